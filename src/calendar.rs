@@ -15,12 +15,12 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// The zone with a name such as `Europe/Berlin`; `None` if the system has no data of it.
+    /// The zone with a name such as `Europe/Berlin`; `None` if the system has no data for it.
     pub fn named(name: &str) -> Option<Zone> {
         TimeZone::from_posix_tz(name).ok().map(Zone)
     }
 
-    /// That of `/etc/localtime`, else UTC.
+    /// The zone of `/etc/localtime`, or else UTC.
     pub fn system() -> Zone {
         TimeZone::local().map(Zone).unwrap_or_default()
     }
@@ -41,7 +41,7 @@ impl Zone {
         local.0.saturating_sub(self.offset(first))
     }
 
-    /// A date, or a date and time of day with or without an offset (ISO 8601, also with a space), and whether it has a time.
+    /// Parses a date, or a date and time with or without an offset (ISO 8601, `T` or a space between them); and whether it has a time.
     pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
         let (date, time) = text.split_at_checked(10)?;
         let day = DateTime(parse_date(date)? * DAY);
@@ -82,8 +82,8 @@ impl Zone {
     }
 }
 
-/// The first and the last second of a date (`2026-02-08`, in UTC) or of a moment (RFC 3339, in UTC unless it says otherwise); `None`
-/// for another text.
+/// The first and last second of a date (`2026-02-08`, in UTC), or a moment twice (RFC 3339, in UTC without an offset); `None`
+/// for any other text.
 pub fn span(text: &str) -> Option<(Now, Now)> {
     let (DateTime(first), has_time) = Zone::default().parse(text)?;
     let first = u64::try_from(first).ok()?;
@@ -103,24 +103,24 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 impl DateTime {
-    /// Midnight of a day (`2026-11-22`); `None` for another text.
+    /// Midnight of a day (`2026-11-22`); `None` for any other text.
     pub fn of_date(text: &str) -> Option<DateTime> {
         parse_date(text).map(|days| DateTime(days * DAY))
     }
 
-    /// A day of a week (`2026-W48`): the Monday of an ISO 8601 week, otherwise, for weeks from Sunday of which the first has 1 January,
-    /// the day with the weekday of 1 January.
+    /// A day of a week (`2026-W48`): Monday of an ISO 8601 week; otherwise, for weeks that begin on Sunday, the first one that of
+    /// 1 January, the day with the weekday of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
         let week: i64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
         // The first ISO week is that of 4 January.
         let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
         let day = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
-        let number = if is_iso { day.iso_week() } else { day.english_week() };
+        let number = if is_iso { day.iso_week() } else { day.us_week() };
         (number == (year.parse().ok()?, week)).then_some(day)
     }
 
-    /// The same time of day so many days later or earlier.
+    /// The same time of day this many days later, or earlier if negative.
     pub fn plus_days(self, days: i64) -> DateTime {
         self.plus_seconds(days.saturating_mul(DAY))
     }
@@ -134,7 +134,7 @@ impl DateTime {
         DateTime(self.0.saturating_add(seconds).clamp(-LAST, LAST))
     }
 
-    /// The same day of a later or earlier month, or its last one.
+    /// The same day of a later or earlier month, or that month's last day.
     pub fn plus_months(self, months: i64) -> DateTime {
         let (year, month, day) = civil(self.days());
         let count = year
@@ -176,8 +176,8 @@ impl DateTime {
         DateTime((self.days() + 3 - self.weekday()) * DAY).year_and_week()
     }
 
-    /// Weeks begin on Sunday, and the first is that of 1 January.
-    fn english_week(self) -> (i64, i64) {
+    /// Year and week, for weeks that begin on Sunday, the first one that of 1 January.
+    fn us_week(self) -> (i64, i64) {
         DateTime((self.days() + 6 - (self.weekday() + 1) % 7) * DAY).year_and_week()
     }
 
@@ -221,7 +221,7 @@ impl DateTime {
         (seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 
-    /// What a token of a format stands for; `None` for what is none.
+    /// The value of a format token; `None` if it is not one.
     fn token(self, token: &str) -> Option<String> {
         let (year, month, day) = self.date();
         let (hour, minute, second) = self.time();
@@ -243,9 +243,9 @@ impl DateTime {
             "DD" | "Do" | "D" => day as i64,
             "d" => (self.weekday() + 1) % 7,
             "E" => self.weekday() + 1,
-            "ww" | "w" => self.english_week().1,
+            "ww" | "w" => self.us_week().1,
             "WW" | "W" => self.iso_week().1,
-            "gggg" | "gg" => self.english_week().0,
+            "gggg" | "gg" => self.us_week().0,
             "GGGG" | "GG" => self.iso_week().0,
             "Q" => (month as i64 - 1) / 3 + 1,
             "HH" | "H" => hour,

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// A command: its name, how it is called, its own flags (with `=` those that take a value), the words it takes at most, and what it
-/// does, in lines for `--help`.
+/// A command: its name, its usage, its own flags (those that take a value end in `=`), the positional arguments it takes at most, and
+/// what it does, in lines for `--help`.
 struct Row(&'static str, &'static str, &'static [&'static str], usize, &'static str);
 
 static COMMANDS: &[Row] = &[
-    Row("serve", "serve", &[], 0, "the HTTP server (what happens without a command)"),
+    Row("serve", "serve", &[], 0, "the HTTP server (the default command)"),
     Row("stdio", "stdio", &[], 0, "the same tools over stdin and stdout, for clients on this machine"),
     Row("demo", "demo", &[], 0, "a sample vault with a login, ready to try; no configuration"),
     Row(
@@ -19,9 +19,9 @@ static COMMANDS: &[Row] = &[
         "check [--server URL]",
         &["server="],
         0,
-        "say what would be served, and every mistake in the configuration; or try\na server from outside, through its proxy, as Claude would (needs curl)",
+        "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)",
     ),
-    Row("init-wiki", "init-wiki", &[], 0, "write the starter wiki of toolset agent into the vault, over nothing"),
+    Row("init-wiki", "init-wiki", &[], 0, "write the starter wiki of toolset agent into the vault, overwriting nothing"),
     Row(
         "lint",
         "lint [--fix]",
@@ -30,7 +30,7 @@ static COMMANDS: &[Row] = &[
         "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back",
     ),
     Row("jobs", "jobs", &[], 0, "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder"),
-    Row("supervise", "supervise", &[], 0, "for the server itself, which runs its sessions with it"),
+    Row("supervise", "supervise", &[], 0, "internal: the server runs its sessions with it"),
     Row("grants", "grants", &[], 0, "list who is logged in: user, client, scope, when; from the state folder"),
     Row("revoke", "revoke ID | --all", &["all"], 1, "end a grant, or all of them, at once, also while the server runs"),
     Row(
@@ -38,9 +38,9 @@ static COMMANDS: &[Row] = &[
         "undo --login ID --since TIME [--dry-run]",
         &["login=", "since=", "dry-run"],
         0,
-        "take back all that a login has changed since (30m, 2h, 7d), also while the\nserver runs; what was changed since is left alone and named",
+        "undo all that a login has changed in that time (30m, 2h, 7d), also while the\nserver runs; what others changed after it is left alone and listed",
     ),
-    Row("hash-password", "hash-password", &[], 0, "make the bcrypt hash of a password, for AUTH_USERS"),
+    Row("hash-password", "hash-password", &[], 0, "hash a password with bcrypt, for AUTH_USERS"),
     Row("generate-token", "generate-token [NAME]", &[], 1, "make an API token and its entry for API_TOKENS"),
     Row("help", "help", &[], 0, "this text"),
 ];
@@ -51,13 +51,13 @@ pub type Raw = BTreeMap<&'static str, String>;
 /// A command line and an environment, read.
 #[derive(Debug)]
 pub struct Parsed {
-    /// The name of the command, as far as it could be understood; `help` where not. Also `version`.
+    /// The name of the command, or `version`; `help` if it could not be parsed.
     pub command: &'static str,
     pub words: Vec<String>,
     /// The command's own flags with their values.
     flags: BTreeMap<&'static str, String>,
     pub raw: Raw,
-    /// Every mistake of the command line, in words.
+    /// Every mistake on the command line, as a message.
     pub mistakes: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ impl Parsed {
             let meant = settings::meant_by(flag).filter(|setting| !setting.flag().is_empty());
             let hint = meant.map(|setting| format!(", --{} is", setting.flag())).unwrap_or_default();
             self.mistakes.push(format!("--{flag} is not a flag{hint}; see --help"));
-            // Its value is not a command.
+            // Its value must not be taken for a command.
             if meant.is_some_and(|setting| !setting.value.is_empty()) {
                 drop(parser.value());
             }
@@ -119,21 +119,21 @@ impl Parsed {
         }
     }
 
-    /// Takes the command off the words, and checks the rest of them and the flags.
+    /// Takes the command from the positional arguments, and checks the others and the flags.
     fn find_command(&mut self) {
         let first = if self.words.is_empty() { "serve".to_owned() } else { self.words.remove(0) };
         let Some(Row(name, _, own, words, _)) = COMMANDS.iter().find(|row| row.0 == first) else {
             let is_near = |known: &&str| strsim::osa_distance(known, &first) <= 2 || known.len() > 3 && first.starts_with(*known);
             let near = COMMANDS.iter().map(|row| row.0).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
             let meant = if ["server", "run", "start", "http"].contains(&&*first) { Some("serve") } else { near };
-            let meant = meant.map(|meant| format!(" Is {meant} meant?")).unwrap_or_default();
+            let meant = meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default();
             self.mistakes.push(format!("{first:?} is not a command; see --help.{meant}"));
             self.command = "help";
             return;
         };
         let before = self.mistakes.len();
         if self.words.len() > *words {
-            self.mistakes.push(format!("{name} takes no further words; see --help"));
+            self.mistakes.push(format!("{name} takes no further arguments; see --help"));
         }
         for flag in self.flags.keys().filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag)) {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
@@ -147,7 +147,7 @@ impl Parsed {
         self.command = if self.mistakes.len() > before { "help" } else { name };
     }
 
-    /// The value of a flag that the command line has; empty for one that takes none.
+    /// The value of a flag, if it was given; empty for one that takes none.
     pub fn flag(&self, name: &str) -> Option<&str> {
         self.flags.get(name).map(String::as_str)
     }

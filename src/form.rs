@@ -7,15 +7,15 @@ use crate::percent::decode;
 #[derive(Debug, Default, Clone)]
 pub struct Form(Vec<(String, String)>);
 
-/// Why a form is not read.
+/// Why a form is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormError {
     /// More fields than [`limits::FORM_FIELDS`].
     TooManyFields,
     /// A `%` without two hex digits, or bytes that are not UTF-8.
     BadEncoding,
-    /// The same field twice. RFC 6749 section 3.1: request parameters must not be included more than once; which of
-    /// the two counts differs between parsers, which an attacker can use.
+    /// The same field twice. RFC 6749 section 3.1: request parameters must not be included more than once; parsers
+    /// differ in which of the two counts, which an attacker can exploit.
     Repeated(String),
 }
 
@@ -33,7 +33,7 @@ impl Form {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let name = decode(name, true).ok_or(FormError::BadEncoding)?;
             let value = decode(value, true).ok_or(FormError::BadEncoding)?;
-            // RFC 8707 section 2 allows `resource` more than once; the same resource twice is one.
+            // RFC 8707 section 2 allows `resource` more than once; the same resource twice counts once.
             if fields.iter().any(|(known, old)| *known == name && !(name == "resource" && *old == value)) {
                 return Err(FormError::Repeated(name));
             }
@@ -42,8 +42,8 @@ impl Form {
         Ok(Form(fields))
     }
 
-    /// The names that begin so, without that, with their values.
-    pub fn beginning<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    /// The fields whose names begin with `prefix`: the rest of each name, and its value.
+    pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
     }
 

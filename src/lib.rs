@@ -10,7 +10,7 @@
 //! | `limits` | every bound, with unit and reason | |
 //! | `lock` | locks that stay in use after a panic | |
 //! | `slice` | parts of texts by ranges that were computed from them | |
-//! | `clock` | the clocks, which nothing else asks | |
+//! | `clock` | the clocks; nothing else reads them | |
 //! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` `slice` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
 //! | `percent` | percent-encoding | `secret` |
@@ -62,7 +62,7 @@
 //! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
 //! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
-//! | the edit; the new bytes on the disk; the last look; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
+//! | the edit; the new bytes on the disk; the last check; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
 //! | the index is updated; one line in the log | `vault/index`, `mcp/tools` | |
 //! | the answer, in one write; or an event stream, if the client asked for progress | `http/conn`, `http/events` | a peer that does not read is disconnected; its disconnect cancels (2026-07-28) |
 //!

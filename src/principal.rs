@@ -47,13 +47,13 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The person at the keyboard of a stdio session: who may start the program may do everything it can.
+    /// The person at the keyboard of a stdio session: whoever can start the program may do everything it can.
     pub fn local() -> Principal {
         Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write, folders: None }
     }
 
-    /// Identifies a login, as the owner of sessions and streams. Two of one user and client are the
-    /// same where both have the whole vault.
+    /// Identifies a login, as the owner of sessions and streams. Two logins of one user and client are the
+    /// same if both have the whole vault.
     pub fn key(&self) -> String {
         let of_folders = if self.folders.is_some() { self.login.as_str() } else { "" };
         format!("{}\n{}\n{of_folders}", self.subject, self.client)

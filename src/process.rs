@@ -1,5 +1,5 @@
-//! Other programs: each in a process group of its own, never through a shell, with pipes that are drained and an end to
-//! it. The only module that starts one.
+//! Runs other programs: each in its own process group, never through a shell, with pipes that are drained, and never without
+//! end. The only module that starts one.
 
 use crate::clock::Deadline;
 use crate::lock::Unpoisoned;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Events in the queue; while it is full, the pipes are not read.
 const EVENTS: usize = 64;
 
-/// A program to be started: in a group of its own, so that all of it can be ended; no terminal to ask on.
+/// A program to be started: in its own process group, so that all of it can be ended; without a terminal to prompt on.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -32,7 +32,7 @@ pub fn inheriting(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// This program itself, to be started once more; also after the file it was started from was replaced.
+/// This program's executable, to be started again; works even after its file was replaced.
 pub fn own_executable() -> io::Result<PathBuf> {
     let own = Path::new("/proc/self/exe");
     if own.exists() { Ok(own.to_path_buf()) } else { std::env::current_exe() }
@@ -42,11 +42,11 @@ pub fn own_executable() -> io::Result<PathBuf> {
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
     /// Each line of its output is an event, and its standard input stays open until [`Process::close_stdin`] or the end of
-    /// this process, however that comes about. Otherwise its output is kept whole.
+    /// this process, however it ends. Otherwise its output is collected.
     pub lines: bool,
     /// Bytes kept of its output, or of one line of it, and of its errors.
     pub keep: usize,
-    /// Whatever is left of its group when it has ended is ended too.
+    /// Whatever is left of its group when it has ended is killed.
     pub kill_group_at_end: bool,
 }
 
@@ -57,7 +57,7 @@ pub enum Event {
     Line(Vec<u8>),
     /// A line that was longer than what is kept.
     LineTooLong,
-    /// One of its two pipes has come to its end.
+    /// One of its two output pipes was closed.
     Closed,
     /// It has ended.
     Ended(io::Result<ExitStatus>),
@@ -81,35 +81,37 @@ impl Process {
     pub fn start(command: &mut Command, input: Vec<u8>, spawn: SpawnOptions) -> io::Result<Process> {
         let mut child = command.spawn()?;
         let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let (tell, events) = sync_channel(EVENTS);
-        let (hold, held) = channel();
+        let (sender, events) = sync_channel(EVENTS);
+        let (stdin_guard, stdin_released) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
-        let process = Process { events, group, lifeline: spawn.lines.then_some(hold), stdout, stderr };
+        let process = Process { events, group, lifeline: spawn.lines.then_some(stdin_guard), stdout, stderr };
         let threads = || {
             if spawn.lines {
-                read_lines(out, spawn.keep, &tell)?
+                read_lines(out, spawn.keep, &sender)?
             } else {
-                collect(out, &process.stdout, spawn.keep, &tell)?
+                collect(out, &process.stdout, spawn.keep, &sender)?
             }
-            collect(err, &process.stderr, spawn.keep, &tell)?;
+            collect(err, &process.stderr, spawn.keep, &sender)?;
             if let Some(mut pipe) = input_pipe {
                 thread(move || {
-                    // A program that does not read its input is answered by its exit code.
+                    // If a program does not read its input, its exit code tells.
                     let _ = pipe.write_all(&input).and_then(|()| pipe.flush());
                     // Until the other side is dropped.
-                    let _ = held.recv();
+                    let _ = stdin_released.recv();
                 })?;
             }
             Ok(())
         };
         let ready = threads();
-        // The one that waits for its end comes last, and gets the child once it runs: without it the process has to be ended here.
-        let (give, given) = channel::<Child>();
-        let waits = move || given.recv().map_or((), |mut child| drop(tell.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end)))));
+        // The thread that waits for the end starts last, and gets the child then: if it cannot start, the process has to be ended here.
+        let (child_sender, child_receiver) = channel::<Child>();
+        let waits = move || {
+            child_receiver.recv().map_or((), |mut child| drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end)))))
+        };
         match ready.and_then(|()| thread(waits)) {
             Ok(()) => {
-                let _ = give.send(child);
+                let _ = child_sender.send(child);
                 Ok(process)
             }
             Err(error) => {
@@ -120,10 +122,10 @@ impl Process {
         }
     }
 
-    /// What happens next.
+    /// The next event.
     ///
     /// # Errors
-    /// Nothing within this time, or nothing any more.
+    /// No event within this time, or no more events.
     pub fn next(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
         self.events.recv_timeout(patience)
     }
@@ -133,8 +135,8 @@ impl Process {
         self.lifeline = None;
     }
 
-    /// Asks the whole group to end, and ends it if it does not within `grace`: programs take their locks away when they are
-    /// asked to, and leave them when they are killed.
+    /// Asks the whole group to end, and kills it if it does not within `grace`: programs remove their lock files when they are
+    /// asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
         self.close_stdin();
         self.signal(Signal::TERM);
@@ -194,14 +196,14 @@ impl Process {
 
 fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
     if kill_group_at_end && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Until it is waited for, its number is not reused, so the group is still this one.
+        // Its process id is not reused before it is reaped, so the group is still its own.
         while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
     child.wait()
 }
 
-/// What comes out of a pipe, up to a bound.
+/// The output collected from a pipe, up to a limit.
 #[derive(Debug, Clone, Default)]
 struct Collected(Arc<Mutex<Vec<u8>>>);
 
@@ -215,8 +217,8 @@ fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("process".into()).spawn(work).map(drop)
 }
 
-fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
-    let (into, tell) = (into.clone(), tell.clone());
+fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, sender: &SyncSender<Event>) -> io::Result<()> {
+    let (into, sender) = (into.clone(), sender.clone());
     thread(move || {
         let mut piece = [0; 8192];
         // No pipe: the output goes into a file.
@@ -226,12 +228,12 @@ fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep:
                 bytes.extend_from_slice(piece.part(..count));
             }
         }
-        let _ = tell.send(Event::Closed);
+        let _ = sender.send(Event::Closed);
     })
 }
 
-fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &SyncSender<Event>) -> io::Result<()> {
-    let tell = tell.clone();
+fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, sender: &SyncSender<Event>) -> io::Result<()> {
+    let sender = sender.clone();
     thread(move || {
         let mut piece = [0; 8192];
         let Some(mut pipe) = pipe else { return };
@@ -241,7 +243,7 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
             let mut rest = piece.part(..count);
             while let Some(end) = memchr::memchr(b'\n', rest) {
                 extend(&mut line, rest.part(..end), keep);
-                if tell.send(event_of(std::mem::take(&mut line))).is_err() {
+                if sender.send(event_of(std::mem::take(&mut line))).is_err() {
                     return;
                 }
                 rest = rest.part(end + 1..);
@@ -249,19 +251,19 @@ fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, tell: &Sync
             extend(&mut line, rest, keep);
         }
         if !line.is_empty() {
-            let _ = tell.send(event_of(line));
+            let _ = sender.send(event_of(line));
         }
-        let _ = tell.send(Event::Closed);
+        let _ = sender.send(Event::Closed);
     })
 }
 
 fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
-    // One byte more than is kept shows that there was more.
+    // One byte over the limit shows that there was more.
     let left = (keep + 1).saturating_sub(line.len()).min(piece.len());
     line.extend_from_slice(piece.part(..left));
 }
 
-/// A program's words, for a client: one line of at most `most` characters, without absolute paths of this
+/// A program's output for a client: one line of at most `most` characters, without absolute paths of this
 /// machine or a password in a URL.
 pub fn plain(text: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(text);
@@ -269,7 +271,7 @@ pub fn plain(text: &[u8], most: usize) -> String {
     redacted(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
-/// Words without the user and password of a URL, and with no more of an absolute path than its last name.
+/// Text without the user and password of a URL, and with only the last component of an absolute path.
 fn redacted(words: &str) -> String {
     static RULES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
         let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));

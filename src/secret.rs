@@ -141,7 +141,7 @@ pub fn family_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
 }
 
 fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
-    // No token has a space, so this is the successor of none.
+    // No token has a space, so this is no token's successor.
     let mut tag = successor(key, &format!("line {value}.{family}"));
     tag.truncate(32);
     tag

@@ -6,7 +6,7 @@
 pub struct Setting {
     /// The environment variable; also the setting's name in messages.
     pub variable: &'static str,
-    /// What stands for the value in `--help`; empty for a setting that is on when its flag is given.
+    /// The placeholder for the value in `--help`; empty for a setting that is on when its flag is given.
     pub value: &'static str,
     /// The default as shown to people; empty when there is none.
     pub default: &'static str,
@@ -47,11 +47,11 @@ pub static SETTINGS: &[Setting] = settings! {
     "VERSIONS" "TRUTH" "1" "0"
         "Keep what tools replace and delete in STATE_DIR: 30 days, 256 MB, and the newest version of each file. 0 keeps nothing.";
     "REFRESH_WINDOW" "SECONDS" "3600" "600"
-        "How long a refresh token that was exchanged already leads to its successor; after it, its use ends the login.";
+        "How long an exchanged refresh token still yields its successor; after that, using it ends the login.";
     "REDIRECT_HOSTS" "LIST" "" "app.example.com"
         "Web sites, besides Claude's and other well-known clients', to which a login may lead back, separated by commas, or *.";
     "CLIENT_METADATA_DOCUMENTS" "" "false" "true"
-        "Let Claude and Claude Code name themselves by their published documents, which are built in, instead of registering.";
+        "Let Claude and Claude Code identify themselves by their published documents, which are built in, instead of registering.";
     "TOOLSETS" "LIST" "vault" "vault,context"
         "Groups of tools to offer, separated by commas, or all: vault, notes, context, git, accomplishments, agent, research.";
     "READ_ONLY" "" "false" "true"
@@ -59,15 +59,15 @@ pub static SETTINGS: &[Setting] = settings! {
     "READ_LINES" "NUMBER" "200" "200"
         "Lines that vault_read shows of a long file when no range is asked for.";
     "TIME_ZONE" "ZONE" "" "Europe/Berlin"
-        "The time zone in which daily:today is today. Without it the system's.";
+        "The time zone that decides which day daily:today is. Without it the system's.";
     "SEARCH_MEMORY" "HOW" "full" "small"
-        "full: all texts are kept in memory, and a search reads nothing. small: a third of that, and a search reads the files it shows.";
+        "full: all texts are kept in memory, and a search reads no files. small: a third of that, and a search reads the files it shows.";
     "HIDE" "PATTERNS" "" "Private/;*.pdf"
-        "Files and folders that are served to no login: patterns as in .gitignore, separated by ;.";
+        "Files and folders that are hidden from every login: patterns as in .gitignore, separated by ;.";
     "CONTEXT_CONFIG" "FILE" "" "/etc/vault-sync-mcp-context.yaml"
         "Toolset context: a YAML file with default_context, what fetch_context loads without a type.";
     "GIT_REMOTE" "NAME" "origin" "origin"
-        "Toolset git: the remote that every change is pushed to. Without any remote commits stay here.";
+        "Toolset git: the remote that every change is pushed to. Without a remote, commits stay local.";
     "GIT_BRANCH" "NAME" "main" "main"
         "Toolset git: the branch that is committed to; the repository has to be on it.";
     "GIT_TIMEOUT_MS" "NUMBER" "30000" "30000"
@@ -85,7 +85,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "ANTHROPIC_BASE_URL" "URL" "" "https://gateway.example.com"
         "Toolset agent: where the API is, if not at Anthropic.";
     "COS_VAULT_MODEL" "NAME" "claude-sonnet-4-6" "claude-sonnet-4-6"
-        "Toolset agent: the model of a session that files.";
+        "Toolset agent: the model of a session that files material.";
     "COS_VAULT_MAX_TURNS" "NUMBER" "30" "30"
         "Toolset agent: how many turns one session may take.";
     "COS_VAULT_MAX_BUDGET_USD" "DOLLARS" "5" "2.50"
@@ -95,9 +95,9 @@ pub static SETTINGS: &[Setting] = settings! {
     "COS_VAULT_QUERY_MODEL" "NAME" "" "claude-haiku-4-5"
         "Toolset agent: the model that answers questions. Without it COS_VAULT_MODEL if that is set, otherwise claude-haiku-4-5.";
     "COS_VAULT_QUERY_MAX_TURNS" "NUMBER" "20" "20"
-        "Toolset agent: how many turns an answer may take; not more than COS_VAULT_MAX_TURNS without it.";
+        "Toolset agent: how many turns an answer may take; unless set, at most COS_VAULT_MAX_TURNS.";
     "COS_VAULT_QUERY_TIMEOUT_MS" "NUMBER" "120000" "120000"
-        "Toolset agent: how long an answer may take, in milliseconds; not more than COS_VAULT_TIMEOUT_MS without it.";
+        "Toolset agent: how long an answer may take, in milliseconds; unless set, at most COS_VAULT_TIMEOUT_MS.";
     "COS_VAULT_MODELS" "LIST" "" "claude-opus-4-8"
         "Toolset agent: further models that a call may ask for, separated by commas.";
     "COS_VAULT_DAILY_BUDGET_USD" "DOLLARS" "" "10"
@@ -118,8 +118,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "error, warn, info, debug or trace.";
 };
 
-/// The setting that was probably meant by a name, a variable's or a flag's without its dashes, that is not one: a mistake in
-/// typing for every four letters, two at most.
+/// The setting that was probably meant by an unknown name, of a variable or of a flag without its dashes: one typing mistake
+/// for every four letters, two at most.
 pub fn meant_by(name: &str) -> Option<&'static Setting> {
     let name = name.to_ascii_uppercase().replace('-', "_");
     if name == "VAULT_DIR" {

@@ -1,9 +1,9 @@
-//! MCP over stdin and stdout: one JSON message a line. For clients that start the program themselves; who can do
+//! MCP over stdin and stdout: one JSON message per line. For clients that start the program themselves; whoever can do
 //! that may do everything, so there is no login.
 //!
-//! One thread reads and dispatches. A call of a tool runs in a thread of its own, so that a slow one holds up no other, and its
-//! answer carries its id; calls that name the same file run in the order in which they came. What needs no file is answered at
-//! once, in order.
+//! One thread reads, another dispatches. Each tool call runs on a thread of its own, so that a slow one holds up no other;
+//! calls that name the same file run in the order of their arrival. All other messages are answered by the dispatching
+//! thread, in order.
 
 use crate::clock::Now;
 use crate::limits;
@@ -128,10 +128,10 @@ impl Client {
         }
     }
 
-    /// Gives each call of a tool a thread of its own; other messages are answered one after the other, as they were sent.
+    /// Gives each tool call a thread of its own; answers other messages one after the other, in order.
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
         let calls = Quota::new(Bounds { all: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
-        // For each file the call that came last: its end closes the channel.
+        // For each file a channel that closes when the last call that names it ends.
         let mut last: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
@@ -144,7 +144,7 @@ impl Client {
             last.retain(|_, end| matches!(end.try_recv(), Err(TryRecvError::Empty)));
             let (running, end) = sync_channel(0);
             let before = about.and_then(|path| last.insert(path, end));
-            // Sessions are bounded by themselves, and take minutes.
+            // Sessions have bounds of their own, and take minutes.
             let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
             let id = message.and_then(Message::id).cloned();
             let run = move || {
@@ -162,10 +162,10 @@ impl Client {
         }
     }
 
-    /// Answers a line; false when the answers are not read any more.
+    /// Answers a line; false when the answers are no longer read.
     fn answer_line(&self, line: Line) -> bool {
         let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
-        // A mistake of ours is that request's error and nothing else's.
+        // A panic is an error of this request and of no other.
         let answer = catch_unwind(AssertUnwindSafe(|| self.answer(line.incoming, line.running.as_ref())));
         let answer = answer.unwrap_or_else(|_| id.map_or(Ok(None), |id| Err(Error::internal().answering(Some(id)))));
         answer.unwrap_or_else(|error| Some(error.to_json())).is_none_or(|answer| self.pipe.send(&answer))
@@ -230,7 +230,7 @@ impl Client {
         if let Some((before, _)) = before {
             self.server.unsubscribe(&before);
         }
-        // A cancellation that came meanwhile has not found it.
+        // A cancellation that came meanwhile did not find the subscription.
         if running.is_some_and(Running::is_cancelled) {
             self.cancel(&id);
         }
@@ -258,7 +258,7 @@ impl Channel for PipeChannel<'_> {
     }
 }
 
-/// For a call of a tool the file that it names, if it names one, in composed form; `None` for any other message.
+/// For a tool call the file that it names, if any, in NFC; `None` for any other message.
 fn called_about(message: &Message) -> Option<Option<String>> {
     crate::mcp::called(message)?;
     let path = message.params()?.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);

@@ -1,6 +1,6 @@
-//! YAML with a budget. The loader of `serde_yaml` is bounded in depth only: nested aliases (`&a [*b, *b, …]`) expand to
-//! gigabytes while values are made of them, and its scanner takes time that grows with the square of the open brackets. So
-//! brackets are counted before the parser runs, and nodes and bytes while values are made; an alias counts each time.
+//! YAML with a budget. `serde_yaml` limits only the depth: nested aliases (`&a [*b, *b, …]`) expand to gigabytes while
+//! values are built, and its scanner takes time quadratic in the number of open brackets. So brackets are counted before
+//! the parser runs, and nodes and bytes while values are built; an alias counts each time it is expanded.
 
 use crate::limits;
 use serde::de::{self, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -29,12 +29,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// The value of a YAML document. An integer that does not fit 64 bits is its digits as text.
+/// The value of a YAML document. An integer that does not fit into 64 bits becomes text.
 ///
 /// # Errors
 /// [`Error`].
 pub fn parse(text: &str) -> Result<Value, Error> {
-    if brackets(text) > limits::YAML_BRACKETS {
+    if max_open_brackets(text) > limits::YAML_BRACKETS {
         return Err(Error::TooLarge);
     }
     let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
@@ -44,8 +44,8 @@ pub fn parse(text: &str) -> Result<Value, Error> {
     })
 }
 
-/// The most brackets that are open at the same time; those in quotes and comments count too.
-fn brackets(text: &str) -> usize {
+/// The maximum number of brackets that are open at once; those in quotes and comments count too.
+fn max_open_brackets(text: &str) -> usize {
     let (mut open, mut most) = (0_usize, 0);
     for byte in text.bytes() {
         match byte {
@@ -58,7 +58,7 @@ fn brackets(text: &str) -> usize {
     most
 }
 
-/// What is left to be made.
+/// What may still be built.
 struct Budget {
     nodes: Cell<usize>,
     bytes: Cell<usize>,
@@ -69,7 +69,7 @@ impl Budget {
         self.nodes.get() == 0 || self.bytes.get() == 0
     }
 
-    /// Takes one node with so many bytes of text.
+    /// Spends one node and this many bytes of text.
     fn take<E: de::Error>(&self, bytes: usize) -> Result<(), E> {
         self.nodes.set(self.nodes.get().saturating_sub(1));
         self.bytes.set(self.bytes.get().saturating_sub(bytes));

@@ -165,8 +165,8 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
     assert!(kept(&scene, "prompt").contains("- raw/assets/scan.pdf\n"));
     for (name, data, code, words) in [
         ("a.docx", "UEsDBAAA", "PATH_NOT_ALLOWED", "pandoc"),
-        ("../a.txt", "YQ==", "PATH_NOT_ALLOWED", "no name of a file"),
-        (".hidden", "YQ==", "PATH_NOT_ALLOWED", "no name of a file"),
+        ("../a.txt", "YQ==", "PATH_NOT_ALLOWED", "not a file name"),
+        (".hidden", "YQ==", "PATH_NOT_ALLOWED", "not a file name"),
         ("a.txt", "not base64!", "INVALID_ARGUMENT", "base64"),
     ] {
         let error = server.fail("ingest", json!({ "content": "x", "attachments": [{ "name": name, "data": data }] }));

@@ -69,14 +69,14 @@ fn a_misspelt_setting_is_reported() {
         run(&["check", "--server-ulr", "x"], &[("VAULT_PAHT", vault.to_str().unwrap()), ("api_tokens", token), ("READONLY", "true")], "");
     assert_eq!(output.status.code(), Some(2));
     let shown = err(&output);
-    for words in ["--server-ulr is not a flag, --server-url is;", "is required; VAULT_PAHT is set, which is no setting"] {
+    for words in ["--server-ulr is not a flag, --server-url is;", "is required; VAULT_PAHT is set, which is not a setting"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     // One that is not required: the server would run without it, and write.
     let good =
         [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "http://127.0.0.1:8090"), ("API_TOKENS", token), ("READONLY", "true")];
     let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &good, "");
-    assert!(out(&output).contains("Note: READONLY is set, which is no setting: is READ_ONLY meant?"), "{}", out(&output));
+    assert!(out(&output).contains("Note: READONLY is set, which is not a setting: did you mean READ_ONLY?"), "{}", out(&output));
     // Neither are other programs' variables, nor what is set under both names.
     let others = [good[0], good[1], good[2], ("READ_ONLY", "false"), ("READONLY", "true"), ("GIT_DIR", "/"), ("WORK", "1"), ("HOME", "/")];
     let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &others, "");
@@ -116,7 +116,7 @@ fn what_prevents_the_start_is_reported_with_its_remedy() {
     let output = run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     assert!(!output.status.success() && err(&output).contains("another program has the port"), "{}", err(&output));
     let output = run(&["serve", "--vault-path", "/nowhere/vault"], &good, "");
-    assert!(!output.status.success() && err(&output).contains("is not there: is it spelt right"), "{}", err(&output));
+    assert!(!output.status.success() && err(&output).contains("does not exist: is it spelt right"), "{}", err(&output));
 }
 
 #[test]
@@ -141,15 +141,15 @@ fn check_reports_what_would_be_served() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     let shown = out(&output);
-    assert!(shown.contains("Note: LISTEN_ADDR: something listens on 127.0.0.1:") && !shown.contains("plain HTTP"), "{shown}");
+    assert!(shown.contains("Note: LISTEN_ADDR: something is already listening on 127.0.0.1:") && !shown.contains("plain HTTP"), "{shown}");
     assert!(!shown.contains("in order"), "{shown}");
     let empty = Folder::with(&[]);
     let shown = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
     assert!(shown.contains("no files") && !shown.contains("in order"), "{shown}");
     for (arguments, settings, words) in [
-        (vec!["server"], &good[..], "Is serve meant?"),
-        (vec!["chek"], &good, "Is check meant?"),
-        (vec![], &[("VAULT_DIR", "/x")], "VAULT_DIR is set, which is no setting"),
+        (vec!["server"], &good[..], "Did you mean serve?"),
+        (vec!["chek"], &good, "Did you mean check?"),
+        (vec![], &[("VAULT_DIR", "/x")], "VAULT_DIR is set, which is not a setting"),
         (vec![], &[], "vault-sync-mcp demo"),
         (vec!["check", "--vault-path", "'/x'"], &good, "has quotes around its value"),
         (vec!["check", "--server-url", "http://192.168.1.5:8080"], &good, "tunnel"),
@@ -257,11 +257,11 @@ fn a_server_is_tried_from_outside() {
     assert_eq!(shown.matches("ok  ").count(), 15, "{shown}");
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, shown) in [
-        (format!("{url}/mcp/"), "without the slash"),
+        (format!("{url}/mcp/"), "drop the slash"),
         (url.replace("127.0.0.1", "localhost"), "SERVER_URL must be the URL in use"),
         (format!("https://{}", server.address), "TLS does not work"),
         (format!("http://{unused}"), "nothing listens there"),
-        ("https://nowhere.invalid/mcp".into(), "not known to the DNS"),
+        ("https://nowhere.invalid/mcp".into(), "DNS does not know its name"),
         ("http://nowhere.invalid/mcp".into(), "it is http"),
         ("vault.example.com".into(), "is no URL like"),
         ("https://user:word@vault.example.com/mcp".into(), "is no URL like"),

@@ -277,10 +277,7 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
             .output()
             .unwrap();
         let shown = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            output.status.code() == Some(2) && shown.contains("CONTEXT_CONFIG (--context-config) is not what it should be"),
-            "{wrong}: {shown}"
-        );
+        assert!(output.status.code() == Some(2) && shown.contains("CONTEXT_CONFIG (--context-config) is malformed"), "{wrong}: {shown}");
     }
 }
 

@@ -72,8 +72,8 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
     for (condition, words) in [
         ("status = \"active\"", &["character 8", "=="][..]),
         ("statsu() == 1", &["character 1", "no function statsu"]),
-        ("status.lowr() == 1", &["character 8", "is lower meant"]),
-        ("file.tag == 1", &["character 6", "is tags meant"]),
+        ("status.lowr() == 1", &["character 8", "did you mean lower"]),
+        ("file.tag == 1", &["character 6", "did you mean tags"]),
         ("formula.x == 1", &["no formula x"]),
         ("status == \"active", &["character 11", "quote"]),
         ("(status", &["character 8", ") is missing"]),

@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
-/// A node; what is not listed here is kept and not looked at.
+/// A node; other members are kept and ignored.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Node {
     pub(super) id: String,
-    /// The file that it shows, in the form of [`form`].
+    /// The file that it shows, normalized by [`nfc_path`].
     pub(super) file: Option<String>,
     #[serde(rename = "type")]
     pub(super) kind: String,
@@ -28,14 +28,14 @@ pub(super) struct Node {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Edge {
     pub(super) id: String,
-    /// The node at which it was begun, whichever end its arrow points to.
+    /// The node from which it was drawn, whichever end has the arrow.
     pub(super) from_node: String,
     pub(super) to_node: String,
     from_end: Option<String>,
     to_end: Option<String>,
 }
 
-/// A canvas as it is.
+/// A canvas that was read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Canvas {
@@ -45,7 +45,7 @@ pub(super) struct Canvas {
 
 impl Edge {
     /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
-    /// at the end and none at the beginning, unless it says otherwise). `None` for an edge without one direction.
+    /// at the end and none at the beginning, unless it says otherwise). `None` for an edge with no arrow, or two.
     pub(super) fn direction(&self) -> Option<(&str, &str)> {
         let arrow = |end: &Option<String>, default: bool| end.as_deref().map_or(default, |end| end == "arrow");
         match (arrow(&self.from_end, false), arrow(&self.to_end, true)) {
@@ -57,7 +57,7 @@ impl Edge {
 }
 
 impl Canvas {
-    /// Reads a canvas. An empty file is one without anything on it.
+    /// Reads a canvas. An empty file is an empty canvas.
     ///
     /// # Errors
     /// What is wrong with it, in words.
@@ -69,7 +69,7 @@ impl Canvas {
         let mut canvas: Canvas = serde_json::from_str(text)
             .map_err(|error| format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column()))?;
         for file in canvas.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
-            *file = form(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
+            *file = nfc_path(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
         }
         Ok(canvas)
     }
@@ -81,32 +81,32 @@ impl Canvas {
 
     /// All nodes that show a note, each with its number.
     pub(super) fn nodes_of<'a>(&'a self, path: &VaultPath) -> impl Iterator<Item = (usize, &'a Node)> {
-        let path = form(path.as_str());
+        let path = nfc_path(path.as_str());
         self.nodes.iter().enumerate().filter(move |(_, node)| node.file.as_deref() == Some(&*path))
     }
 }
 
 /// A canvas that is being edited.
 #[derive(Debug, Clone)]
-pub(super) struct Edited {
+pub(super) struct EditedCanvas {
     /// Its text.
     pub(super) text: String,
-    /// How messages call it.
+    /// Its name in messages.
     name: String,
 }
 
-impl Edited {
+impl EditedCanvas {
     /// # Errors
-    /// [`Malformed`](crate::vault::Error::Malformed) for what is no canvas.
-    pub(super) fn new(text: String, name: &str) -> Result<Edited, Error> {
+    /// [`Malformed`](crate::vault::Error::Malformed) for anything but a canvas.
+    pub(super) fn new(text: String, name: &str) -> Result<EditedCanvas, Error> {
         let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
         let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
-        let canvas = Edited { text, name: name.to_owned() };
+        let canvas = EditedCanvas { text, name: name.to_owned() };
         canvas.check()?;
         Ok(canvas)
     }
 
-    /// Whether it is a canvas that can be edited: what a parser lets pass may still be none, and would not be one afterwards.
+    /// Whether it can be edited: what serde accepts may still not be a JSON Canvas, and an edit would break it.
     ///
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
@@ -127,9 +127,9 @@ impl Edited {
         }
         let mut ids = HashSet::new();
         if canvas.nodes.iter().any(|node| !ids.insert(&*node.id)) {
-            return wrong("two of its nodes have one id");
+            return wrong("two of its nodes have the same id");
         }
-        let far = |number: f64| !(-FAR..=FAR).contains(&number);
+        let far = |number: f64| !(-MAX_COORDINATE..=MAX_COORDINATE).contains(&number);
         if canvas.nodes.iter().any(|node| [node.x, node.y, node.width, node.height].into_iter().any(far)) {
             return wrong("a node is too large, or too far out");
         }
@@ -146,7 +146,7 @@ impl Edited {
         json::start(&self.text)
     }
 
-    /// Where a list begins; it is made where it is missing.
+    /// Where a list begins; it is created if missing.
     fn list(&mut self, name: &str) -> usize {
         if json::member(&self.text, self.start(), name).is_none() {
             self.text = json::with_member(&self.text, self.start(), name, "[]");
@@ -215,7 +215,7 @@ impl Edited {
         Ok(())
     }
 
-    /// Has every node that shows a file show another.
+    /// Makes every node that shows a file show another.
     ///
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
@@ -239,7 +239,7 @@ impl Edited {
         Ok(self.read()?.nodes_of(file).map(|(number, node)| (number, node.id.clone())).collect())
     }
 
-    /// Gives nodes these members.
+    /// Sets these members of nodes.
     fn set(&mut self, numbers: Vec<usize>, members: &[(&str, String)]) {
         for (number, (name, value)) in numbers.iter().flat_map(|number| members.iter().map(move |member| (*number, member))) {
             let array = self.list("nodes");
@@ -250,19 +250,19 @@ impl Edited {
     }
 }
 
-/// A path as paths are compared: a name in another Unicode form is that name.
-pub(super) fn form(path: &str) -> Cow<'_, str> {
+/// A path in NFC, so that names that differ only in Unicode normalization are equal.
+pub(super) fn nfc_path(path: &str) -> Cow<'_, str> {
     if path.is_ascii() { Cow::Borrowed(path) } else { Cow::Owned(path.nfc().collect()) }
 }
 
-/// Nothing on a canvas is further out.
-const FAR: f64 = 1e12;
+/// The largest coordinate or size on a canvas.
+const MAX_COORDINATE: f64 = 1e12;
 
 fn text(text: &str) -> String {
     serde_json::Value::String(text.to_owned()).to_string()
 }
 
-/// The node of an accomplishment on the canvas on which it has to be.
+/// The node of an accomplishment, which has to be on this canvas.
 pub(super) fn node_of<'a>(canvas: &'a Canvas, path: &VaultPath, id: &str, name: &VaultPath) -> Result<&'a Node, Error> {
     canvas.node_of(path).ok_or_else(|| {
         invalid(format!(

@@ -1,6 +1,6 @@
 //! One change: the notes and canvases it opens, what they are to become, and the transaction in which that happens.
 
-use super::canvas::Edited;
+use super::canvas::EditedCanvas;
 use super::note::Note;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, malformed, text};
@@ -10,7 +10,7 @@ use crate::vault::journal::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
 use std::collections::BTreeMap;
 
-/// A file that is open, and what it was.
+/// An open file, and its original bytes.
 #[derive(Debug)]
 struct Open<T> {
     before: Option<Vec<u8>>,
@@ -24,14 +24,14 @@ pub(super) struct Change<'a> {
     pub(super) vault: &'a Vault,
     pub(super) snapshot: &'a Snapshot,
     notes: BTreeMap<VaultPath, Open<Note>>,
-    canvases: BTreeMap<VaultPath, Open<Edited>>,
-    /// A note that gets another name, with the links to it, or goes to the trash.
+    canvases: BTreeMap<VaultPath, Open<EditedCanvas>>,
+    /// The steps that rename a note, with the links to it, or move it to the trash.
     pub(super) moved: Vec<Step>,
 }
 
 impl Accomplishments {
-    /// Makes a change: `plan` opens files and edits them; then all of them are written, or none. When a person saved one
-    /// of them in between, it is planned anew on what they wrote.
+    /// Makes a change: `plan` opens files and edits them; then all of them are written, or none. When a person saves one
+    /// of them in between, `plan` runs again on the new text.
     ///
     /// # Errors
     /// What `plan` said, or why the files could not be written.
@@ -82,7 +82,7 @@ impl Change<'_> {
         if found.as_deref() == Some(wanted) { Ok(()) } else { Err(Error::Vault(VaultError::Conflict(found))) }
     }
 
-    /// Says in a note when it was changed.
+    /// Sets the time of a note's last update.
     ///
     /// # Errors
     /// [`VaultError::Malformed`].
@@ -90,17 +90,17 @@ impl Change<'_> {
         self.note(path)?.set("updated", Now::read().rfc3339())
     }
 
-    /// Opens a canvas. The default one is made where it is missing, if `make`.
+    /// Opens a canvas. With `make`, the default one is created if missing.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
-    pub(super) fn canvas(&mut self, path: &VaultPath, make: bool) -> Result<&mut Edited, Error> {
+    pub(super) fn canvas(&mut self, path: &VaultPath, make: bool) -> Result<&mut EditedCanvas, Error> {
         let open = match self.canvases.remove(path) {
             Some(open) => open,
             None => match self.vault.bytes_if_any(path)? {
-                Some(bytes) => Open { now: Edited::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) },
+                Some(bytes) => Open { now: EditedCanvas::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) },
                 None if make && *path == self.projects.options.canvas => {
-                    Open { now: Edited::new(String::new(), path.as_str())?, before: None }
+                    Open { now: EditedCanvas::new(String::new(), path.as_str())?, before: None }
                 }
                 None => return Err(Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str()))),
             },
@@ -109,7 +109,7 @@ impl Change<'_> {
     }
 
     /// A canvas, if it exists; as [`Change::canvas`].
-    pub(super) fn canvas_if_any(&mut self, path: &VaultPath) -> Result<Option<&mut Edited>, Error> {
+    pub(super) fn canvas_if_any(&mut self, path: &VaultPath) -> Result<Option<&mut EditedCanvas>, Error> {
         match self.canvas(path, false) {
             Err(Error::CanvasNotFound(_)) => Ok(None),
             other => other.map(Some),
@@ -124,7 +124,7 @@ impl Change<'_> {
         let mut found = Vec::new();
         for entry in self.vault.files_below(&VaultPath::root(), ".canvas") {
             let text = match self.vault.text(&entry) {
-                // A canvas of that size is no canvas of this program's.
+                // A canvas of that size is not one that this program edits.
                 Err(VaultError::TooLarge { .. }) => continue,
                 other => other?,
             };
@@ -140,18 +140,18 @@ impl Change<'_> {
         Ok(found)
     }
 
-    /// The canvas of an accomplishment: the one it names, or the default one where it names none, if its note exists; else
-    /// the first that has it. People drag notes from one to another.
+    /// The canvas of an accomplishment: the one it names, or else the default, if that shows its note; otherwise
+    /// the first that does. People drag notes from one to another.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
-        let is_there = match self.projects.canvas_at(self.vault, &named) {
+        let is_on_canvas = match self.projects.canvas_at(self.vault, &named) {
             Err(Error::CanvasNotFound(_)) => false,
             canvas => canvas?.node_of(&accomplishment.path).is_some(),
         };
-        if is_there {
+        if is_on_canvas {
             return Ok(named);
         }
         Ok(self.canvases_with(&accomplishment.path)?.into_iter().next().unwrap_or(named))
@@ -162,7 +162,7 @@ impl Change<'_> {
         self.notes.insert(path.clone(), Open { before: None, now: note });
     }
 
-    /// Gives a note another path, before anything in it is changed, and rewrites the links to it.
+    /// Moves a note, before anything in it is changed, and rewrites the links to it.
     ///
     /// # Errors
     /// As [`Vault::move_file`].
@@ -202,7 +202,7 @@ impl Change<'_> {
     fn steps(mut self) -> Result<Vec<Step>, Error> {
         if let Some(Step::Rename { from, to }) = self.moved.first().cloned() {
             for canvas in self.canvases_with(&from)? {
-                // What is not open is rewritten as a whole, with the links in its texts.
+                // A canvas that is not open is replaced as a whole by a step, with the links in its texts.
                 if self.canvases.contains_key(&canvas) || !self.moved.iter().any(|step| step.path() == canvas.as_str()) {
                     self.canvas(&canvas, false)?.rename_file(&from, &to)?;
                     self.moved.retain(|step| step.path() != canvas.as_str());
@@ -221,7 +221,7 @@ impl Change<'_> {
     }
 }
 
-/// An accomplishment with all its note says.
+/// An accomplishment with everything its note says.
 #[derive(Debug)]
 pub struct Changed {
     /// What it is.

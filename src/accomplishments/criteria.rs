@@ -1,7 +1,7 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
 use super::field::continues_item;
-use super::markdown::{is_blank, is_indented, item, marks_at, section, section_text, with_section};
+use super::markdown::{is_blank, is_indented, item, marks_start, section, section_text, with_section};
 use crate::limits;
 use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
@@ -13,11 +13,11 @@ use std::ops::Range;
 /// One acceptance criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Criterion {
-    /// What has to be so.
+    /// The condition to be met.
     pub text: String,
     /// Whether its box is ticked.
     pub done: bool,
-    /// What a person wrote below it, without the indent of the first line; empty if nothing.
+    /// What a person wrote below it, with the first line's indentation removed; may be empty.
     pub details: String,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct FoundCriterion {
     pub(super) criterion: Criterion,
     /// The lines it takes.
     pub(super) lines: Range<usize>,
-    /// The sub-heading it stands below, counted from the head of the section.
+    /// The number of the subheading that it is below, 0 before the first.
     group: usize,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
         if matches!(note.kind(at), Some(Kind::Heading(_))) {
             group += 1;
         } else if let Some(item) = item(note, at) {
-            let (done, text) = boxed(item).unwrap_or((false, item));
+            let (done, text) = split_checkbox(item).unwrap_or((false, item));
             let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
             found.push(FoundCriterion { criterion, lines: at..at + 1, group });
         } else if let Some(last) =
@@ -62,8 +62,8 @@ pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
     found
 }
 
-/// What follows a box, and whether that is ticked.
-pub(super) fn boxed(item: &str) -> Option<(bool, &str)> {
+/// Whether an item's checkbox is ticked, and the text after it.
+pub(super) fn split_checkbox(item: &str) -> Option<(bool, &str)> {
     let rest = item.trim_start().strip_prefix('[')?;
     let sign = rest.chars().next()?;
     let text = rest.get(sign.len_utf8()..)?.strip_prefix(']')?;
@@ -84,12 +84,12 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
             (list, section) => with_section(text, "Acceptance Criteria", &format!("{section}\n\n{list}")),
         };
     }
-    let chosen = choose(&old, wanted);
+    let chosen = match_to_old(&old, wanted);
     let range_of = |found: &FoundCriterion| note.start(found.lines.start)..note.start(found.lines.end);
     let is_in_order =
         |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
     let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
-    // A new criterion follows the one before it, below the same heading. A group in another order is written at its first.
+    // A new criterion follows the one before it, below the same heading. A reordered group is written where its first one was.
     let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
         last = chosen.unwrap_or(last);
@@ -121,10 +121,10 @@ pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
     format!("- [{}] {text}", if ticked == Some(true) { 'x' } else { ' ' })
 }
 
-/// Which old criterion each wanted one is: the same words, else, of those that are left, the one that is most like it, if that is
-/// like it at all.
-pub(super) fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
-    let bare = |text: &str| text.part(..marks_at(text)).to_lowercase();
+/// Which old criterion each wanted one is: the one with the same words, or else the most similar of the rest, if it is
+/// similar enough.
+pub(super) fn match_to_old(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
+    let bare = |text: &str| text.part(..marks_start(text)).to_lowercase();
     let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
     let mut taken = vec![false; old.len()];
     let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
@@ -151,9 +151,9 @@ pub(super) fn choose(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) ->
     chosen
 }
 
-/// A criterion's lines with other words in the first of them; its marks stay, unless the words have marks of their own.
+/// A criterion's lines with new words in the first; its trailing marks stay, unless the new text has its own.
 pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
-    let (old_words, new_words) = (old.part(..marks_at(old)), new.part(..marks_at(new)));
+    let (old_words, new_words) = (old.part(..marks_start(old)), new.part(..marks_start(new)));
     if old_words == new_words && (old == new || new == new_words) {
         return block.to_owned();
     }
@@ -166,9 +166,9 @@ pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
 /// A criterion's lines with its box ticked or not.
 fn with_box(block: &str, ticked: bool) -> String {
     let sign = if ticked { "[x]" } else { "[ ]" };
-    // In front of a box stand spaces, digits and the sign of the list.
+    // A box is preceded by spaces, digits and the list marker.
     let rest = block.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit()).get(1..).unwrap_or_default();
-    match (boxed(rest), block.find('[')) {
+    match (split_checkbox(rest), block.find('[')) {
         (Some((_, text)), Some(at)) => [block.part(..at), sign, text].concat(),
         _ => splice(block, block.len() - rest.len()..block.len() - rest.len(), &format!(" {sign}")),
     }

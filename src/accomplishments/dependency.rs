@@ -1,6 +1,6 @@
-//! Dependencies: edges of a canvas and `depends_on` of notes, which say the same. Neither may go in a circle.
+//! Dependencies: edges of a canvas and `depends_on` of notes, which agree. Neither may have a cycle.
 
-use super::canvas::{Canvas, form, node_of};
+use super::canvas::{Canvas, nfc_path, node_of};
 use super::change::Change;
 use super::position::{Position, position_for};
 use super::snapshot::{Accomplishment, Snapshot};
@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::iter::successors;
 
-/// What a note was brought in line with.
+/// How a note was brought in line with the canvas.
 #[derive(Debug, Serialize)]
 pub struct Update {
     pub id: String,
@@ -28,7 +28,7 @@ pub struct Synced {
     pub total: usize,
     /// Notes that were changed.
     pub updates: Vec<Update>,
-    /// Edges that are no dependency, and why; in words.
+    /// Messages about edges that are not dependencies, and why.
     pub errors: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// As the notes say.
+    /// The dependencies in the notes.
     pub(super) fn of(snapshot: &Snapshot) -> Graph {
         let mut graph = Graph::default();
         for accomplishment in &snapshot.all {
@@ -56,9 +56,9 @@ impl Graph {
         self.blocks.values_mut().for_each(|all| all.retain(|one| one != blocked));
     }
 
-    /// The shortest path on which one blocks another.
+    /// The shortest path from a blocker to what it blocks, directly or not.
     fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<String>> {
-        // All that were reached, each with the one before it.
+        // All visited ids, each with its predecessor.
         let mut before: HashMap<&str, Option<&str>> = HashMap::from([(from, None)]);
         let mut open = VecDeque::from([from]);
         while let Some(last) = open.pop_front() {
@@ -77,10 +77,10 @@ impl Graph {
         None
     }
 
-    /// Refuses when one of the blockers is itself blocked by what it is to block. `hint` ends the words.
+    /// Refuses when one of the blockers is itself blocked by what it is to block. `hint` ends the message.
     ///
     /// # Errors
-    /// [`Error::CircularDependency`] naming the circle.
+    /// [`Error::CircularDependency`] naming the cycle.
     pub(super) fn ensure_acyclic(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
         for blocker in blockers {
             if let Some(shortest_path) = self.shortest_path(blocked, blocker) {
@@ -92,16 +92,17 @@ impl Graph {
     }
 }
 
-/// What the edges of a canvas say: blocker and blocked by id; and the edges between accomplishments that do
-/// not say which is which.
+/// The dependencies drawn on a canvas: ids of blocker and blocked; and messages about edges between accomplishments
+/// without a direction.
 fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
-    let by_path: HashMap<Cow<'_, str>, &str> = snapshot.all.iter().map(|found| (form(found.path.as_str()), found.id.as_str())).collect();
+    let by_path: HashMap<Cow<'_, str>, &str> =
+        snapshot.all.iter().map(|found| (nfc_path(found.path.as_str()), found.id.as_str())).collect();
     let nodes: HashMap<&str, Option<&str>> =
         canvas.nodes.iter().map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied()))).collect();
     let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
     for edge in &canvas.edges {
         let accomplishment = |node: &str| nodes.get(node).copied().flatten();
-        // An edge of another card is a person's.
+        // An edge to any other card is a person's.
         let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
         match edge.direction() {
             Some((from, _)) if *from == edge.from_node => mapped.push((one, other)),
@@ -117,7 +118,7 @@ fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a s
 
 const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
 
-/// Has an accomplishment depend on these and no others, where it depended on `old`: its note, and the edges of its canvas.
+/// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its canvas.
 pub(super) fn set_dependencies(
     change: &mut Change<'_>,
     accomplishment: &Accomplishment,
@@ -146,7 +147,7 @@ pub(super) fn set_dependencies(
     let (drawn, _) = edges_of(&read, snapshot);
     drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
     graph.ensure_acyclic(wanted, id, DISAGREE)?;
-    // Nodes of a note that occurs several times count all.
+    // A note may have several nodes; all count.
     let nodes_of = |path: &VaultPath| -> Vec<String> { read.nodes_of(path).map(|(_, node)| node.id.clone()).collect() };
     let mut fresh = Vec::new();
     for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
@@ -156,13 +157,13 @@ pub(super) fn set_dependencies(
         });
         match ends {
             Ok(ends) => fresh.push(ends),
-            // What the note had before may lie elsewhere, or nowhere.
+            // An old dependency may be on another canvas, or on none.
             Err(_) if !added.contains(blocker) => {}
             Err(error) => return Err(error),
         }
     }
     let own_nodes = nodes_of(path);
-    // Only what was named goes: an edge that a person drew and that the note does not have is for sync_dependencies.
+    // Only the named ones are removed: an edge that a person drew and the note lacks is for sync_dependencies.
     let gone: HashSet<String> = old
         .iter()
         .filter(|blocker| !wanted.contains(blocker))
@@ -177,8 +178,8 @@ pub(super) fn set_dependencies(
 }
 
 impl Accomplishments {
-    /// Has one accomplishment block another, or not any more: an edge and `depends_on`. With `add` the blocked one's node is moved to the
-    /// right of those it waits for. Gives where that node is now, if it is on a canvas, and in words what was done.
+    /// Adds or removes a dependency: an edge and `depends_on`. With `add` the blocked one's node is moved to the right of
+    /// its blockers. Returns where that node is now, if it is on a canvas, and a message about what was done.
     ///
     /// # Errors
     /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
@@ -194,7 +195,7 @@ impl Accomplishments {
                 snapshot.find(blocker)?;
             }
             let all = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
-            // A dependency of note or canvas alone is added to the other; one of the canvas alone is removed too.
+            // A dependency that only note or canvas has is added to the other; one that only the canvas has is removed too.
             let (old, wanted) = if add { (&others, &all) } else { (&all, &others) };
             let path = change.canvas_of(accomplishment)?;
             let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
@@ -205,7 +206,7 @@ impl Accomplishments {
                 let read = canvas.read()?;
                 let own = read.node_of(&accomplishment.path);
                 position = own.map(|node| Position { x: node.x, y: node.y });
-                // One that exists already moves nothing.
+                // A dependency that existed already moves nothing.
                 if let Some(own) = own.filter(|_| add && (is_redrawn || !known)) {
                     let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
                     let to = position_for(&read, &blockers, Some(&own.id));
@@ -229,8 +230,8 @@ impl Accomplishments {
         Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
-    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas stay:
-    /// it says nothing of them. Edges that would close a circle are left out and reported.
+    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas stay.
+    /// Edges that would close a cycle are left out and reported.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
@@ -248,7 +249,7 @@ impl Accomplishments {
             {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
-            // What this canvas says nothing of.
+            // Dependencies on accomplishments that are not on this canvas.
             let kept = |found: &Accomplishment| -> Vec<String> {
                 let elsewhere = |id: &&String| !shown.contains(id.as_str()) && snapshot.about(id).is_some();
                 found.depends_on.iter().filter(elsewhere).cloned().collect()
@@ -277,7 +278,7 @@ impl Accomplishments {
                 let drawn = blockers.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
                 let stays = |id: &&String| drawn.contains(&id.as_str()) || kept(found).contains(id);
                 let mut new: Vec<String> = found.depends_on.iter().filter(stays).cloned().collect();
-                // Those that are drawn and known have stayed.
+                // Drawn dependencies that the note has were kept above.
                 let is_known = |id: &&&str| found.depends_on.iter().any(|known| known == **id);
                 new.extend(drawn.iter().filter(|id| !is_known(id)).map(|id| (*id).to_owned()));
                 if new != found.depends_on {

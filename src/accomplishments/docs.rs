@@ -1,4 +1,4 @@
-//! Context documents: notes in the folder of a canvas that are not on it, and all notes of one more folder.
+//! Context documents: notes in the folder of a canvas that are not on it, and all notes of a second folder.
 
 use super::canvas::Canvas;
 use super::{Accomplishments, Error, invalid};
@@ -6,7 +6,7 @@ use crate::markdown::blocks::line_end;
 use crate::slice::Part;
 use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines};
 
-/// What a name of a document in the folder of further documents begins with.
+/// Prefix of the names of documents in the folder of further documents.
 pub const PREFIX: &str = "context:";
 
 impl Accomplishments {
@@ -37,10 +37,10 @@ impl Accomplishments {
     /// The path of a document: a note that is not on the canvas.
     ///
     /// # Errors
-    /// [`VaultError::NotAllowed`] for a note that is on the canvas, [`VaultError::Invalid`] for what is no note,
+    /// [`VaultError::NotAllowed`] for a note that is on the canvas, [`VaultError::Invalid`] for anything but a note,
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
-        // A note may be named without its ending.
+        // A note may be named without its extension.
         let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
         let path = vault.spelled(&self.path_of(&whole, canvas)?);
         if !crate::vault::media::is_note(path.name()) {
@@ -56,13 +56,13 @@ impl Accomplishments {
             other => other?,
         };
         if shown.node_of(&path).is_some() {
-            let why = "it is on the canvas, so it is no context document; use the tools for accomplishments, or vault_edit";
+            let why = "it is on the canvas, so it is not a context document; use the tools for accomplishments, or vault_edit";
             return Err(Error::Vault(VaultError::NotAllowed { path: path.as_str().into(), why }));
         }
         Ok(path)
     }
 
-    /// The path that a name means. Nothing outside the two folders has a name here.
+    /// The path that a name means. No name leads out of the two folders.
     fn path_of(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
         let (folder, below) = match name.strip_prefix(PREFIX) {
             Some(below) => (
@@ -97,13 +97,13 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
     Ok(())
 }
 
-/// A text with these lines instead of others, and how many they are. Line ends are those of the text.
+/// A text with a range of lines replaced, and the number of new lines. Line endings are those of the text.
 ///
 /// # Errors
 /// [`VaultError::InvalidRange`], [`VaultError::Invalid`] for no content.
 pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(String, usize), VaultError> {
     check_range((from, to), count_lines(text.as_bytes()))?;
-    // A byte order mark is the beginning of the file and of no line.
+    // A byte order mark begins the file, and is not part of a line.
     if let Some(rest) = text.strip_prefix('\u{feff}') {
         return with_lines(rest, (from, to), content).map(|(text, count)| (format!("\u{feff}{text}"), count));
     }
@@ -116,7 +116,7 @@ pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Resu
     let content = if eol == "\r\n" { content.replace("\r\n", "\n").replace('\n', eol) } else { content.to_owned() };
     let count = count_lines(content.as_bytes());
     let missing = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { eol };
-    // What follows has to begin on a line of its own; the last line of a text keeps or lacks its end as it did.
+    // What follows has to begin on its own line; whether the text ends in a line break stays as it was.
     let end = if after.is_empty() && !text.ends_with('\n') && !text.is_empty() { "" } else { missing(&content) };
     Ok((format!("{before}{}{content}{end}{after}", missing(&before)), count))
 }

@@ -8,7 +8,7 @@ use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
 
-/// The words of a status, and hours with their unit, at the beginning of a line.
+/// Patterns for a status, and for hours with their unit, at the beginning of a line.
 const STATUS: &str = r"(?i)^(?:not started|in[ -]?progress|on[ -]?hold|incomplete|completed?|paused|hold|done|open|todo)\b";
 const HOURS: &str = r"(?i)^[0-9.]+(?: *(?:h|hrs?|hours?)\b)?";
 
@@ -17,17 +17,17 @@ pub(super) const FIELDS: [&str; 6] = ["Goal", "Description", "Technical Notes", 
 
 #[derive(Debug)]
 pub(super) struct Field {
-    /// Its name as it is in [`FIELDS`]; of another one, as it is in the note.
+    /// Its name as in [`FIELDS`]; any other name as in the note.
     pub(super) name: String,
     pub(super) lines: Range<usize>,
     /// The bytes of its value: from after the colon to the end of the last line, without the line end.
     pub(super) value: Range<usize>,
-    /// Where the value's first line ends: of a status or an estimate, what stands below is a person's.
+    /// Where the value's first line ends: in a status or an estimate, what follows is a person's.
     pub(super) first_end: usize,
 }
 
 impl Field {
-    /// The bytes that another value replaces, and the value. Of a status or an estimate only the words that say it go.
+    /// The range that a new value replaces, and its text. In a status or an estimate only the words that state it are replaced.
     pub(super) fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
         let old = text.part(self.value.clone());
         match self.name.as_str() {
@@ -48,7 +48,7 @@ impl Field {
 
 pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
-    // Whether the last item can go on: not after a block of another kind.
+    // Whether the last item can continue: not after a block of another kind.
     let (mut blank, mut open) = (0, false);
     for at in body {
         let line = note.line(at);
@@ -93,7 +93,7 @@ pub(super) fn named(item: &str) -> Option<(String, &str)> {
     Some((known.map_or(words, |known| (*known).to_owned()), value))
 }
 
-/// A field's value; further lines without the indent that makes them its own.
+/// A field's value; further lines without the indentation that makes them part of the item.
 pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
     let text = note.text.part(field.value.start..field.first_end).trim().to_owned();
     let text = field.lines.clone().skip(1).map(|at| note.line(at)).fold(text, |text, line| {
@@ -102,7 +102,7 @@ pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
     text.trim_matches('\n').to_owned()
 }
 
-/// A line with another value in front: in place of the words that said the old one, so that what a person wrote behind them
+/// A line with a new value instead of the words that stated the old one, so that what a person wrote after them
 /// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
 pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl Fn(&str) -> bool) -> String {
     let old = line.trim_start();
@@ -110,11 +110,11 @@ pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl F
     let rest = old.part(old_words..);
     let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
     let new = format!(" {value}{gap}{rest}");
-    let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_at(rest) == 0;
+    let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_start(rest) == 0;
     if value.is_empty() || is_known && is_read(&new) {
         return new;
     }
-    let marks = old.part(super::markdown::marks_at(old)..);
+    let marks = old.part(super::markdown::marks_start(old)..);
     let words = old.part(..old.len() - marks.len()).replace("%%", "").trim().to_owned();
     format!(" {value} %% {words} %%{marks}")
 }
@@ -137,13 +137,13 @@ pub(super) fn normal(value: &str) -> String {
     lines.fold(first.to_owned(), |text, line| text + "\n" + line.trim_end())
 }
 
-/// A field's value as it is written after its colon: further lines set in, so that they stay the field's own.
+/// A field's value as it is written after its colon: further lines are indented, so that they stay part of the field.
 pub(super) fn written(value: &str, eol: &str) -> String {
     let value = value.replace("\r\n", "\n");
     let value = value.trim_matches('\n').trim_end();
     let mut lines = value.split('\n').map(str::trim_end);
     let first = lines.next().unwrap_or_default().trim_start();
-    // What begins a block of its own is not read as one right after the name.
+    // A block is not recognized right after the name, so it gets its own line.
     let block = value.contains('\n') && ["```", "~~~", "- ", "* ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
     let mut text = match (block, first.is_empty()) {
         (true, _) => format!("{eol}  {first}"),

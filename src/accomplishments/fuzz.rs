@@ -1,8 +1,8 @@
-//! What the fuzz targets (`tests/fuzz`) check of the inside of this module. Compiled for them only.
+//! Access for the fuzz targets (`tests/fuzz`) to the private parts of this module. Compiled for them only.
 
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
-use super::canvas::Edited;
+use super::canvas::EditedCanvas;
 use super::note::Note;
 use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
 use super::task::{self, Task};
@@ -29,7 +29,7 @@ pub fn properties(text: &str) {
 
 /// A canvas edited by every operation.
 pub fn canvas(text: &str) {
-    let Ok(canvas) = Edited::new(text.to_owned(), "a.canvas") else { return };
+    let Ok(canvas) = EditedCanvas::new(text.to_owned(), "a.canvas") else { return };
     let nodes = canvas.read().expect("it was read").nodes.len();
     let file = |path: &str| VaultPath::file(path).expect("a path");
     let (path, other) = (file("folder/a note \"of\" mine.md"), file("b.md"));

@@ -20,7 +20,7 @@ use crate::vault::{Vault, VaultPath};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What an accomplishment is to be; what is `None` stays, or gets its default. Values of enumerations are known ones.
+/// New data of an accomplishment; `None` keeps the old value, or means the default. Enumerated values are valid.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Data<'a> {
@@ -37,7 +37,7 @@ pub struct Data<'a> {
     pub in_progress: Option<bool>,
 }
 
-/// What a task is to be; what is `None` stays, or gets its default.
+/// New data of a task; `None` keeps the old value, or means the default.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct TaskData<'a> {
@@ -54,7 +54,7 @@ pub struct TaskData<'a> {
 
 impl Accomplishments {
     /// Creates an accomplishment: a note, and a node on a canvas with edges from those it depends on. With `id`, under that
-    /// one; else under the next.
+    /// one; otherwise under the next.
     ///
     /// # Errors
     /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is taken,
@@ -122,11 +122,11 @@ impl Accomplishments {
             change.outcome(&path)
         })
         .inspect(|changed| {
-            self.raise(number_of(&changed.accomplishment.id).unwrap_or(0));
+            self.raise_highest(number_of(&changed.accomplishment.id).unwrap_or(0));
         })
     }
 
-    /// Updates an accomplishment; with no data only the time of its last update.
+    /// Updates an accomplishment; without data, only the time of its last update.
     ///
     /// # Errors
     /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not what the caller has read.
@@ -160,7 +160,7 @@ impl Accomplishments {
         })
     }
 
-    /// Deletes an accomplishment: its note goes to the trash, its nodes and their edges, and its id in what depended on it.
+    /// Deletes an accomplishment: moves its note to the trash, and removes its nodes, their edges, and its id from what depends on it.
     ///
     /// # Errors
     /// As [`Accomplishments::update`].
@@ -180,7 +180,7 @@ impl Accomplishments {
                 change.note(&other.path)?.set("depends_on", left.as_slice())?;
                 change.touch(&other.path)?;
             }
-            self.raise(number_of(id).unwrap_or(0));
+            self.raise_highest(number_of(id).unwrap_or(0));
             Ok(())
         })
     }
@@ -216,7 +216,7 @@ impl Accomplishments {
         self.change_tasks(vault, id, if_match, |note| edit_task(note, id, task_id, data))
     }
 
-    /// Removes a task and numbers the others anew.
+    /// Removes a task and renumbers the others.
     ///
     /// # Errors
     /// As [`Accomplishments::update_task`].
@@ -351,7 +351,7 @@ fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::F
     }
 }
 
-/// Changes the fields that differ, each by itself; everything else of the note stays.
+/// Changes each field that differs; everything else in the note stays.
 fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> Result<Task, Error> {
     let (at, tasks) = find_task(note, id, task_id)?;
     let mut expected: Vec<Task> = tasks.into_iter().map(|found| found.task).collect();

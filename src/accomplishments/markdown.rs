@@ -1,4 +1,4 @@
-//! The sections of a note, and what its lines have before and after their words.
+//! The sections of a note, and the markers before and after the words of its lines.
 
 use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::parts;
@@ -8,7 +8,7 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A part of a note that a heading of the second level begins.
+/// A part of a note below a heading of the second level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
     /// The last line of the heading.
@@ -17,7 +17,7 @@ pub(super) struct Section {
     pub(super) body: Range<usize>,
 }
 
-/// The first section of this name, in any case.
+/// The first section with this name, ignoring case.
 pub(super) fn section(note: &parts::Note<'_>, name: &str) -> Option<Section> {
     let headings = note.headings();
     let number = headings.iter().position(|heading| heading.level == 2 && heading.text.eq_ignore_ascii_case(name))?;
@@ -29,12 +29,12 @@ pub(super) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// Whether a line is set in, and so belongs to a list item above it.
+/// Whether a line is indented, and so belongs to a list item above it.
 pub(super) fn is_indented(line: &str) -> bool {
     line.starts_with(['\t', ' ']) && !is_blank(line)
 }
 
-/// What follows the marker of a list item that is not set in.
+/// What follows the marker of a list item that is not indented.
 pub(super) fn item<'a>(note: &parts::Note<'a>, at: usize) -> Option<&'a str> {
     let Some(Kind::Item { .. }) = note.kind(at) else { return None };
     let line = note.line(at);
@@ -45,16 +45,16 @@ pub(super) fn item<'a>(note: &parts::Note<'a>, at: usize) -> Option<&'a str> {
 
 /// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
 /// the Tasks plugin (`✅ 2026-11-22`). They belong to the line and not to its words.
-pub(super) fn marks_at(text: &str) -> usize {
+pub(super) fn marks_start(text: &str) -> usize {
     static MARKS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?:\s+\^[A-Za-z0-9-]+|\s*\[\^[^\]\s]+\]|\s*[✅➕❌📅⏳🛫]\s*\d{4}-\d\d-\d\d)*\s*$").ok());
     MARKS.as_ref().and_then(|marks| marks.find(text)).map_or(text.len(), |found| found.start())
 }
 
-/// What stood in an empty section of a new note of earlier versions; it reads as nothing.
+/// Filler that earlier versions wrote into the empty sections of a new note; it is read as nothing.
 pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
 
-/// A text with the block id at the end of the one that it replaces: links lead to it.
+/// A new text with the block id at the end of the old one, to which links may point.
 pub(super) fn with_block_id(old: &str, new: &str) -> String {
     let id = old.trim_end().part(without_block_id(old).len()..);
     if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) { new.to_owned() } else { format!("{new}{id}") }
@@ -65,10 +65,10 @@ pub(super) fn without_block_id(text: &str) -> &str {
     let text = text.trim_end();
     let words = text.rfind(char::is_whitespace).map_or("", |at| text.part(..at));
     let last = text.part(words.len()..);
-    if last.trim_start().starts_with('^') && marks_at(text) <= words.len() { words.trim_end() } else { text }
+    if last.trim_start().starts_with('^') && marks_start(text) <= words.len() { words.trim_end() } else { text }
 }
 
-/// A note's text with this content in a section, which is made where it is missing. The blank lines around stay.
+/// A note's text with this content in a section, which is created if missing. The blank lines around it stay.
 pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let eol = line_end(text, 0);
     let content = content.replace("\r\n", "\n").replace('\n', eol);
@@ -128,7 +128,7 @@ mod tests {
             ("^only", "^only"),
             ("", ""),
         ] {
-            assert_eq!(&text[..marks_at(text)], words, "{text:?}");
+            assert_eq!(&text[..marks_start(text)], words, "{text:?}");
         }
     }
 

@@ -50,15 +50,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub const STATUSES: [&str; 4] = ["Not Started", "In Progress", "Completed", "Blocked"];
 /// The values of `effort`.
 pub const EFFORTS: [&str; 4] = ["Business", "Infra", "Engineering", "Research"];
-/// The values of `priority`, the least first.
+/// The values of `priority`, lowest first.
 pub const PRIORITIES: [&str; 4] = ["Low", "Medium", "High", "Critical"];
 
-/// Where things are.
+/// The configured paths.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The folder of the notes.
     pub folder: VaultPath,
-    /// The canvas that is meant when none is named.
+    /// The canvas used when none is named.
     pub canvas: VaultPath,
     /// The folder of further context documents.
     pub docs: Option<VaultPath>,
@@ -67,24 +67,24 @@ pub struct Options {
 /// The projects of a vault.
 #[derive(Debug)]
 pub struct Accomplishments {
-    /// Where things are.
+    /// The configured paths.
     pub options: Options,
-    /// The highest number that was ever an id while this program ran, so that none is given twice.
+    /// The highest id number seen while this program runs, so that none is assigned twice.
     highest: AtomicU32,
     /// What the notes said when they were read last.
     known: Mutex<snapshot::Known>,
 }
 
 impl Accomplishments {
-    /// The projects of a vault with its notes and canvas at these paths.
+    /// The projects whose notes and canvas are at these paths.
     pub fn new(options: Options) -> Accomplishments {
         Accomplishments { options, highest: AtomicU32::new(0), known: Mutex::default() }
     }
 
-    /// The canvas that is meant: the default one unless another is named.
+    /// The canvas to use: the named one, or else the default.
     ///
     /// # Errors
-    /// [`VaultError::Invalid`] for what is no path of a canvas.
+    /// [`VaultError::Invalid`] for anything but the path of a canvas.
     pub fn canvas(&self, named: Option<&str>) -> Result<VaultPath, Error> {
         let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else { return Ok(self.options.canvas.clone()) };
         let path = VaultPath::file(named)?;
@@ -97,13 +97,13 @@ impl Accomplishments {
     /// A canvas, to be read.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is no canvas, or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not a canvas, or the vault's.
     fn canvas_at(&self, vault: &Vault, path: &VaultPath) -> Result<canvas::Canvas, Error> {
         let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str())))?;
         canvas::Canvas::parse(&text(bytes, path)?).map_err(malformed(path.as_str()))
     }
 
-    fn raise(&self, number: u32) -> u32 {
+    fn raise_highest(&self, number: u32) -> u32 {
         self.highest.fetch_max(number, Ordering::AcqRel).max(number)
     }
 }
@@ -112,28 +112,28 @@ fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| malformed(path.as_str())("it is not UTF-8".into()))
 }
 
-/// The value in a list that a text means, whatever its case and spaces.
+/// The value in a list that a text means, ignoring case, spaces and punctuation.
 fn one_of(known: &[&'static str], text: &str) -> Option<&'static str> {
     let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
     let wanted = plain(text);
     known.iter().find(|known| plain(known) == wanted).copied()
 }
 
-/// Why something was not done; then nothing was changed. The texts are whole messages.
+/// Why something was not done; then nothing was changed. The texts are complete messages.
 #[derive(Debug)]
 pub enum Error {
-    /// There is no accomplishment of this id.
+    /// There is no accomplishment with this id.
     AccomplishmentNotFound(String),
-    /// There is no task of this id.
+    /// There is no task with this id.
     TaskNotFound(String),
-    /// Several notes have one id, or a wanted one is taken.
+    /// Several notes share an id, or a requested one is taken.
     DuplicateId(String),
-    /// The dependencies would go in a circle.
+    /// The dependencies would form a cycle.
     CircularDependency(String),
     CanvasNotFound(String),
     /// Something of this name exists.
     AlreadyExists(String),
-    /// A wrong argument or range, a malformed note or canvas, or what else the vault refuses.
+    /// A wrong argument or range, a malformed note or canvas, or any other error of the vault.
     Vault(VaultError),
 }
 
@@ -146,7 +146,7 @@ fn new_id() -> Result<String, Error> {
     secret::new_id().map(|id| id.part(..16).to_owned()).map_err(|error| invalid(error.to_string()))
 }
 
-/// That a note or canvas is not what it should be.
+/// Makes the error for a malformed note or canvas.
 fn malformed(path: &str) -> impl Fn(String) -> Error {
     let path = path.to_owned();
     move |why| Error::Vault(VaultError::Malformed { path: path.clone(), why })

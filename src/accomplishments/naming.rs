@@ -1,4 +1,4 @@
-//! Titles, the files they give their name to, and ids.
+//! Titles, the file names made from them, and ids.
 
 use super::change::Change;
 use super::snapshot::number_of;
@@ -13,7 +13,7 @@ pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     if title.contains("%%") || title.contains("<!--") {
         return Err(invalid("data.title must not begin a comment (%% or <!--): it would hide the note's text."));
     }
-    // Line ends of Unicode's, byte order marks, and what is no character.
+    // Control characters, Unicode line separators, byte order marks and noncharacters.
     let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     if title.is_empty() || title.chars().any(odd) || title.chars().count() > limits::TITLE_CHARS {
         return Err(invalid(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
@@ -21,7 +21,7 @@ pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     Ok(title.to_owned())
 }
 
-/// The name of a title's file, without its ending: `-` stands for what file systems or Obsidian's links refuse.
+/// The file name for a title, without its extension: `-` stands for what file systems or Obsidian's links refuse.
 pub(super) fn file_name(title: &str) -> String {
     const REFUSED: &str = "\\/:*?\"<>|#^[]";
     let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
@@ -34,26 +34,26 @@ pub(super) fn file_name(title: &str) -> String {
     if let Some(rest) = name.strip_prefix('.') {
         name = format!("-{rest}");
     }
-    // The name of a device on Windows.
+    // A device name on Windows.
     if crate::vault::refused_elsewhere(&name).is_some() {
         name.push('-');
     }
     name
 }
 
-/// A form in which names that people, or other file systems, do not tell apart are the same.
-pub(super) fn alike(name: &str) -> String {
+/// A key that is equal for names that people, or other file systems, do not distinguish.
+pub(super) fn fold_name(name: &str) -> String {
     name.nfkc().collect::<String>().to_lowercase().nfc().collect()
 }
 
-/// Refuses a title that exists already, as a title or as a file, also in other letters' case or Unicode form.
+/// Refuses a title that exists already, as a title or as a file, also with different case or Unicode normalization.
 pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, own: Option<&VaultPath>) -> Result<(), Error> {
     let taken = |by: &str| Err(Error::AlreadyExists(format!("There is {by} already; choose another title, or update that one.")));
-    if let Some(other) = change.snapshot.all.iter().find(|other| Some(&other.path) != own && alike(&other.title) == alike(title)) {
+    if let Some(other) = change.snapshot.all.iter().find(|other| Some(&other.path) != own && fold_name(&other.title) == fold_name(title)) {
         return taken(&format!("{} with the title {:?}", other.id, other.title));
     }
     let files = change.vault.files_below(&path.parent(), ".md");
-    match files.iter().find(|file| own.is_none_or(|own| own.as_str() != &*file.path) && alike(&file.path) == alike(path.as_str())) {
+    match files.iter().find(|file| own.is_none_or(|own| own.as_str() != &*file.path) && fold_name(&file.path) == fold_name(path.as_str())) {
         Some(file) => taken(&format!("a note {}", file.path)),
         None => Ok(()),
     }
@@ -74,18 +74,18 @@ pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
     }
 }
 
-/// The next id: one above all that stand anywhere on a canvas or in a note of the folder.
+/// The next id: one above all that occur on any canvas or in a note of the folder.
 pub(super) fn next_id(change: &Change<'_>) -> String {
     let canvases = change.vault.files_below(&VaultPath::root(), ".canvas");
     let notes = change.vault.files_below(&change.projects.options.folder, ".md");
     let numbers = canvases.iter().chain(&notes).filter_map(|entry| highest(&change.vault.text(entry).ok()?)).max();
-    format!("ACC-{:03}", change.projects.raise(numbers.unwrap_or(0)).saturating_add(1))
+    format!("ACC-{:03}", change.projects.raise_highest(numbers.unwrap_or(0)).saturating_add(1))
 }
 
 pub(super) fn highest(text: &str) -> Option<u32> {
     let after = memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
     let digits = after.filter_map(|rest| rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())));
-    // Higher ones are none that this program gave.
+    // This program never assigned higher ones.
     digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number < limits::HIGHEST_ID).max()
 }
 
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(file_name(title), name, "{title}");
         }
         assert!(file_name(&"ä".repeat(200)).len() <= limits::TITLE_FILE_BYTES);
-        assert_eq!(alike("STRASSE\u{301}"), alike("strasse\u{301}"));
+        assert_eq!(fold_name("STRASSE\u{301}"), fold_name("strasse\u{301}"));
         assert_eq!(highest("ACC-7 xACC-012, ACC-9999999999 ACC-"), Some(12));
     }
 }

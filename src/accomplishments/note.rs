@@ -1,8 +1,8 @@
 //! The note of an accomplishment: its properties, its sections, its tasks. It is edited, not rewritten: each change here
 //! replaces only what it names, and is refused if any other part of the note would then be read differently.
 
-use super::criteria::{Criterion, boxed, criteria, with_criteria};
-use super::markdown::{SECTIONS, marks_at, section_text, with_block_id, with_section};
+use super::criteria::{Criterion, criteria, split_checkbox, with_criteria};
+use super::markdown::{SECTIONS, marks_start, section_text, with_block_id, with_section};
 use super::task::{self, Found, Task};
 use super::{Error, invalid, malformed};
 use crate::markdown::parts;
@@ -36,7 +36,7 @@ impl Body {
     }
 }
 
-/// A property as a text; of a list or mapping none.
+/// A property as text; `None` for a list or mapping.
 pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
     match properties.get(key)? {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -46,7 +46,7 @@ pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
     }
 }
 
-/// The ids in `depends_on`: a list, or one text with commas.
+/// The ids in `depends_on`: a list, or one comma-separated text.
 pub(super) fn depends_on(properties: &Mapping) -> Vec<String> {
     let texts: Vec<&str> = match properties.get("depends_on") {
         Some(Value::Sequence(items)) => items.iter().filter_map(Value::as_str).collect(),
@@ -72,7 +72,7 @@ pub(super) fn unique<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
 pub(super) struct Note {
     /// Its text.
     pub(super) text: String,
-    /// How messages call it.
+    /// Its name in messages.
     name: String,
 }
 
@@ -92,12 +92,12 @@ impl Note {
     /// Replaces a property.
     ///
     /// # Errors
-    /// [`Malformed`](crate::vault::Error::Malformed) when it is written so that it is not safe.
+    /// [`Malformed`](crate::vault::Error::Malformed) when it is written so that replacing it is not safe.
     pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
         let refused = malformed(&self.name);
-        // Items that are no texts are none of ours, and would be lost.
+        // Items that are not texts are not ours, and would be lost.
         if self.properties()?.get(key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
-            return Err(refused(format!("its {key:?} has items that are no texts; it is not replaced")));
+            return Err(refused(format!("its {key:?} has items that are not texts; it is not replaced")));
         }
         self.text = properties::set(&self.text, key, Some(&new.into())).map_err(refused)?;
         Ok(())
@@ -106,7 +106,7 @@ impl Note {
     /// Replaces the text of the section Outcome or Notes.
     ///
     /// # Errors
-    /// [`Invalid`](crate::vault::Error::Invalid) for a text with headings, or open ends, that would break the note apart.
+    /// [`Invalid`](crate::vault::Error::Invalid) for a text with headings, or unclosed blocks, that would break the note's structure.
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
@@ -117,14 +117,14 @@ impl Note {
     }
 
     /// Replaces the acceptance criteria. One whose text exists already keeps its line, and so its box; a text that begins
-    /// with `[x]` or `[ ]` says how its box is to be.
+    /// with `[x]` or `[ ]` sets its box.
     ///
     /// # Errors
     /// [`Invalid`](crate::vault::Error::Invalid) for an empty text, or one of several lines.
     pub(super) fn set_criteria(&mut self, texts: &[&str]) -> Result<(), Error> {
         let mut wanted = Vec::new();
         for text in texts {
-            let (ticked, text) = boxed(text).map_or((None, *text), |(done, text)| (Some(done), text));
+            let (ticked, text) = split_checkbox(text).map_or((None, *text), |(done, text)| (Some(done), text));
             let text = text.trim();
             must_be_text("Acceptance Criteria", text)?;
             if text.is_empty() || text.contains('\n') {
@@ -133,7 +133,7 @@ impl Note {
             wanted.push((ticked, text));
         }
         let edited = with_criteria(&self.text, &wanted);
-        let bare = |text: &str| text.part(..marks_at(text)).to_owned();
+        let bare = |text: &str| text.part(..marks_start(text)).to_owned();
         let mut now: Vec<String> = criteria(&parts::Note::of(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
         let mut as_wanted: Vec<String> = wanted.iter().map(|(_, text)| bare(text)).collect();
         // Each stays below its own heading, so the order in the note may be another.
@@ -147,10 +147,10 @@ impl Note {
         task::tasks(&parts::Note::of(&self.text))
     }
 
-    /// Takes over a text in which the section Tasks was edited, if its tasks are what they should be.
+    /// Accepts a text in which the section Tasks was edited, if its tasks are the expected ones.
     ///
     /// # Errors
-    /// [`Invalid`](crate::vault::Error::Invalid) when they are not: something in a field broke the note apart.
+    /// [`Invalid`](crate::vault::Error::Invalid) when they are not: something in a field broke the note's structure.
     pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
         let as_expected = task::tasks(&parts::Note::of(&edited)).iter().map(|found| &found.task).eq(expected);
         self.take(edited, "Tasks", as_expected)
@@ -165,16 +165,16 @@ impl Note {
         let made_of = |title: &str| format!("{title} (Accomplishment)");
         if self.text.part(range.clone()) == made_of(old_title).trim() {
             let edited = splice(&self.text, range, &made_of(new_title));
-            // A heading that would mean something else there stays what it was.
+            // A new heading that would change how the note is read is not set.
             if Body::of(&edited) == Body::of(&self.text) {
                 self.text = edited;
             }
         }
     }
 
-    /// Takes the edited text, if the section is as wanted and all other sections are unchanged.
+    /// Accepts the edited text, if the section is as wanted and no other section changed.
     fn take(&mut self, edited: String, name: &str, as_wanted: bool) -> Result<(), Error> {
-        if !as_wanted || others(&self.text, name) != others(&edited, name) {
+        if !as_wanted || other_sections(&self.text, name) != other_sections(&edited, name) {
             return Err(invalid(format!(
                 "The text for {name} would break the note apart: it must have no headings of the first or second level (in a task no headings at all), and close every code block and comment that it opens."
             )));
@@ -184,7 +184,7 @@ impl Note {
     }
 }
 
-/// Control characters end lines in some programs, and are seen in none.
+/// Refuses control characters, which end lines in some programs and are visible in none.
 pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err(invalid(format!("The text for {name} has a control character.")));
@@ -193,7 +193,7 @@ pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
 }
 
 /// The texts of all sections but one, without white space at line ends.
-fn others(text: &str, but: &str) -> Vec<String> {
+fn other_sections(text: &str, but: &str) -> Vec<String> {
     let note = parts::Note::of(text);
     let headings: Vec<parts::Heading> = note.headings().into_iter().filter(|heading| heading.level <= 2).collect();
     let starts = headings.iter().map(|heading| (heading.lines.start, heading.text.as_str()));

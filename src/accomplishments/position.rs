@@ -21,7 +21,7 @@ const VERTICAL_GAP: f64 = 50.0;
 const START_X: f64 = 0.0;
 const START_Y: f64 = 0.0;
 
-/// The position of a node with these blockers. `own` is the node itself, if it is on the canvas: its old position is free.
+/// The position for a node with these blockers. `own` is the node itself, if it is on the canvas: its old position counts as free.
 pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str>) -> Position {
     // Limited to whole numbers that every JSON reader keeps exactly (up to 2^53 - 1).
     let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
@@ -50,10 +50,10 @@ pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str
 
 const LIMIT: f64 = 9_007_199_254_740_991.0;
 
-/// Steps that are tried before the node goes below everything: a canvas may have nodes as tall as it likes.
+/// Steps that are tried before the node goes below everything: nodes may be arbitrarily tall.
 const STEPS: f64 = 10_000.0;
 
-/// Whether two stretches, each a start and a length, have a point in common; touching is one.
+/// Whether two intervals, each a start and a length, overlap or touch.
 fn touch((start, length): (f64, f64), (other, other_length): (f64, f64)) -> bool {
     start <= other + other_length && other <= start + length
 }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_get_the_positions_of_the_source() {
+    fn nodes_get_the_expected_positions() {
         let a = ("a", 0.0, 50.0, 400.0, 300.0);
         assert_eq!(at(&[], &[], &[], None), (0.0, 50.0));
         assert_eq!(at(&[a], &[], &[], None), (0.0, 400.0));

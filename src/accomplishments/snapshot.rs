@@ -1,7 +1,7 @@
-//! All accomplishments at one moment, and what follows from them. One pass over the index; every answer is computed from
-//! one of these, so that numbers agree with each other.
+//! All accomplishments at one moment, and what follows from them. One pass over the index; every result is computed
+//! from one snapshot, so that its numbers are consistent.
 
-use super::canvas::{Canvas, form};
+use super::canvas::{Canvas, nfc_path};
 use super::note::{Body, depends_on, text_of};
 use super::status::nearest;
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
@@ -37,7 +37,7 @@ pub struct Accomplishment {
     pub canvas_source: Option<String>,
     /// What the rest of the note says.
     pub body: Body,
-    /// Values written by hand that are none of those known, and what they count as; in words.
+    /// Messages about unknown values written by hand, and what they count as.
     pub odd: Vec<String>,
 }
 
@@ -89,12 +89,12 @@ pub(super) fn number_of(id: &str) -> Option<u32> {
     id.strip_prefix("ACC-").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())).and_then(|digits| digits.parse().ok())
 }
 
-/// A note that calls itself an accomplishment and is none.
+/// A note that calls itself an accomplishment but cannot be read as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Which.
+    /// Its path.
     pub path: String,
-    /// The id that stands in it.
+    /// The id found in it.
     pub id: Option<String>,
     /// What is wrong.
     pub why: String,
@@ -109,7 +109,7 @@ type Read = Result<Option<Arc<Accomplishment>>, Problem>;
 /// All accomplishments at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Sorted by the number of their id, by id, then by path.
+    /// Sorted by id number, then by id, then by path.
     pub(super) all: Vec<Arc<Accomplishment>>,
     /// Notes that cannot be read as one.
     pub problems: Vec<Problem>,
@@ -132,7 +132,7 @@ impl Accomplishments {
         let mut known = self.known.lock().unpoisoned();
         let mut now = Known::new();
         for entry in vault.files_below(&self.options.folder, ".md") {
-            // A note is read again only when it has become another.
+            // A note is read again only when it has changed.
             let read = match known.remove(&entry.path) {
                 Some((version, read)) if version == entry.version() => read,
                 _ => read(vault, &entry),
@@ -157,7 +157,7 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
     let properties = match properties::parse(&text) {
         Ok(properties) => properties,
         Err(why) => {
-            // What cannot be parsed may still say what it was meant to be.
+            // Frontmatter that cannot be parsed may still show what it was meant to be.
             let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
             let line = |key: &str| {
                 text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
@@ -186,14 +186,14 @@ impl Snapshot {
         Snapshot { all, problems, duplicates }
     }
 
-    /// All that have an id.
+    /// All that have this id.
     fn with_id(&self, id: &str) -> &[Arc<Accomplishment>] {
         let from = self.all.partition_point(|found| (number_of(&found.id), found.id.as_str()) < (number_of(id), id));
         let rest = self.all.part(from..);
         rest.part(..rest.partition_point(|found| found.id == id))
     }
 
-    /// The accomplishment of an id.
+    /// The accomplishment with an id.
     ///
     /// # Errors
     /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
@@ -214,7 +214,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether everything that has this id is completed; what does not exist is not.
+    /// Whether everything with this id is completed; an unknown id is not.
     fn is_completed(&self, id: &str) -> bool {
         let found = self.with_id(id);
         !found.is_empty() && found.iter().all(|found| found.status == "Completed")
@@ -230,7 +230,7 @@ impl Snapshot {
         self.blocking(accomplishment).next().is_some()
     }
 
-    /// Whether an accomplishment can be begun.
+    /// Whether an accomplishment can be started.
     pub fn is_ready(&self, accomplishment: &Accomplishment) -> bool {
         accomplishment.status == "Not Started" && !self.is_blocked(accomplishment)
     }
@@ -240,7 +240,7 @@ impl Snapshot {
         self.with_id(id).first().map(Arc::as_ref)
     }
 
-    /// All of them, plainly.
+    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Accomplishment> {
         self.all.iter().map(Arc::as_ref)
     }
@@ -248,6 +248,6 @@ impl Snapshot {
     /// Those whose note is on a canvas.
     pub(super) fn on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
         let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
-        self.iter().filter(|accomplishment| shown.contains(&*form(accomplishment.path.as_str()))).collect()
+        self.iter().filter(|accomplishment| shown.contains(&*nfc_path(accomplishment.path.as_str()))).collect()
     }
 }

@@ -3,7 +3,7 @@
 /// The values of a task's status.
 pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
 
-/// The status of a task that a person may have written.
+/// The status of a task, as a person may have written it.
 pub(super) fn task_status(text: &str) -> &'static str {
     nearest(&TASK_STATUSES, &without_comments(text.lines().next().unwrap_or_default())).unwrap_or("Open")
 }
@@ -26,7 +26,7 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
     let text = text.to_lowercase();
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     let is_meant = |meant: &[&str]| words.iter().any(|word| meant.contains(word));
-    // What is not done is not done.
+    // "Not done" must not count as done.
     let negated = words.first() == Some(&"not") || text.contains("to be ");
     let found =
         WORDS.iter().filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started")).find(|(_, meant)| is_meant(meant));
@@ -36,6 +36,6 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
 /// A line without its comments (`%%…%%`).
 fn without_comments(line: &str) -> String {
     let parts: Vec<&str> = line.split("%%").collect();
-    // A comment that does not end is none of this line's.
+    // An unclosed `%%` does not begin a comment on this line.
     parts.iter().enumerate().filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len()).map(|(_, part)| *part).collect()
 }

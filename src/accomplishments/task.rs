@@ -37,7 +37,7 @@ impl Task {
     }
 }
 
-/// A task's position among the lines of its note.
+/// A task, and its position among the lines of its note.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) task: Task,
@@ -96,7 +96,7 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     if first.is_some_and(|first| NOTHING.contains(&note.line(first).trim())) && last.is_none() {
         return whole(text);
     }
-    // After the last line that says something, so that the blank lines before the next section stay there.
+    // After the last non-blank line, so that the blank lines before the next section stay there.
     let last = last.or(first).unwrap_or(tasks.heading);
     let end = note.start(last + 1);
     let (unfinished, after) =
@@ -107,12 +107,12 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
 }
 
 impl Found {
-    /// Whether it has a field several times: which one counts is not known.
+    /// Whether it has a field several times, so that it is unclear which one counts.
     pub(super) fn has_twice(&self, name: &str) -> bool {
         self.fields.iter().filter(|field| field.name == name).count() > 1
     }
 
-    /// The note with this task under another name.
+    /// The note with this task renamed.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
         let note = parts::Note::of(text);
         let (start, line) = (note.start(self.heading), note.line(self.heading));
@@ -120,7 +120,7 @@ impl Found {
         splice(text, start + colon..start + line.len(), &format!(" {name}"))
     }
 
-    /// The note with another value of one of this task's [`FIELDS`].
+    /// The note with a new value for one of this task's [`FIELDS`].
     pub(super) fn with(&self, text: &str, name: &str, value: &str) -> String {
         let eol = line_end(text, 0);
         if let Some(field) = self.fields.iter().find(|field| field.name == name) {
@@ -133,7 +133,7 @@ impl Found {
         let note = parts::Note::of(text);
         let (end, next) = (note.start(after + 1), after + 1);
         let field = format!("- **{name}:**{}", written(value, eol));
-        // A paragraph right below would become the item's.
+        // A paragraph right below would become part of the item.
         let is_parted = is_blank(note.line(next)) || item(&note, next).is_some() || matches!(note.kind(next), Some(Kind::Heading(_)));
         let gap = if is_parted { "" } else { eol };
         let inserted = if text.part(..end).ends_with('\n') { format!("{field}{eol}{gap}") } else { format!("{eol}{field}") };
@@ -145,7 +145,7 @@ impl Found {
         let note = parts::Note::of(text);
         let mut gone: Vec<usize> = std::iter::once(self.heading).collect();
         self.fields.iter().filter(|field| !field.name.is_empty()).for_each(|field| gone.extend(field.lines.clone()));
-        // With it goes the blank line that parted it from what follows, if there is one before it as well.
+        // The blank line after it is removed too, if there is one before it as well.
         let last = gone.iter().max().copied().unwrap_or(self.heading);
         if self.heading.checked_sub(1).is_some_and(|before| is_blank(note.line(before))) && is_blank(note.line(last + 1)) {
             gone.push(last + 1);

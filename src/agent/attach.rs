@@ -1,10 +1,10 @@
-//! Files that a caller hands to a session. This is where a caller could ask for any file of the machine, so each one is
-//! looked at before anything runs, and one bad one refuses the whole call.
+//! Files that a caller attaches to a session. A caller could name any file of the machine, so each one is checked before
+//! anything runs, and a single bad one refuses the whole call.
 //!
-//! Each becomes a file of `raw/assets`, byte for byte, unless that folder has it already: the session has no access to the folder that it
-//! is from, and the vault keeps what its pages are made from.
+//! Each is copied byte for byte into `raw/assets`, unless that folder has it already: the session cannot access its original folder,
+//! and the vault keeps the sources of its pages.
 
-use super::copy::Copy;
+use super::copy::WorkingCopy;
 use super::{Agent, Failure};
 use crate::disk;
 use crate::limits;
@@ -16,25 +16,25 @@ use std::sync::Arc;
 /// Where copies are kept.
 const ASSETS: &str = "raw/assets";
 
-/// A file that may be handed to a session.
+/// A file that may be attached to a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Attached {
-    /// Of the vault.
+    /// In the vault.
     Inside(VaultPath),
-    /// Of an allowed folder, with links resolved.
+    /// In an allowed folder, with symbolic links resolved.
     Outside(PathBuf),
-    /// Of the call itself.
+    /// Sent with the call.
     InCall(AttachedFile),
 }
 
-/// A file that came with a call.
+/// A file that was sent with a call.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct AttachedFile {
     /// Its name, without folders.
     pub(super) name: String,
     #[serde(skip)]
     bytes: Arc<[u8]>,
-    /// Of the bytes; with it two requests are compared.
+    /// Of the bytes; requests are compared by it.
     etag: String,
 }
 
@@ -44,13 +44,13 @@ impl AttachedFile {
     }
 }
 
-/// A file that a change brings into the vault, and its bytes.
+/// A file that a change adds to the vault, and its bytes.
 pub(super) type Attachment = (VaultPath, Vec<u8>);
 
-/// Looks at every file.
+/// Checks every file.
 ///
 /// # Errors
-/// [`Failure::NotAllowed`] naming the first that may not be handed over, as the caller named it.
+/// [`Failure::NotAllowed`] naming the first that is not allowed, as the caller named it.
 pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> Result<Vec<Attached>, Failure> {
     let refused = |argument: &str, file: &str, why: String| {
         let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
@@ -58,7 +58,7 @@ pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> 
     };
     let mut list = Vec::new();
     for file in files {
-        let attached = look_at(agent, file).map_err(|why| refused("files", file, why))?;
+        let attached = check_file(agent, file).map_err(|why| refused("files", file, why))?;
         if !list.contains(&attached) {
             list.push(attached);
         }
@@ -66,7 +66,7 @@ pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> 
     for given in given {
         let is_name = !given.name.contains('/') && VaultPath::file(&format!("{ASSETS}/{}", given.name)).is_ok();
         if !is_name {
-            return Err(refused("attachments", &given.name, "is no name of a file".into()));
+            return Err(refused("attachments", &given.name, "is not a file name".into()));
         }
         check_format(&given.name, || is_text(&given.bytes)).map_err(|why| refused("attachments", &given.name, why))?;
         list.push(Attached::InCall(given.clone()));
@@ -74,7 +74,7 @@ pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> 
     Ok(list)
 }
 
-/// Refuses what the program's tool for reading cannot show to the model.
+/// Refuses what the program's `Read` tool cannot show to the model.
 fn check_format(name: &str, is_text: impl FnOnce() -> bool) -> Result<(), String> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
@@ -90,11 +90,11 @@ fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
-fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
+fn check_file(agent: &Agent, file: &str) -> Result<Attached, String> {
     if file.is_empty() || file.contains('\0') {
-        return Err("is no path".into());
+        return Err("is not a path".into());
     }
-    // One that is not absolute is a path in the vault.
+    // A relative path is one in the vault.
     let given = &agent.vault.root().join(file);
     // For paths that are not allowed the error does not say whether they exist.
     let folders = allowed(agent);
@@ -102,13 +102,13 @@ fn look_at(agent: &Agent, file: &str) -> Result<Attached, String> {
         || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
     let is_allowed = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let Ok(real) = given.canonicalize() else {
-        // Where it really is, with its links resolved, and not only how it begins.
+        // By where it really lies, with symbolic links resolved, not by its prefix.
         let above = given.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
         let climbs = given.components().any(|part| part == Component::ParentDir);
         return Err(if !climbs && above.is_some_and(|above| is_allowed(&above)) { "does not exist".into() } else { outside() });
     };
     if agent.options.state.as_deref().and_then(|state| state.canonicalize().ok()).is_some_and(|state| real.starts_with(state)) {
-        return Err("is the server's own".into());
+        return Err("belongs to the server".into());
     }
     let Some(below) = folders.iter().find_map(|folder| real.strip_prefix(folder).ok()) else { return Err(outside()) };
     if below.iter().any(|name| name.to_string_lossy().starts_with('.')) {
@@ -140,11 +140,11 @@ fn allowed(agent: &Agent) -> Vec<&Path> {
     std::iter::once(agent.vault.root()).chain(others).collect()
 }
 
-/// Puts the files into a session's copy of the vault. Gives their paths, and those that are new.
+/// Copies the files into a session's copy of the vault. Returns the paths of all, and those that are new with their bytes.
 ///
 /// # Errors
-/// [`Failure::NotAllowed`] for one that has become something else since it was checked, or that cannot be read.
-pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
+/// [`Failure::NotAllowed`] for one that was replaced since it was checked, or that cannot be read.
+pub(super) fn copy_in(agent: &Agent, files: &[Attached], copy: &WorkingCopy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
     let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
     for file in files {
         let (name, bytes) = match file {
@@ -156,7 +156,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
             Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path).ok().flatten()),
             Attached::Outside(real) => {
                 let name = real.display().to_string();
-                if look_at(agent, &name).as_ref() != Ok(file) {
+                if check_file(agent, &name).as_ref() != Ok(file) {
                     return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
                 }
                 (name, disk::read_plain(real, limits::NOTE_BYTES).ok())
@@ -167,7 +167,7 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
         if total > limits::CHANGE_BYTES / 2 {
             return Err(Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2)));
         }
-        let (path, is_new) = find_name(agent, Path::new(&name), &bytes, &new)?;
+        let (path, is_new) = asset_path(agent, Path::new(&name), &bytes, &new)?;
         if is_new {
             copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind())))?;
             new.push((path.clone(), bytes));
@@ -177,8 +177,8 @@ pub(super) fn bring(agent: &Agent, files: &[Attached], copy: &Copy) -> Result<(V
     Ok((paths, new))
 }
 
-/// A path below `raw/assets` for these bytes, and whether nothing has it yet.
-fn find_name(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Result<(VaultPath, bool), Failure> {
+/// A path below `raw/assets` for these bytes, and whether it is new.
+fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Result<(VaultPath, bool), Failure> {
     let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
@@ -186,7 +186,7 @@ fn find_name(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Re
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
         let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))
-            .map_err(|error| Failure::Failed(format!("The vault does not take what the session wrote: {error}")))?;
+            .map_err(|error| Failure::Failed(format!("The vault refuses the attachment's name: {error}")))?;
         let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()));
         match agent.vault.bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),

@@ -1,26 +1,26 @@
-//! The command line that confines a session, and its environment. What each part keeps out is in the table of hostile
-//! attempts in the README, which is tested against the real program.
+//! The command line that confines a session, and its environment. The table of attacks in the README, which is
+//! tested against the real program, says what each part prevents.
 
 use super::copy::{ALIASES, INSTRUCTIONS};
 use super::{Options, Route, Work};
 use crate::wiki::TREES;
 use std::path::Path;
 
-/// What a session may be given at all; one that comes up with anything else is ended.
+/// All tools that any session may have; one that reports another is ended.
 pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
 
-/// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for `Edit` is one for `Write` too.
+/// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for `Edit` covers `Write` too.
 const HIDDEN: [&str; 2] = ["Read(.*)", "Edit(.*)"];
 
-/// Neither hooks nor key helpers, which are shell commands; none of the skills and plugins that the program brings along: some start
-/// agents, or servers whose tools run unasked.
+/// Disables hooks and key helpers, which are shell commands, and the program's bundled skills and plugins, some of which start
+/// agents, or servers whose tools run without permission.
 const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBundledSkills":true,"enabledPlugins":{"cc-plugin-plugin-authoring@builtin":false,"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false}}"#;
 
-/// Tools that are denied although none is offered: a session must never start another one, run a program or reach
+/// Tools that are denied although none is offered: a session must never start another session, run a program or reach
 /// the network.
 const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
-/// The arguments. `budget_usd` is what the session may cost, `folder` its own one.
+/// The arguments. `budget_usd` is what the session may cost, `folder` the session's folder.
 pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str, folder: &Path) -> Vec<String> {
     let plugin = folder.join("plugin").display().to_string();
     let writes = work.writes();
@@ -31,12 +31,12 @@ pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str
     add(&["--max-budget-usd", &format!("{budget_usd:.4}"), "--json-schema", schema]);
     // No settings but these: not the vault's, not the user's.
     add(&["--restricted", "--setting-sources", "", "--settings", SETTINGS]);
-    // Twice no MCP server: none is given, and none is looked for.
+    // No MCP servers: none is given, and none is discovered.
     add(&["--strict-mcp-config", "--mcp-config", r#"{"mcpServers":{}}"#]);
     add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
     add(&["--plugin-dir", &plugin, "--system-prompt-file", &folder.join("system.md").display().to_string()]);
     add(&["--tools", if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" }]);
-    // The other files of a skill can be read where a rule can name their folder.
+    // A skill's other files can be read only if a permission rule can express their folder's path.
     let nameable = !plugin.contains(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));
     if nameable {
         add(&["--add-dir", &plugin]);
@@ -62,7 +62,7 @@ pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str
     list
 }
 
-/// The environment: nothing of the server's own but what finds programs, and the key.
+/// The environment: of the server's own only `PATH`, `LANG` and the key.
 pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: &Path) -> Vec<(String, String)> {
     let mut list = vec![
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())),
@@ -75,7 +75,7 @@ pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: 
         ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS".into(), "1".into()),
         ("CLAUDE_CODE_DISABLE_FILE_MENTIONS".into(), "1".into()),
         ("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS".into(), "1".into()),
-        // It asks git what it finds; a vault's folder that looks like a repository is not one (see `git::process`).
+        // The program runs git, which must not take a vault's folder for a bare repository (see `git::process`).
         ("GIT_CONFIG_COUNT".into(), "1".into()),
         ("GIT_CONFIG_KEY_0".into(), "safe.bareRepository".into()),
         ("GIT_CONFIG_VALUE_0".into(), "explicit".into()),

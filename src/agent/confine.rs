@@ -1,6 +1,6 @@
-//! Landlock (landlock(7)): rules that the kernel holds whatever the program makes of its own. A process below the supervisor reads what `SYSTEM`
-//! names, the folders of `PATH` and the session's folder, and no other file; it writes what the session may change, the program's own folder and
-//! its temporary files; by TCP it connects to the API's port and to port 53. Landlock knows no rules for UDP.
+//! Landlock (landlock(7)): rules that the kernel enforces even where the program ignores its own. A process below the supervisor may read
+//! only what `SYSTEM` and `DEVICES` list, its programs, the folders of `PATH` and the session's folder; write what the session may change,
+//! the program's own folder and its temporary files; and connect by TCP to the API's port and port 53. Landlock has no rules for UDP.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
@@ -9,10 +9,10 @@ use landlock::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The newest version of Landlock whose rules are used; of an older kernel, those that it has.
+/// The newest Landlock ABI that is used; an older kernel enforces the rules that it knows.
 const VERSION: ABI = ABI::V5;
 
-/// What programs need to run, to find the API and to check its certificate. What a system does not have is passed over.
+/// What programs need to run, to find the API and to check its certificate. Paths that do not exist are skipped.
 const SYSTEM: [&str; 23] = [
     "/usr",
     "/bin",
@@ -21,7 +21,7 @@ const SYSTEM: [&str; 23] = [
     "/lib64",
     "/opt",
     "/nix/store",
-    // Not all of /proc: the environments of other processes are there, and not every kernel refuses them to a confined one.
+    // Not all of /proc: it has the environments of other processes, and not every kernel denies them to a confined one.
     "/proc/cpuinfo",
     "/proc/meminfo",
     "/proc/stat",
@@ -42,7 +42,7 @@ const SYSTEM: [&str; 23] = [
 
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Where names are looked up by TCP.
+/// The port of DNS over TCP.
 const DNS: u16 = 53;
 
 /// What a session may reach besides the system's programs.
@@ -55,7 +55,7 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Confines this thread, and what it starts, for good. Nothing happens on a kernel without Landlock: see [`is_supported`].
+    /// Confines this thread, and what it starts, irrevocably. Does nothing on a kernel without Landlock: see [`is_supported`].
     ///
     /// # Errors
     /// What the kernel says.
@@ -80,8 +80,8 @@ impl Confinement {
     }
 }
 
-/// This program, the one that is started and the folders of the session's `PATH`, with links resolved. Of a program that npm has installed, the
-/// folder `node_modules`, which holds what it consists of.
+/// This program and the one to start, with symbolic links resolved, and the folders of the session's `PATH`. For a program that npm
+/// installed, the `node_modules` folder that holds its files.
 fn programs(program: &str, environment: &[(String, String)]) -> Vec<PathBuf> {
     let path = environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
     let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();

@@ -1,4 +1,4 @@
-//! What a session works on: a copy of the vault's visible files. What it has changed there is given to the vault as one change
+//! What a session works on: a copy of the vault's visible files. Its changes there are applied to the vault as one change
 //! when the session is over, so that the vault's rules, its kept versions and `undo` hold for sessions too.
 
 use super::{Page, SESSION_DIR, skills};
@@ -16,19 +16,19 @@ use std::time::{Duration, UNIX_EPOCH};
 /// The page outside the trees that a session may change.
 pub(super) const ALIASES: &str = "aliases.md";
 
-/// Files of instructions, which other programs act upon: no session changes one.
+/// Instruction files, which other programs obey: no session may change one.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 
 /// The copy.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(super) struct WorkingCopy {
     pub(super) folder: PathBuf,
     /// The etags of the wiki's files, as they were copied.
     originals: HashMap<String, String>,
 }
 
-/// A page that the vault has under this name with another text: one that was changed there while the session ran, or one whose name would be the
-/// same file on other systems. Both texts are kept.
+/// A page that could not be written under its name: the vault's was changed while the session ran, or the name would denote an existing
+/// file on other systems. Both texts are kept.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Conflict {
     /// The page, which has the vault's text.
@@ -43,46 +43,46 @@ pub(super) struct Changes {
     pub(super) steps: Vec<Step>,
     pub(super) pages: Vec<Page>,
     pub(super) conflicts: Vec<Conflict>,
-    /// Files that cannot become the vault's, and why.
+    /// Files that the vault refuses, and why.
     pub(super) left_out: Vec<String>,
-    /// All files of the copy that were changed, and of these the ones that are left out.
+    /// All changed files of the copy, and those of them that are left out.
     changed: Vec<String>,
     refused: Vec<String>,
 }
 
-/// Bytes that a change may still have, and the names of new pages as systems without case compare them.
+/// Bytes left for a change, and the names of new pages as case-insensitive systems compare them.
 struct Budget {
     bytes: usize,
     new: HashSet<String>,
 }
 
-impl Copy {
-    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files outside of the wiki are hard links where the file
-    /// system has them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
+impl WorkingCopy {
+    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files outside the wiki are hard links where
+    /// the file system supports them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
     ///
     /// # Errors
-    /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` where `goes_on` said no.
-    pub(super) fn make(vault: &Vault, folder: PathBuf, goes_on: &dyn Fn() -> bool) -> io::Result<Copy> {
+    /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going` returns false.
+    pub(super) fn make(vault: &Vault, folder: PathBuf, keep_going: &dyn Fn() -> bool) -> io::Result<WorkingCopy> {
         disk::create_private_folder(&folder)?;
         for tree in TREES {
             disk::create_private_folder(&folder.join(tree))?;
         }
-        let mut copy = Copy { folder, originals: HashMap::new() };
+        let mut copy = WorkingCopy { folder, originals: HashMap::new() };
         let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
         let (wiki, others): (Vec<_>, Vec<_>) =
             vault.files_below(&VaultPath::root(), "").into_iter().partition(|entry| is_wiki(&entry.path));
         for entry in wiki.iter().chain(&others) {
-            if !goes_on() {
+            if !keep_going() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
-            let is_there = copy.add_entry(vault, entry, &mut left)?;
-            if !is_there && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
+            let is_copied = copy.add_entry(vault, entry, &mut left)?;
+            if !is_copied && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            missing += u32::from(!is_there);
+            missing += u32::from(!is_copied);
         }
         if missing > 0 {
-            log::warn!("agent: {missing} files are too large for the copy that a session gets, or cannot be read");
+            log::warn!("agent: {missing} files are not in the session's copy, because they are too large or unreadable");
         }
         if !copy.originals.contains_key(ALIASES) {
             disk::write_new(&copy.folder.join(ALIASES), b"")?;
@@ -91,7 +91,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Whether a file is in the copy now, or does not exist any more.
+    /// Copies a file. Whether it is in the copy now, or no longer exists.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let target = self.folder.join(&*entry.path);
         if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
@@ -121,7 +121,7 @@ impl Copy {
         skills::put(&self.folder.join(path.as_str()), bytes)
     }
 
-    /// A file as tools name it: by its path in the vault. Of a path elsewhere only the last name is given.
+    /// The path in the vault of a file that a tool names; of a path elsewhere only the last component.
     pub(super) fn page(&self, path: &str) -> String {
         let inside = Path::new(path).strip_prefix(&self.folder).ok().and_then(Path::to_str);
         let mut names: Vec<&str> = Vec::new();
@@ -140,14 +140,14 @@ impl Copy {
         }
     }
 
-    /// What a session said, without the path of the copy.
+    /// A session's text without the path of the copy.
     pub(super) fn without_root(&self, text: &str) -> String {
         let root = self.folder.display().to_string();
         text.replace(&format!("{root}/"), "").replace(&root, "the vault")
     }
 
-    /// What the session has changed, compared with what the vault has now. `mark` is put into the names of pages in conflict; `bytes` is what the
-    /// change may have, before and after together.
+    /// What the session has changed, compared with what the vault has now. `mark` goes into the names of conflicting pages; `bytes` limits
+    /// the change, old and new contents together.
     pub(super) fn changes(&self, vault: &Vault, mark: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
@@ -200,7 +200,7 @@ impl Copy {
         found
     }
 
-    /// A file of the copy. Nothing that the session may have put there leads out of it.
+    /// Reads a file of the copy. No symbolic link that the session may have created leads out of it.
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = Folder::open(&self.folder, Path::new(folder))?;
@@ -221,7 +221,7 @@ impl Copy {
             return Err("no session may change this file".into());
         }
         if !vault.is_real(&known) {
-            return Err("it is, or lies behind, a symbolic link, and what that leads to is not the session's".into());
+            return Err("it is, or lies behind, a symbolic link, whose target no session may change".into());
         }
         let now = vault.bytes_if_any(&known).map_err(|error| error.to_string());
         if now.as_ref().is_ok_and(|now| now.as_deref() == Some(&*bytes)) {
@@ -240,7 +240,7 @@ impl Copy {
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
             return Ok(Some((Step::Create { path: known, bytes }, None)));
         }
-        let kept_as = second_name(path, mark);
+        let kept_as = conflict_name(path, mark);
         let second = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
         vault.may_write(&second, bytes.len()).map_err(|error| error.to_string())?;
         if !budget.new.insert(comparable_name(&kept_as)) {
@@ -249,7 +249,7 @@ impl Copy {
         Ok(Some((Step::Create { path: second, bytes }, Some(Conflict { path: path.to_owned(), kept_as }))))
     }
 
-    /// Moves changed files out of the copy, into a folder that stays. Returns what is to be said of it: where they are, and which could
+    /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the result: where they are, and which could
     /// not be moved.
     pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Vec<String> {
         let Some(base) = self.folder.parent().and_then(Path::parent) else { return Vec::new() };
@@ -264,15 +264,15 @@ impl Copy {
             }
         }
         if moved > 0 {
-            words.push(format!("What was not taken is kept on the server, in {name} next to the folders of sessions"));
-            log::warn!("agent: {moved} files of a session that the vault does not take are in {}", base.join(&name).display());
+            words.push(format!("What was refused is kept on the server, in {name} next to the folders of sessions"));
+            log::warn!("agent: {moved} files of a session that the vault refused are in {}", base.join(&name).display());
         }
         words
     }
 }
 
 /// A name for a second page in the same folder, without characters that other systems refuse.
-fn second_name(path: &str, mark: &str) -> String {
+fn conflict_name(path: &str, mark: &str) -> String {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "md"));
     let stem: String = stem.replace(REFUSED_CHARACTERS, "-").chars().take(60).collect();
@@ -280,7 +280,7 @@ fn second_name(path: &str, mark: &str) -> String {
     format!("{folder}{separator}{stem} ({mark}).{ending}")
 }
 
-/// Whether a file belongs to the wiki, and a session sees all of it.
+/// Whether a file belongs to the wiki, which is always copied whole.
 fn is_wiki(path: &str) -> bool {
     let in_tree = |tree: &str| path.strip_prefix(tree).is_some_and(|rest| rest.starts_with('/'));
     path == ALIASES || TREES.iter().any(|tree| in_tree(tree))
@@ -292,10 +292,10 @@ fn is_writable(path: &str) -> bool {
 }
 
 impl Changes {
-    /// Makes the change whole, or nothing of it.
+    /// Applies all steps, or none.
     ///
     /// # Errors
-    /// [`VaultError::Busy`] when a page was changed since the steps were made; the vault's.
+    /// [`VaultError::Busy`] when a page was changed since the steps were computed; the vault's.
     pub(super) fn make(&self, vault: &Vault) -> Result<(), VaultError> {
         if self.steps.is_empty() {
             return Ok(());

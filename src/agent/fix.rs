@@ -1,19 +1,20 @@
 //! `lint --fix`: a session that repairs what breaks the wiki's rules, for the owner.
 
-use super::ingest::{cut, marked};
+use super::ingest::{cut, delimited};
 use super::session::{self, SessionRequest, Task};
-use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
+use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
 use crate::limits;
 use serde_json::json;
 
 impl Agent {
-    /// Repairs what `findings` name: one change, and one commit where there is a repository. Gives the session's last words.
+    /// Repairs what `findings` name: one change, and one commit where there is a repository. Returns the session's closing message.
     ///
     /// # Errors
     /// [`Failure`].
     pub fn fix(&self, login: &str, findings: &str, watcher: &dyn Watcher, so_far: &mut SoFar) -> Result<String, Failure> {
-        let asked = SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Wanted::default())? };
-        session::within(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
+        let asked =
+            SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Overrides::default())? };
+        session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
             let task = Task { prompt: prompt(findings)?, schema: json!({ "type": "object", "properties": {} }) };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
             let end = self.write(ready, &task, &[], id, watcher, so_far)?;
@@ -23,6 +24,6 @@ impl Agent {
 }
 
 fn prompt(findings: &str) -> Result<String, Failure> {
-    let findings = marked("table of findings", findings)?;
+    let findings = delimited("table of findings", findings)?;
     Ok(format!("Use the skill {} to repair the pages below, as it says under Repairing.\n\n{findings}", Work::Lint.skill()))
 }

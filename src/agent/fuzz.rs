@@ -1,8 +1,8 @@
-//! What the fuzz targets (`tests/fuzz`) check of the inside of this module. Compiled for them only.
+//! Access for the fuzz targets (`tests/fuzz`) to the private parts of this module. Compiled for them only.
 
 use super::transcript::Transcript;
 
-/// Any output of a session: what is shown of it while it runs has no control characters.
+/// Whatever a session prints: its progress messages have no control characters.
 pub fn transcript(bytes: &[u8]) {
     let mut transcript = Transcript::default();
     for line in bytes.split(|&byte| byte == b'\n') {

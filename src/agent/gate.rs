@@ -1,5 +1,5 @@
-//! A few sessions at a time, in the order in which they came, but of those that write only one: each works on what the one before has
-//! filed, and two never rewrite the same page. Queries overtake one that waits to write.
+//! Runs a few sessions at a time, in order of arrival, but only one that writes: each builds on what the previous one filed, and two never
+//! rewrite the same page. Queries overtake a session that waits to write.
 
 use super::Work;
 use crate::limits;
@@ -25,7 +25,7 @@ struct State {
     next: u64,
 }
 
-/// A position in the queue, and then a slot; given back when dropped.
+/// A position in the queue, then a slot; released when dropped.
 #[derive(Debug)]
 pub(super) struct Ticket {
     gate: Arc<Gate>,
@@ -35,12 +35,12 @@ pub(super) struct Ticket {
 }
 
 impl Gate {
-    /// A gate with so many slots.
+    /// A gate with this many slots.
     pub(super) fn new(slots: usize) -> Arc<Gate> {
         Arc::new(Gate { slots, state: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// A position at the end of the queue; `None` when it is too long.
+    /// A position at the end of the queue; `None` when the queue is full.
     pub(super) fn queue(self: &Arc<Gate>, work: Work) -> Option<Ticket> {
         let mut state = self.state();
         let free = self.slots.saturating_sub(state.running);
@@ -53,12 +53,12 @@ impl Gate {
         Some(Ticket { gate: Arc::clone(self), number, work, runs: false })
     }
 
-    /// Sessions that may still begin at once in addition to those that run.
+    /// The number of free slots.
     pub(super) fn free(&self) -> usize {
         self.slots.saturating_sub(self.state().running)
     }
 
-    /// Waits a while until no session that writes runs or waits; whether that is so.
+    /// Waits until no session that writes runs or waits; false on timeout.
     pub(super) fn is_idle_within(&self, patience: Duration) -> bool {
         let is_used = |state: &mut State| state.is_filing || state.queue.iter().any(|(_, work)| work.writes());
         let waited = self.changed.wait_timeout_while(self.state(), patience, is_used);
@@ -71,7 +71,7 @@ impl Gate {
 }
 
 impl Ticket {
-    /// Waits for a slot. `proceed` is asked now and then, with how many are before this one.
+    /// Waits for a slot. Calls `proceed` now and then with the number of sessions ahead, and gives up when it returns false.
     pub(super) fn wait(&mut self, proceed: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {
@@ -87,7 +87,7 @@ impl Ticket {
                 self.gate.changed.notify_all();
                 return true;
             }
-            // Not under the lock: the question may take long.
+            // Not under the lock: `proceed` may take long.
             drop(state);
             if !proceed(ahead) {
                 return false;

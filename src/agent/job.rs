@@ -1,5 +1,5 @@
-//! Jobs: an `ingest` that goes on by itself, so that a client whose patience ends before the session does can come back for
-//! the result. They live in memory, belong to one login, and the same request again joins the one that is running.
+//! Jobs: an `ingest` that runs independently of its calls, so that a client that times out first can fetch the result later.
+//! They live in memory, belong to one login, and a repeated request joins the one that is running.
 
 use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// Where a job stands.
+/// The status of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -21,9 +21,9 @@ pub enum Status {
     Working,
     /// It has a result.
     Completed,
-    /// Its session ended well and has written nothing.
+    /// Its session succeeded but wrote nothing.
     NothingFiled,
-    /// It has none.
+    /// It ended without a result.
     Failed,
     /// It was cancelled.
     Cancelled,
@@ -46,7 +46,7 @@ pub struct Job {
     pub model: String,
     /// The first line of its material.
     pub about: String,
-    /// What tells one request from another.
+    /// Fingerprint of the request.
     request: SecretHash,
     /// When it was begun.
     pub begun: Now,
@@ -58,7 +58,7 @@ pub struct Job {
 #[derive(Debug, Default)]
 struct State {
     cancelled: bool,
-    /// Whether it goes on when no call waits for it.
+    /// Whether it continues when no call waits for it.
     background: bool,
     /// Callers that wait for its end.
     waiting: usize,
@@ -67,34 +67,34 @@ struct State {
     outcome: Option<Arc<Result<Ingested, Failure>>>,
     took: Duration,
     interrupted: bool,
-    /// The request, until it has a result: another job may go on with it.
+    /// The request, until it has a result: another job may continue it.
     request: Option<Request>,
 }
 
-/// A job as it is at one moment.
+/// The state of a job at one moment.
 #[derive(Debug)]
 pub struct JobView {
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// What it has done.
     pub so_far: SoFar,
-    /// What it does now; empty when it has ended.
+    /// What it is doing now; empty when it has ended.
     pub doing: String,
-    /// How long it has been there, or was.
+    /// The time since it was begun, up to its end.
     pub took: Duration,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
 }
 
 impl Agent {
-    /// Begins to file material, or joins the job of the same login that does so already. `by` is the owner's name of the login, for kept
+    /// Starts filing material, or joins the job of the same login that does so already. `by` is the owner's name for the login, for kept
     /// versions and commits.
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
     pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
-        let route = self.options.route(Work::Ingest, &request.wanted)?;
+        let route = self.options.route(Work::Ingest, &request.overrides)?;
         let text = serde_json::to_string(&request).map_err(|error| Failure::Failed(error.to_string()))?;
         let fingerprint = SecretHash::of(&text);
         let mut jobs = self.jobs.lock().unpoisoned();
@@ -125,14 +125,14 @@ impl Agent {
             let filed = catch_unwind(AssertUnwindSafe(|| agent.file(&request, &asked, ticket, &own.id, &*own, &mut so_far)));
             let outcome = filed.unwrap_or_else(|_| {
                 so_far = own.state().so_far.clone();
-                Err(Failure::Failed("The server made a mistake; its log says more.".into()))
+                Err(Failure::Failed("Internal error; see the server's log.".into()))
             });
             own.end(outcome, so_far, agent.is_stopping());
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
-        thread.map_err(|error| Failure::Failed(format!("No thread for the job: {}", error.kind())))?;
+        thread.map_err(|error| Failure::Failed(format!("The job's thread cannot be started: {}", error.kind())))?;
         if jobs.len() >= limits::AGENT_JOBS {
-            // There are never so many that run.
+            // They can never all be running.
             let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
@@ -140,7 +140,7 @@ impl Agent {
         Ok(job)
     }
 
-    /// The request of a job that has ended without a result, to go on with it.
+    /// The request of a job that has ended without a result, to continue it.
     ///
     /// # Errors
     /// [`Failure::Argument`] where there is no such job.
@@ -166,7 +166,7 @@ impl Agent {
 }
 
 impl Job {
-    /// Counts one more caller in, unless it is over or about to be.
+    /// Adds one more caller, unless the job has ended or is about to.
     fn join(&self, background: bool) -> bool {
         let mut state = self.state();
         if state.outcome.is_some() || state.cancelled {
@@ -177,8 +177,8 @@ impl Job {
         true
     }
 
-    /// Waits for the end, as long as the caller wants to; for the caller that [`Agent::begin`] gave it to in the foreground. A job that
-    /// no call waits for any more is ended, unless it was to go on in the background.
+    /// Waits for the end until the caller cancels; only for callers that [`Agent::begin`] gave it to in the foreground. A job that no call
+    /// waits for any more is cancelled, unless it was to continue in the background.
     pub fn wait(&self, watcher: &dyn Watcher) {
         let mut reported = String::new();
         loop {
@@ -207,15 +207,15 @@ impl Job {
         self.state().cancelled = true;
     }
 
-    /// Waits a while for its end.
+    /// Whether it ends within this time.
     pub fn has_ended_within(&self, patience: Duration) -> bool {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, patience, |state| state.outcome.is_none());
         waited.unpoisoned().0.outcome.is_some()
     }
 
-    /// How it is now.
-    pub fn look(&self) -> JobView {
+    /// Its current state.
+    pub fn view(&self) -> JobView {
         let state = self.state();
         let status = match state.outcome.as_deref() {
             None => Status::Working,
@@ -247,7 +247,7 @@ impl Job {
     }
 }
 
-/// The job listens to its own session.
+/// The job watches its own session.
 impl Watcher for Job {
     fn has_cancelled(&self) -> bool {
         self.state().cancelled

@@ -1,5 +1,5 @@
-//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one when it has ended. Commands of the
-//! owner's read them while the server runs; without a state folder they are kept in memory.
+//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one when it has ended. The owner's
+//! commands read them while the server runs; without a state folder they are kept in memory.
 
 use super::{SoFar, session_dir};
 use crate::clock::Now;
@@ -40,7 +40,7 @@ pub struct Ended {
     pub ended: String,
     pub outcome: String,
     pub turns: u64,
-    /// Dollars; `None` where the program was ended before it said so.
+    /// Dollars; `None` where the program was ended before it reported them.
     pub cost_usd: Option<f64>,
     pub pages: Vec<String>,
     pub refused: usize,
@@ -62,7 +62,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Dollars that count towards the daily budget: where the cost is not known, what was allowed.
+    /// Dollars that count towards the daily budget: the cost, or the allowance where that is unknown.
     pub fn charged_usd(&self) -> f64 {
         self.ended.as_ref().and_then(|ended| ended.cost_usd).unwrap_or(self.begun.allowed_usd)
     }
@@ -80,14 +80,14 @@ impl Ledger {
         Ledger { folder: state.map(|state| state.join("agent")), memory: Mutex::default() }
     }
 
-    /// Notes that a session begins, if `allow` permits it: it is given the dollars of the last [`limits::AGENT_BUDGET_SPAN`], and gives what
-    /// this session may cost.
+    /// Records the start of a session, if `allow` permits it: it gets the dollars spent in the last [`limits::AGENT_BUDGET_SPAN`], and
+    /// returns what this session may cost.
     ///
     /// # Errors
-    /// What `allow` says; that the ledger cannot be read or written.
+    /// Those of `allow`; that the ledger cannot be read or written.
     pub(super) fn begin(&self, begun: SessionStart, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<SessionStart, String> {
         let failed = |error: io::Error| format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind());
-        // One at a time: two that begin together must not both get what is left.
+        // One at a time: two that start together must not both get what is left.
         let mut memory = self.memory.lock().unpoisoned();
         let since = begun.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
         let sessions = sessions(&self.read(&memory).map_err(failed)?);
@@ -97,7 +97,7 @@ impl Ledger {
         Ok(begun)
     }
 
-    /// Notes the end of a session, in the log too.
+    /// Records the end of a session, in the log too.
     pub(super) fn end(&self, begun: &SessionStart, outcome: &str, so_far: &SoFar) {
         let SessionStart { session, login, tool, model, .. } = begun;
         let pages: Vec<String> = so_far.filed.shown().map(|page| page.path.clone()).collect();
@@ -109,7 +109,7 @@ impl Ledger {
         );
         let line = Line::Ended(Ended { ended: session.clone(), outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
         if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &line) {
-            log::error!("agent: the cost of a session cannot be noted: {}", error.kind());
+            log::error!("agent: the cost of a session cannot be recorded: {}", error.kind());
         }
     }
 
@@ -139,7 +139,7 @@ impl Ledger {
     }
 }
 
-/// The sessions that a state folder knows of, oldest first, each with whether it runs.
+/// The sessions recorded in a state folder, oldest first, and whether each is running.
 ///
 /// # Errors
 /// What the disk says.
@@ -153,14 +153,14 @@ fn read(folder: &Path) -> io::Result<Vec<u8>> {
     Ok(disk::none_if_missing(disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64))?.unwrap_or_default())
 }
 
-/// The whole lines of the second half, where all exceed [`limits::AGENT_LEDGER_BYTES`].
+/// The complete lines of the second half, or all lines if they do not exceed [`limits::AGENT_LEDGER_BYTES`].
 fn newer_half(lines: &[u8]) -> &[u8] {
     let older = if lines.len() > limits::AGENT_LEDGER_BYTES { lines.len() / 2 } else { return lines };
     let half = lines.split_at(older).1;
     half.iter().position(|&byte| byte == b'\n').map_or(half, |end| half.split_at(end + 1).1)
 }
 
-/// A line that a full disk has cut is skipped.
+/// The sessions in a ledger. A line cut short by a full disk is skipped.
 fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -190,7 +190,7 @@ impl SessionStart {
     }
 }
 
-/// The first line with words of a text, not longer than one line of a terminal.
+/// The first non-blank line of a text, cut to fit one line of a terminal.
 pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(limits::AGENT_ABOUT_CHARS).collect()

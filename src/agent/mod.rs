@@ -1,23 +1,23 @@
 //! Each call runs one headless, confined Claude Code session over the vault.
 //!
-//! A session reads what others have written, and may do what a sentence in a mail says. So it is trusted with nothing that it
-//! does not need. It has five tools for files, no program, no network but the API, no settings, no server; it works on a copy of the
-//! vault's visible files, and what it changed there is given to the vault as one change. `command` has the program's own rules,
-//! `confine` the kernel's, `skills` what it gets of the vault's own, `supervise` how it ends.
+//! A session reads untrusted text, and may obey a sentence in an email, so it gets only what it needs: five file tools, no
+//! programs, no network but the API, no settings, no MCP servers. It works on a copy of the vault's visible files, and its changes
+//! there are applied to the vault as one change. `command` has the program's own rules, `confine` the kernel's, `skills` what it
+//! gets from the vault's `.claude`, `supervise` how it ends.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`ingest`], [`query`], `fix` | what a session is asked to do, and what is made of its answer |
-//! | `attach` | the files that are handed to it |
-//! | [`job`] | sessions that no call, or more than one, waits for |
-//! | `gate` | a few at a time, in their order |
+//! | [`ingest`], [`query`], `fix` | what a session is asked to do, and how its answer is used |
+//! | `attach` | files attached to it |
+//! | [`job`] | sessions that any number of calls wait for |
+//! | `gate` | the queue: a few at a time, in order |
 //! | [`ledger`] | what sessions have cost |
 //! | `session` | one session, from the queue to the end of its group |
 //! | `command` | the command line that confines it, and its environment |
-//! | `confine` | the rules that the kernel holds |
+//! | `confine` | the rules that the kernel enforces |
 //! | `copy` | the copy of the vault, and what was changed in it |
-//! | `session_dir`, `skills` | a folder of its own, with the vault's skills without what would be acted upon |
-//! | `transcript` | what it says while it runs |
+//! | `session_dir`, `skills` | its own folder, with the vault's skills stripped of anything that would be executed |
+//! | `transcript` | its output while it runs |
 //! | [`mod@supervise`] | the process between the server and a session |
 #![doc = include_str!("README.md")]
 
@@ -61,17 +61,17 @@ const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is no
 const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) and AGENT_COMMAND to name it.";
 
-/// What the names of the folders of sessions begin with.
+/// Prefix of the names of session folders.
 pub(crate) const SESSION_DIR: &str = "vault-sync-mcp-session-";
 
 /// How sessions are run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The program.
+    /// The Claude Code program.
     pub command: String,
     /// The key for the API.
     pub key: Option<Key>,
-    /// Where the API is, if not where the program thinks.
+    /// The API's base URL, if not the program's default.
     pub base_url: Option<String>,
     /// How sessions that write are run.
     pub ingest: Route,
@@ -81,19 +81,19 @@ pub struct Options {
     pub models: Vec<String>,
     /// Dollars that one session may cost.
     pub max_budget_usd: f64,
-    /// Dollars that all sessions of 24 hours may cost.
+    /// Dollars that all sessions within 24 hours may cost.
     pub daily_budget_usd: Option<f64>,
-    /// Folders outside the vault from which files may be handed to `ingest`, with links resolved.
+    /// Folders outside the vault from which `ingest` accepts files, with symbolic links resolved.
     pub attach_dirs: Vec<PathBuf>,
-    /// Sessions at one time.
+    /// Sessions that may run at once.
     pub concurrency: usize,
-    /// Calls that may wait for sessions at one time, so that others are still answered.
+    /// Calls that may wait for sessions at once, so that workers are left for other calls.
     pub callers: usize,
     /// The state folder.
     pub state: Option<PathBuf>,
 }
 
-/// How the sessions of a tool are run, at most.
+/// The model and the limits of a tool's sessions.
 #[derive(Debug, Clone)]
 pub struct Route {
     /// The model.
@@ -106,9 +106,9 @@ pub struct Route {
     pub settings: [&'static str; 3],
 }
 
-/// What a call asks for instead of its route.
+/// What a call asks for instead of its configured route.
 #[derive(Debug, Clone, Default, serde::Serialize)]
-pub struct Wanted {
+pub struct Overrides {
     pub model: Option<String>,
     pub max_turns: Option<usize>,
     pub timeout_ms: Option<u64>,
@@ -118,25 +118,25 @@ impl Options {
     /// The route of a call.
     ///
     /// # Errors
-    /// [`Failure::Argument`] for a model that was not configured. More turns or time than configured are not given.
-    fn route(&self, work: Work, wanted: &Wanted) -> Result<Route, Failure> {
+    /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the configured ones.
+    fn route(&self, work: Work, overrides: &Overrides) -> Result<Route, Failure> {
         let route = if work == Work::Query { &self.query } else { &self.ingest };
         let known: Vec<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
-        let model = wanted.model.as_ref().unwrap_or(&route.model);
+        let model = overrides.model.as_ref().unwrap_or(&route.model);
         if !known.contains(&model) {
             let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
             return Err(Failure::Argument(format!("Argument model must be one of: {known} (COS_VAULT_MODELS).")));
         }
         Ok(Route {
             model: model.clone(),
-            max_turns: wanted.max_turns.unwrap_or(route.max_turns).min(route.max_turns),
-            timeout: wanted.timeout_ms.map_or(route.timeout, Duration::from_millis).min(route.timeout),
+            max_turns: overrides.max_turns.unwrap_or(route.max_turns).min(route.max_turns),
+            timeout: overrides.timeout_ms.map_or(route.timeout, Duration::from_millis).min(route.timeout),
             settings: route.settings,
         })
     }
 }
 
-/// A key that is in no log and no error.
+/// An API key, which `Debug` does not show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
@@ -158,14 +158,14 @@ impl fmt::Debug for Key {
 pub enum Work {
     /// Filing material into the wiki; it writes.
     Ingest,
-    /// Answering a question; it does not.
+    /// Answering a question; it writes nothing.
     Query,
     /// Repairing what breaks the wiki's rules; it writes.
     Lint,
 }
 
 impl Work {
-    /// The skill that says how.
+    /// The name of the skill for it.
     fn skill(self) -> String {
         format!("second-brain-{}", self.name())
     }
@@ -193,64 +193,64 @@ pub struct Page {
     pub created: bool,
 }
 
-/// What a session has done until now.
+/// What a session has done so far.
 #[derive(Debug, Clone, Default)]
 pub struct SoFar {
     /// Turns of the model.
     pub turns: u64,
-    /// What it cost, in dollars; `None` until the program says so, which one that was cut off never does.
+    /// Its cost in dollars; `None` until the program reports it, which one that was cut off never does.
     pub cost_usd: Option<f64>,
-    /// How long it took, waiting not included, once it has ended.
+    /// How long it ran, without the wait for a slot, once it has ended.
     pub took: Duration,
-    /// Calls that were refused to it: the tool, and what it was called with.
+    /// Tool calls that it was denied: the tool, and its file, skill or pattern.
     pub refused: Vec<String>,
-    /// Sessions before this one, while it waits.
+    /// Sessions ahead of it in the queue, while it waits.
     pub ahead: Option<usize>,
     pub filed: Box<Filed>,
 }
 
-/// What the vault has of a session that has ended.
+/// What a session that has ended brought into the vault.
 #[derive(Debug, Clone, Default)]
 pub struct Filed {
     /// Pages that were written, attachments included.
     pub pages: Vec<Page>,
     pub conflicts: Vec<Conflict>,
-    /// Files that were not taken, and why.
+    /// Files that the vault refused, and why.
     pub left_out: Vec<String>,
-    /// Where written pages have images of other servers: path and line.
+    /// Where written pages load images from other servers: path and line.
     pub remote_images: Vec<String>,
     /// The commit, where there is a repository.
     pub commit: Option<Committed>,
 }
 
 impl Filed {
-    /// The first pages, as far as all their names fit into an answer or a line of the ledger.
+    /// The first pages, as many as fit by name into a result or a line of the ledger.
     pub fn shown(&self) -> impl Iterator<Item = &Page> {
         let mut left = limits::AGENT_WRITTEN_BYTES;
         self.pages.iter().take_while(move |page| left.checked_sub(page.path.len()).inspect(|rest| left = *rest).is_some())
     }
 }
 
-/// Who waits for a session.
+/// Follows a session, and may cancel it.
 pub trait Watcher {
-    /// Whether no call waits for it any more.
+    /// Whether the session is no longer needed.
     fn has_cancelled(&self) -> bool;
-    /// How far it is, and what it does now.
+    /// Takes its progress, and what it is doing now.
     fn report(&self, so_far: &SoFar, doing: &str);
 }
 
 /// Why there is no result.
 #[derive(Debug)]
 pub enum Failure {
-    /// The request is not one; nothing was begun.
+    /// The request is invalid; nothing was started.
     Argument(String),
-    /// A file that may not be handed to a session; nothing was begun.
+    /// A file that may not be attached to a session; nothing was started.
     NotAllowed(String),
-    /// The session failed, or could not be begun.
+    /// The session failed, or could not be started.
     Failed(String),
     /// It took too long.
     TimedOut(String),
-    /// It was not wanted any more.
+    /// It was cancelled by its caller, or by the end of the server.
     Cancelled,
 }
 
@@ -281,7 +281,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Sessions over a vault; what they change becomes `commits`, where the vault has a repository.
+    /// Sessions on a vault; their changes are committed by `commits`, where the vault has a repository.
     pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
         let callers = Quota::new(Bounds { all: options.callers, per_owner: options.callers, waiting: 0 });
@@ -298,7 +298,7 @@ impl Agent {
         }
     }
 
-    /// Whether sessions can be run, for the owner: the key, and the program.
+    /// Whether sessions can run: whether there is a key, and a program that is new enough.
     ///
     /// # Errors
     /// What is missing.
@@ -309,7 +309,7 @@ impl Agent {
         self.check_version()
     }
 
-    /// The program's version, once [`Agent::check`] was right.
+    /// The program's version, once [`Agent::check`] has succeeded.
     pub fn version(&self) -> &str {
         self.version.get().map_or("", String::as_str)
     }
@@ -320,22 +320,22 @@ impl Agent {
         skills::of(self.vault.root(), &needed).iter().any(|skill| skill.name == needed)
     }
 
-    /// Dollars that a session may cost that begins now, where those of the last 24 hours have cost `spent`.
+    /// Dollars that a session starting now may cost, if those of the last 24 hours have cost `spent`.
     fn allowance(&self, spent: f64) -> Result<f64, String> {
         let most = self.options.max_budget_usd;
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
-        // The session that asks runs already; what it leaves is for those that may begin in addition.
+        // Equal shares for this session, which has its slot already, and for each free slot.
         let share = (daily - spent) / (self.gate.free() + 1) as f64;
         if share < limits::AGENT_LEAST_USD {
             return Err(format!(
-                "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, with what those \
-                 that run may cost. Try again later, or raise the setting."
+                "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, including what \
+                 running ones may cost. Try again later, or raise the setting."
             ));
         }
         Ok(most.min(share))
     }
 
-    /// Ends every session, soon; for the end of the server.
+    /// Tells every session to end; for the end of the server.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
@@ -344,7 +344,7 @@ impl Agent {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Waits a while for the end of all sessions, so that nothing of them is left.
+    /// Waits, up to a limit, until no session that writes runs or waits.
     pub fn wait_for_sessions(&self) {
         if !self.gate.is_idle_within(limits::AGENT_CANCEL_WAIT) {
             log::warn!("agent: a session is still running; its supervisor ends it");
@@ -354,14 +354,14 @@ impl Agent {
     /// Permits a call to wait for a session.
     ///
     /// # Errors
-    /// [`Failure::Failed`] when so many do already that other calls would find no worker.
+    /// [`Failure::Failed`] when so many wait already that no worker would be left for other calls.
     pub fn permit_waiting(&self) -> Result<Permit, Failure> {
         let words = || "Too many calls wait for sessions; try again later, or call ingest with background.".to_owned();
         self.callers.take("", Duration::ZERO).ok_or_else(|| Failure::Failed(words()))
     }
 
     /// Whether a session has to end now.
-    fn is_over(&self, watcher: &dyn Watcher) -> bool {
+    fn must_stop(&self, watcher: &dyn Watcher) -> bool {
         watcher.has_cancelled() || self.is_stopping()
     }
 

@@ -1,8 +1,8 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Structured, VaultFiles, cut, domain_words, marked};
+use super::ingest::{DOMAINS, Structured, VaultFiles, cut, delimited, domain_words};
 use super::session::{self, SessionRequest, Task};
-use super::{Agent, Failure, SoFar, Wanted, Watcher, Work};
+use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
 use crate::limits;
 use serde_json::{Value, json};
 
@@ -13,9 +13,9 @@ pub struct Answer {
     pub answer: String,
     /// The pages it is from.
     pub citations: Vec<String>,
-    /// The originals that those pages keep.
+    /// The original files that those pages link to.
     pub artifacts: Vec<String>,
-    /// What of these the vault does not have.
+    /// Those of them that the vault does not have.
     pub not_found: Vec<String>,
 }
 
@@ -29,16 +29,16 @@ impl Agent {
         login: &str,
         question: &str,
         domain: Option<&str>,
-        wanted: &Wanted,
+        overrides: &Overrides,
         watcher: &dyn Watcher,
         so_far: &mut SoFar,
     ) -> Result<Answer, Failure> {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, wanted)? };
+        let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, overrides)? };
         let ticket = self.ticket(Work::Query)?;
-        session::within(self, ticket, &asked, watcher, so_far, |ready, so_far| {
+        session::with_session(self, ticket, &asked, watcher, so_far, |ready, so_far| {
             let task = Task { prompt: prompt(question, domain)?, schema: schema() };
             let end = session::run(ready, &task, watcher, so_far)?;
             let given = Structured::of(&ready.dir.copy, end.structured);
@@ -62,7 +62,7 @@ fn prompt(question: &str, domain: Option<&str>) -> Result<String, Failure> {
          Change nothing. Say so plainly where the vault does not know. In citations, give the path of every page that the answer rests \
          on; in artifacts, the paths of the original files below raw/assets that those pages link to.\n\n{}",
         Work::Query.skill(),
-        marked("question", question)?
+        delimited("question", question)?
     ))
 }
 

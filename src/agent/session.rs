@@ -6,7 +6,7 @@ use super::gate::Ticket;
 use super::ledger::SessionStart;
 use super::session_dir::SessionDir;
 use super::skills;
-use super::supervise::Order;
+use super::supervise::LaunchSpec;
 use super::transcript::{End, Status, Transcript};
 use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
@@ -32,11 +32,11 @@ pub(super) struct SessionRequest<'a> {
 /// What a session is to do.
 pub(super) struct Task {
     pub(super) prompt: String,
-    /// JSON Schema of what it is to give.
+    /// JSON Schema of its structured output.
     pub(super) schema: Value,
 }
 
-/// What has to be there before a session can be begun.
+/// What a session needs before it can be started.
 pub(super) struct Ready<'a> {
     agent: &'a Agent,
     pub(super) asked: &'a SessionRequest<'a>,
@@ -45,11 +45,11 @@ pub(super) struct Ready<'a> {
     pub(super) begun: SessionStart,
 }
 
-/// Waits for a slot, makes the session's folder, does the work and notes what it has cost.
+/// Waits for a slot, makes the session's folder, does the work and records what it has cost.
 ///
 /// # Errors
 /// [`Failure`]; those of `work`.
-pub(super) fn within<T>(
+pub(super) fn with_session<T>(
     agent: &Agent,
     mut ticket: Ticket,
     asked: &SessionRequest<'_>,
@@ -57,7 +57,7 @@ pub(super) fn within<T>(
     so_far: &mut SoFar,
     work: impl FnOnce(&Ready<'_>, &mut SoFar) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let ready = ready(agent, &mut ticket, asked, watcher)?;
+    let ready = prepare(agent, &mut ticket, asked, watcher)?;
     let outcome = work(&ready, so_far);
     let name = match &outcome {
         Ok(_) if asked.work.writes() && so_far.filed.pages.is_empty() => "nothing_filed",
@@ -66,17 +66,17 @@ pub(super) fn within<T>(
         Err(Failure::Cancelled) => "cancelled",
         Err(_) => "failed",
     };
-    // Where no model was asked, nothing was spent.
+    // A session that failed before its first turn cost nothing.
     let free = SoFar { cost_usd: Some(0.0), ..SoFar::default() };
     agent.ledger.end(&ready.begun, name, if name == "failed" && so_far.turns == 0 { &free } else { so_far });
     outcome
 }
 
 /// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's folder.
-fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
+fn prepare<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
     let waits = |ahead: usize| {
         watcher.report(&SoFar { ahead: Some(ahead), ..SoFar::default() }, &format!("waiting; {ahead} before this one"));
-        !agent.is_over(watcher)
+        !agent.must_stop(watcher)
     };
     if !ticket.wait(&waits) {
         return Err(Failure::Cancelled);
@@ -92,9 +92,9 @@ fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_
     }
     let _ = agent.vault.refresh_now();
     let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
-    let goes_on = || !agent.is_over(watcher);
-    let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt, &goes_on);
-    let dir = dir.map_err(|error| match goes_on() {
+    let keep_going = || !agent.must_stop(watcher);
+    let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt, &keep_going);
+    let dir = dir.map_err(|error| match keep_going() {
         true => Failure::Failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled,
     })?;
@@ -103,7 +103,7 @@ fn ready<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_
     Ok(Ready { agent, asked, key, dir, begun })
 }
 
-/// Runs a session; `so_far` is what it has done, however it ends. When this returns, nothing of it runs any more.
+/// Runs a session; `so_far` becomes what it has done, however it ends. When this returns, no process of it is running.
 ///
 /// # Errors
 /// [`Failure`].
@@ -114,7 +114,7 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     if work.writes() {
         write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder.join(name)));
     }
-    let order = Order {
+    let spec = LaunchSpec {
         program: agent.options.command.clone(),
         arguments: command::arguments(route, begun.allowed_usd, *work, &task.schema.to_string(), folder),
         environment: command::environment(&agent.options, &ready.key.0, home, temporary),
@@ -124,11 +124,11 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     };
     let started = clock::instant();
     let mut running =
-        start(&order).map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
+        start(&spec).map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
     let mut transcript = Transcript::default();
     let followed = follow(ready, &mut running, &mut transcript, watcher);
     if followed.is_err() {
-        // Its supervisor ends it when its standard input is closed, and what does not end then is killed.
+        // Closing standard input makes the supervisor end the session; if it does not, the whole group is killed.
         running.close_stdin();
         if !running.has_ended(limits::AGENT_GRACE + Duration::from_secs(1)) {
             running.kill();
@@ -141,7 +141,7 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
         Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.asked, begun.allowed_usd))),
-        None => Err(Failure::Failed(without_end(agent, transcript.status, &stderr))),
+        None => Err(Failure::Failed(missing_result(agent, transcript.status, &stderr))),
     }
 }
 
@@ -154,10 +154,10 @@ fn api_port(base_url: Option<&str>) -> u16 {
     port.unwrap_or(if scheme == "http" { 80 } else { 443 })
 }
 
-fn start(order: &Order) -> std::io::Result<Process> {
+fn start(spec: &LaunchSpec) -> std::io::Result<Process> {
     let mut command = process::program(process::own_executable()?);
     command.arg0("vault-sync-mcp").arg("supervise").env_clear().current_dir("/");
-    let mut input = serde_json::to_vec(order)?;
+    let mut input = serde_json::to_vec(spec)?;
     input.push(b'\n');
     let spawn = SpawnOptions { lines: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
     Process::start(&mut command, input, spawn)
@@ -169,13 +169,13 @@ fn start(order: &Order) -> std::io::Result<Process> {
 /// Why it must be ended; it is still running.
 fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<(), Failure> {
     let SessionRequest { work, route, .. } = ready.asked;
-    let flood = || Failure::Failed("The session printed more than a session should, in all or in one piece, and was ended.".into());
+    let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
     let page = |path: &str| ready.dir.copy.page(path);
     let deadline = Deadline::after(route.timeout);
     let (mut printed, mut closed, mut ended) = (0, 0, None::<Deadline>);
     watcher.report(&transcript.so_far, "the session starts");
     loop {
-        if ready.agent.is_over(watcher) {
+        if ready.agent.must_stop(watcher) {
             return Err(Failure::Cancelled);
         }
         let Some(left) = deadline.left() else {
@@ -184,19 +184,19 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
             let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
             return Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")));
         };
-        // What an ended program printed last may not have arrived yet.
+        // The last output of a program that has ended may not have arrived yet.
         let patience = ended.map_or(limits::HANG_UP_EVERY, |until| until.left().unwrap_or_default().min(limits::HANG_UP_EVERY));
         match running.next(patience.min(left)) {
             Ok(Event::Line(line)) => {
                 printed += line.len();
                 if printed > limits::AGENT_OUTPUT_BYTES {
-                    return Err(flood());
+                    return Err(too_much_output());
                 }
                 if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
                     watcher.report(&transcript.so_far, &doing);
                 }
             }
-            Ok(Event::LineTooLong) => return Err(flood()),
+            Ok(Event::LineTooLong) => return Err(too_much_output()),
             Ok(Event::Closed) => closed += 1,
             Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
             Err(RecvTimeoutError::Timeout) => {}
@@ -208,8 +208,8 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
     }
 }
 
-/// Why there is no end, in words that say what to do about it.
-fn without_end(agent: &Agent, status: Option<Status>, stderr: &str) -> String {
+/// Why a session ended without a result, and what to do about it.
+fn missing_result(agent: &Agent, status: Option<Status>, stderr: &str) -> String {
     let words = if stderr.is_empty() { String::new() } else { format!(" It said: {stderr}") };
     match status {
         Some(Status::NotStarted(why)) => format!("{}: {why}. {}", agent.program(), super::INSTALL),
@@ -217,11 +217,11 @@ fn without_end(agent: &Agent, status: Option<Status>, stderr: &str) -> String {
             format!("{} ended without a result: its output was not understood. {}{words}", agent.program(), super::INSTALL)
         }
         Some(Status::Exit(code)) => format!("{} ended with exit code {code} and without a result.{words}", agent.program()),
-        None => format!("{} was lost.{words}", agent.program()),
+        None => format!("{} ended in an unknown state.{words}", agent.program()),
     }
 }
 
-/// What every session's prompt says besides its task, with the vault's own words.
+/// Every session's system prompt, with the vault's CLAUDE.md.
 fn system_prompt(instructions: Option<&str>) -> String {
     let mut text = String::from(
         "You keep a wiki in the Obsidian vault that is your working directory. No one can answer questions: do the work and \
@@ -239,7 +239,7 @@ fn system_prompt(instructions: Option<&str>) -> String {
 }
 
 impl Agent {
-    /// Why a session ended without success, in words that say what to do.
+    /// Why a session failed, and what to do about it.
     fn failure_text(&self, end: &End, SessionRequest { work, route, .. }: &SessionRequest<'_>, allowed_usd: f64) -> String {
         let [model, turns, _] = route.settings;
         let words = self.without_paths(end.text.as_bytes());
@@ -261,7 +261,7 @@ impl Agent {
             (_, Some(404)) => {
                 format!("The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{detail}", route.model)
             }
-            (_, Some(429)) => format!("The API says there were too many requests; try again later.{detail}"),
+            (_, Some(429)) => format!("The API reports too many requests; try again later.{detail}"),
             (_, Some(status)) => format!("The API answered {status}.{detail}"),
             ("success", None) => format!("The session failed.{detail}"),
             (subtype, None) => format!("The session failed ({}).{detail}", self.without_paths(subtype.as_bytes())),
@@ -278,13 +278,13 @@ impl Agent {
         process::plain(text.as_bytes(), limits::AGENT_WORDS)
     }
 
-    /// The program as it is called in messages: its name, without the folder.
+    /// The program's name for messages, without its folder.
     fn program(&self) -> String {
         let name = Path::new(&self.options.command).file_name();
         format!("AGENT_COMMAND, the program {}", name.unwrap_or_default().to_string_lossy())
     }
 
-    /// Whether the program exists and is new enough; asked once, until the answer is yes.
+    /// Whether the program exists and is new enough; not checked again once it was.
     ///
     /// # Errors
     /// What is wrong, in words for the owner.
@@ -300,7 +300,7 @@ impl Agent {
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
         if running.finished(limits::AGENT_VERSION_WAIT).is_none() {
             running.end(limits::AGENT_GRACE);
-            return Err(format!("{} did not say its version in time. {}", self.program(), super::INSTALL));
+            return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));
         }
         let detail = String::from_utf8_lossy(&running.take_stdout()).into_owned();
         let mut numbers = detail.split_whitespace().next().unwrap_or_default().split('.').map_while(|part| part.parse::<u32>().ok());
@@ -311,7 +311,7 @@ impl Agent {
                 Ok(())
             }
             (Some(a), Some(b), Some(c)) => Err(format!(
-                "{} is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed, since older ones were not seen to confine a session. {}",
+                "{} is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed; older ones are not known to confine a session. {}",
                 self.program(),
                 super::INSTALL
             )),

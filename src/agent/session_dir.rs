@@ -1,8 +1,8 @@
-//! A folder of a session's own, outside the vault: its copy of the vault, its plugin, its system prompt, its temporary files. It
-//! goes away with the session; what a crash leaves is removed by the next one.
+//! A session's own folder, outside the vault: its copy of the vault, its plugin, its system prompt, its temporary files. It is
+//! removed with the session; what a crash leaves is removed by the next one.
 
 use super::SESSION_DIR;
-use super::copy::Copy;
+use super::copy::WorkingCopy;
 use super::skills::{self, Skill};
 use crate::disk;
 use crate::secret;
@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Held while the session runs; one that is not locked belongs to a session that is over.
+/// Locked while the session runs; one that is not locked belongs to a session that is over.
 const LOCK: &str = "lock";
 
 /// The folder.
@@ -22,7 +22,7 @@ pub(super) struct SessionDir {
     pub(super) home: PathBuf,
     /// For its temporary files.
     pub(super) temporary: PathBuf,
-    pub(super) copy: Copy,
+    pub(super) copy: WorkingCopy,
     _lock: Option<File>,
 }
 
@@ -30,17 +30,17 @@ impl SessionDir {
     /// Makes the folder, in the state folder if there is one.
     ///
     /// # Errors
-    /// What the disk says; then nothing is left.
+    /// What the disk says; then nothing is left behind.
     pub(super) fn make(
         state: Option<&Path>,
         vault: &Vault,
         skills: &[Skill],
         system_prompt: &str,
-        goes_on: &dyn Fn() -> bool,
+        keep_going: &dyn Fn() -> bool,
     ) -> io::Result<SessionDir> {
         let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
         disk::create_private_folder(&base)?;
-        // Sessions name their files by real paths.
+        // Sessions name their files by canonical paths.
         let base = base.canonicalize()?;
         remove_finished(&base);
         let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
@@ -55,7 +55,7 @@ impl SessionDir {
             }
             skills::write_plugin(skills, &plugin)?;
             skills::put(&folder.join("system.md"), system_prompt.as_bytes())?;
-            let copy = Copy::make(vault, folder.join("vault"), goes_on)?;
+            let copy = WorkingCopy::make(vault, folder.join("vault"), keep_going)?;
             Ok(SessionDir { folder: folder.clone(), home, temporary, copy, _lock })
         };
         fill().inspect_err(|_| drop(disk::remove_own_folder(&folder)))
@@ -70,10 +70,10 @@ impl Drop for SessionDir {
     }
 }
 
-/// Whether the session of a folder runs, in this process or another; `None` where there is no telling.
+/// Whether the session of a folder runs, in this process or another; `None` where that is unknown.
 pub(super) fn is_running(folder: &Path) -> Option<bool> {
     let lock = folder.join(LOCK);
-    // One without a lock file is being made at this moment, or was never finished: it is left alone.
+    // A folder without a lock file is just being created, or was never finished: it is left alone.
     lock.is_file().then(|| disk::take_lock(&lock).ok()).flatten().map(|lock| lock.is_none())
 }
 

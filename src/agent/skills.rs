@@ -1,8 +1,8 @@
 //! The vault's skills, as a session may have them.
 //!
 //! A vault can be hostile: it is synchronised from elsewhere, and a folder `.claude` may hold hooks, servers, settings and
-//! skills that give themselves tools. So a session does not get that folder. It gets a plugin made for it, in which a skill
-//! has its name, its description and its text, and nothing that Claude Code would act upon.
+//! skills that give themselves tools. So a session does not get that folder. It gets a generated plugin, in which a
+//! skill has its name, its description and its text, and nothing that Claude Code would execute.
 
 use crate::disk;
 use crate::limits;
@@ -15,17 +15,17 @@ use std::path::Path;
 /// A skill of the vault.
 #[derive(Debug)]
 pub(super) struct Skill {
-    /// Its folder's name, which is how it is called.
+    /// Its folder's name, by which it is invoked.
     pub(super) name: String,
     description: String,
     text: String,
-    /// What else lies in its folder: names below it, and texts.
+    /// Other text files in its folder: relative paths and bytes.
     files: Vec<(String, Vec<u8>)>,
 }
 
-/// The skills of a vault, those that can be used, by name.
+/// The usable skills of a vault: the needed one, then the others by name.
 pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
-    // Folders and files as they are: a link could lead out of the vault.
+    // No symbolic links: one could lead out of the vault.
     let folder = vault.join(".claude").join("skills");
     let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
     if !is_plain(&vault.join(".claude")) || !is_plain(&folder) {
@@ -65,7 +65,7 @@ pub(super) fn write_plugin(skills: &[Skill], folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a new private file, in a folder that is made where it is missing.
+/// Writes a new private file, and creates its folder where it is missing.
 pub(super) fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
     file.parent().map_or(Ok(()), disk::create_private_folder)?;
     disk::write_new(file, bytes)
@@ -92,20 +92,20 @@ impl Skill {
     }
 }
 
-/// A skill's text may have commands that are run before it is read, with their output instead of them: an exclamation mark
-/// before code. They would be refused, and the skill with them; parted by a space they are text.
+/// A skill's text may have commands (an exclamation mark before code), which Claude Code runs and replaces by their output. They
+/// would be refused, and the skill with them; separated by a space they are plain text.
 fn without_commands(text: &str) -> String {
     text.replace("!`", "! `").replace("```!", "``` !")
 }
 
-/// Skills are called by their folder's name.
+/// Whether a folder's name can be that of a skill.
 fn is_name(name: &str) -> bool {
     name.len() <= 64
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
-/// The texts in a skill's folder, but for its own.
+/// Collects the text files in a skill's folder, except `SKILL.md`.
 fn collect(folder: &Path, below: &str, depth: usize, budget: &mut usize, into: &mut Vec<(String, Vec<u8>)>) {
     for name in entries(folder) {
         if into.len() >= limits::AGENT_SKILL_FILES {

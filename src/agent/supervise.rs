@@ -1,5 +1,5 @@
-//! The supervisor: this program once more, between the server and a session. When its standard input
-//! closes, because the server wants the session to end or has been killed, the whole process group ends.
+//! The supervisor: another process of this program, between the server and a session. When its standard input
+//! closes, because the server wants the session to end or has been killed, it ends the whole process group.
 
 use super::confine::Confinement;
 use super::transcript::Status;
@@ -18,46 +18,46 @@ use std::sync::mpsc::channel;
 
 /// What the supervisor is to run; the first line on its standard input, as JSON.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct LaunchSpec {
     pub(super) program: String,
     pub(super) arguments: Vec<String>,
-    /// All of the environment.
+    /// The complete environment.
     pub(super) environment: Vec<(String, String)>,
     /// The working directory.
     pub(super) folder: PathBuf,
     /// What the program gets on its standard input.
     pub(super) input: String,
-    /// What the system lets it reach.
+    /// What the kernel lets it reach.
     pub(super) confinement: Confinement,
 }
 
-/// Runs the command it reads from standard input, until that ends or standard input does. The session prints to this process's
-/// standard output; the last line there says how it ended. Does not come back once the session has begun, since the group
-/// that it ends is its own.
+/// Runs the command it reads from standard input, until the command ends or standard input closes. The session prints to this
+/// process's standard output; the last line there says how it ended. Does not return once the session has started, since it kills
+/// its own process group.
 ///
 /// # Errors
 /// Why nothing was begun.
 pub fn supervise() -> Result<(), String> {
-    // The group is ended as a whole, so it has to be one of ours alone.
+    // The whole group is killed, so nothing else may be in it.
     if getpgrp() != getpid() {
         return Err("supervise is for the server itself, which starts it to run a session".into());
     }
     let mut line = Vec::new();
     let read = io::stdin().lock().take(limits::AGENT_ORDER_BYTES).read_until(b'\n', &mut line);
     read.map_err(|error| format!("nothing to run: {}", error.kind()))?;
-    let order: Order = serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
+    let spec: LaunchSpec = serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
     // SIGTERM to the group must not end this process, which sends it and then waits for the session.
     let ignored = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(|error| error.to_string())?;
     }
-    // Holds for all threads and programs that are started from here on.
-    order.confinement.enforce(&order.program, &order.environment)?;
+    // Applies to all threads and programs that are started from here on.
+    spec.confinement.enforce(&spec.program, &spec.environment)?;
     // Through this program again (`BECOME`): it asks to be killed with this process, and then executes the session's program.
     let own = process::own_executable().map_err(|error| error.kind().to_string())?;
     let mut command = process::inheriting(own);
-    command.arg(BECOME).arg(getpid().as_raw_nonzero().to_string()).arg(&order.program).args(&order.arguments);
-    command.env_clear().envs(order.environment).current_dir(&order.folder);
+    command.arg(BECOME).arg(getpid().as_raw_nonzero().to_string()).arg(&spec.program).args(&spec.arguments);
+    command.env_clear().envs(spec.environment).current_dir(&spec.folder);
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -68,9 +68,9 @@ pub fn supervise() -> Result<(), String> {
     let input = child.stdin.take();
     let (sender, statuses) = channel();
     let ended = sender.clone();
-    std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(order.input.as_bytes())));
+    std::thread::spawn(move || input.map(|mut pipe| pipe.write_all(spec.input.as_bytes())));
     std::thread::spawn(move || {
-        // Nothing else comes; what matters is the end.
+        // No more input comes; only its end matters.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = sender.send(None);
     });
@@ -81,7 +81,7 @@ pub fn supervise() -> Result<(), String> {
         status = statuses.recv_timeout(limits::AGENT_GRACE).ok().flatten();
     }
     if let Some(Ok(status)) = status {
-        // A signal's number is said as shells say it.
+        // A signal's number is reported as shells do.
         let code = status.code().or_else(|| std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal));
         report(&Status::Exit(code.unwrap_or(-1).into()));
     }
@@ -89,17 +89,17 @@ pub fn supervise() -> Result<(), String> {
     Ok(())
 }
 
-/// The word with which the supervisor starts this program as the session that it is to become.
+/// The argument with which the supervisor starts this program to become a session.
 pub const BECOME: &str = "become-session";
 
 /// Becomes a session: the rest of the command line is the supervisor's process id, the program and its arguments. Dies with
-/// the supervisor, also when that is killed.
+/// the supervisor, even when that is killed.
 pub fn become_session(mut words: impl Iterator<Item = OsString>) -> u8 {
     let supervisor = words.next().and_then(|id| id.to_str()?.parse::<i32>().ok());
     let tied = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
-    // It may have died before the tie was made.
-    let is_there = getppid().map(|parent| parent.as_raw_nonzero().get()) == supervisor;
-    let (Some(program), Ok(()), true) = (words.next(), tied, is_there) else { return 1 };
+    // The supervisor may have died before the signal was set.
+    let is_alive = getppid().map(|parent| parent.as_raw_nonzero().get()) == supervisor;
+    let (Some(program), Ok(()), true) = (words.next(), tied, is_alive) else { return 1 };
     let error = process::inheriting(program).stdin(Stdio::inherit()).args(words).exec();
     report(&Status::NotStarted(error.kind().to_string()));
     1
@@ -111,6 +111,6 @@ fn report(status: &Status) {
         Status::NotStarted(error) => serde_json::json!({ "type": "supervisor", "error": error }),
     };
     let mut out = io::stdout().lock();
-    // Begun on a line of its own, whatever the session printed last.
+    // On a line of its own, whatever the session printed last.
     let _ = out.write_all(format!("\n{line}\n").as_bytes()).and_then(|()| out.flush());
 }

@@ -5,34 +5,34 @@ use super::command::TOOLS;
 use crate::limits;
 use serde_json::Value;
 
-/// A session, as far as it has been heard.
+/// What a session's output has shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     pub(super) so_far: SoFar,
-    /// The object at the end.
+    /// The final object, of type `result`.
     pub(super) end: Option<End>,
-    /// What the supervisor said last.
+    /// What the supervisor reported.
     pub(super) status: Option<Status>,
     /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it has answered.
     pub(super) retry_status: Option<String>,
-    /// Whether the session has said what it is.
-    is_known: bool,
-    /// The message that the last turn is.
+    /// Whether the session has reported its tools and servers (`init`).
+    is_initialized: bool,
+    /// The id of the last turn's message.
     turn: String,
 }
 
-/// How a session ended, in its own words.
+/// How a session ended, as it reports.
 #[derive(Debug, Default)]
 pub(super) struct End {
     /// `success`, `error_max_turns`, ...
     pub(super) subtype: String,
     pub(super) is_error: bool,
-    /// The status of the API's answer, where that was the trouble.
+    /// The HTTP status of the API's answer, where that was the cause.
     pub(super) api_status: Option<u64>,
     pub(super) turns: u64,
     /// Its final text.
     pub(super) text: String,
-    /// What it gave by the schema.
+    /// Its structured output.
     pub(super) structured: Option<Value>,
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Status {
 }
 
 impl Transcript {
-    /// Takes a line. Gives what the session is doing now, if that is new.
+    /// Reads a line. Returns what the session is doing now, if the line says so.
     ///
     /// # Errors
     /// Why the session must be ended at once.
@@ -55,7 +55,7 @@ impl Transcript {
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "system" if text("subtype") == "init" => {
-                self.is_known = true;
+                self.is_initialized = true;
                 check(&message).map_err(|why| unconfined(&why))?;
             }
             "system" if text("subtype") == "api_retry" => {
@@ -65,17 +65,17 @@ impl Transcript {
                 }
                 let status = status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
                 self.retry_status = Some(status.clone());
-                return Ok(Some(format!("the API answered {status}; asking again")));
+                return Ok(Some(format!("the API answered {status}; retrying")));
             }
             "supervisor" => {
                 let status = message.get("exit").and_then(Value::as_i64);
                 self.status = Some(status.map_or_else(|| Status::NotStarted(text("error").to_owned()), Status::Exit));
             }
-            "assistant" | "user" if !self.is_known => return Err(unconfined("it did not say which tools it has")),
+            "assistant" | "user" if !self.is_initialized => return Err(unconfined("it did not say which tools it has")),
             "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
                 return Err(unconfined("it has started another agent"));
             }
-            "assistant" => return self.called(message.get("message"), page),
+            "assistant" => return self.read_tool_calls(message.get("message"), page),
             "result" => {
                 let end = end(&message);
                 self.so_far.turns = self.so_far.turns.max(end.turns);
@@ -88,8 +88,8 @@ impl Transcript {
         Ok(None)
     }
 
-    /// What the model asked for.
-    fn called(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
+    /// Counts the turn and checks the model's tool calls; returns the last one for display.
+    fn read_tool_calls(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
         let Some(message) = message else { return Ok(None) };
         self.retry_status = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -104,20 +104,20 @@ impl Transcript {
             if !TOOLS.contains(&tool) {
                 return Err(unconfined(&format!("it called a tool that it should not have: {}", plain(tool))));
             }
-            let call = called_with(tool, block.get("input"), page);
+            let call = describe_call(tool, block.get("input"), page);
             doing = Some(format!("turn {}: {call}", self.so_far.turns));
         }
         Ok(doing)
     }
 }
 
-/// Why a session must be ended that is not confined as it was meant to be.
+/// The error for a session that is not confined as intended.
 fn unconfined(why: &str) -> String {
     format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?")
 }
 
 /// A tool and the file, skill or pattern that it is called with.
-fn called_with(tool: &str, input: Option<&Value>, page: &dyn Fn(&str) -> String) -> String {
+fn describe_call(tool: &str, input: Option<&Value>, page: &dyn Fn(&str) -> String) -> String {
     let input = |name: &str| input.and_then(|input| input.get(name)).and_then(Value::as_str);
     let about = match input("file_path").or(input("path")) {
         Some(path) => page(path),
@@ -130,7 +130,7 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(limits::AGENT_DOING_CHARS).collect()
 }
 
-/// Refuses a session that has more than the command line gave it, whatever the program made of that.
+/// Refuses a session that has more than the command line gave it, however the program understood that.
 fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
     let names = |member: &str| init.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tools = names("tools");
@@ -149,7 +149,7 @@ fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
 /// Calls that were refused.
 fn refused(message: &serde_json::Map<String, Value>, page: &dyn Fn(&str) -> String) -> Vec<String> {
     let calls = message.get("permission_denials").and_then(Value::as_array).into_iter().flatten().take(limits::AGENT_LISTED);
-    calls.filter_map(|call| Some(called_with(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect()
+    calls.filter_map(|call| Some(describe_call(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect()
 }
 
 fn end(message: &serde_json::Map<String, Value>) -> End {

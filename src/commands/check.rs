@@ -13,14 +13,14 @@ pub(super) fn check(raw: &Raw) -> u8 {
     let mut notes = config.notes.clone();
     let vault = probes::vault(&config, &mut mistakes);
     if let Some(trouble) = vault.as_ref().and_then(|vault| systems::check_repository(&config, vault, &mut mistakes)) {
-        notes.push(format!("toolset git can write nothing at the moment: {trouble}"));
+        notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
     let agent = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
     mistakes.extend(probes::to_work(&config, vault.as_ref()));
     match Server::bind(config.listen, config.max_connections, config.workers) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            notes.push(format!("LISTEN_ADDR: something listens on {} already: this server, if it runs now", config.listen));
+            notes.push(format!("LISTEN_ADDR: something is already listening on {}: this server, if it is running", config.listen));
         }
         Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
     }

@@ -1,5 +1,5 @@
-//! The control socket: how a command of the owner's reaches the server that is using a state folder. It lies in that
-//! folder, which is the server's user's alone, and knows one word.
+//! The control socket, through which the owner's commands reach the server that is using a state folder. It is in that
+//! folder, which only the server's user can open, and knows one command.
 
 use crate::clock::Now;
 use crate::disk;
@@ -22,10 +22,10 @@ fn socket_path(folder: &Path) -> io::Result<(File, PathBuf)> {
     Ok((open, path))
 }
 
-/// Listens in the folder that the server has for itself, in a thread that ends with it.
+/// Listens in the server's own state folder, on a thread that ends with the process.
 pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
     let listening = socket_path(folder).and_then(|(_open, path)| {
-        // The maker of one that exists is gone: the folder is locked by us.
+        // Whoever made an existing one is gone: we hold the lock on the folder.
         disk::discard(&folder.join(SOCKET));
         let listener = UnixListener::bind(&path)?;
         // Whatever the umask: only the server's user may end logins.
@@ -59,10 +59,10 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
     stream.write_all(format!("{words}\n").as_bytes())
 }
 
-/// Has the running server end a grant, or all; how many there were.
+/// Has the running server end a grant, or all; gives how many ended.
 ///
 /// # Errors
-/// In words for the owner.
+/// A message for the owner.
 pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
     let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
     let answer = socket_path(folder).and_then(|(_open, path)| {

@@ -26,7 +26,7 @@ pub(super) fn demo(raw: &Raw) -> u8 {
                 }
                 None => FAILED,
             };
-            // The copy was made for this run, and the text above said so.
+            // The copy was made for this run, as the banner said.
             let _ = disk::remove_own_folder(&folder);
             code
         }
@@ -38,15 +38,15 @@ fn broken(error: impl std::fmt::Display) -> u8 {
     fail(error, FAILED)
 }
 
-/// The configuration, the folder of the sample vault and what is printed; or the exit code, and why is printed.
+/// The configuration, the sample vault's folder and the banner; or, after printing why, the exit code.
 fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let token = secret::new_token().map_err(broken)?;
     let password: String = secret::new_id().map_err(broken)?.chars().take(12).collect();
-    // Of an address only the port is taken: a demo is for this machine.
+    // Only the port of an address is used: a demo is for this machine.
     let port = raw.get("LISTEN_ADDR").and_then(|address| address.rsplit_once(':')).map(|(_, port)| port.to_owned());
     let listen = match port.as_deref() {
         None => free_address().map_err(broken)?,
-        // The port is part of what is printed, so it has to be known before.
+        // The banner has the port, so it has to be known beforehand.
         Some("0") => return Err(broken("the demo needs a port other than 0")),
         Some(port) => format!("127.0.0.1:{port}"),
     };
@@ -84,7 +84,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     }
 }
 
-/// The usual port on this machine, or any that is free.
+/// The usual port on this machine, or any free one.
 fn free_address() -> std::io::Result<String> {
     let local = |port| SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
     let found = TcpListener::bind(local(PORT)).or_else(|_| TcpListener::bind(local(0)))?;

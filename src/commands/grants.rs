@@ -1,4 +1,4 @@
-//! `grants` and `revoke`: who is logged in, and an end to it, for the owner.
+//! `grants` and `revoke`, for the owner: list who is logged in, and end logins.
 
 use super::{FAILED, WRONG, columns, control, fail, print};
 use crate::cli::Raw;
@@ -9,8 +9,8 @@ use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Characters of an id that are enough to name a grant: an empty variable of a shell must not end a login.
-const ID_LEAST: usize = 4;
+/// The fewest characters of an id that name a grant: an empty shell variable must not end a login.
+const ID_CHARS_MIN: usize = 4;
 
 pub(super) fn list(raw: &Raw) -> u8 {
     let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| fail(why, FAILED)));
@@ -39,14 +39,14 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
     }
 }
 
-/// As another user, even as root, what is written in the state folder would be kept from the server.
+/// What another user, even root, writes in the state folder would be inaccessible to the server.
 pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> {
     let own = std::fs::metadata(folder).is_ok_and(|found| found.uid() == rustix::process::geteuid().as_raw());
-    let why = || format!("{command} has to run as the user whom the state folder belongs to (sudo -u USER ...)");
+    let why = || format!("{command} has to run as the user who owns the state folder (sudo -u USER ...)");
     if own { Ok(()) } else { Err(fail(why(), FAILED)) }
 }
 
-/// The state folder, as for the server: the setting, or what systemd says. Without one the exit code, and why is printed.
+/// The state folder, as for the server: the setting, or what systemd says. Without one, prints why and gives the exit code.
 pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
     let named = named.ok_or_else(|| fail("STATE_DIR (--state-dir) is required: the folder in which the server keeps logins", WRONG))?;
@@ -55,10 +55,10 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     if folder.is_dir() { Ok(folder) } else { Err(fail("STATE_DIR (--state-dir) is not a folder that can be opened", FAILED)) }
 }
 
-/// An id may be shortened as long as it is the only one that begins so.
+/// Completes an id that was shortened; no other id may begin the same.
 fn whole_id(state: &State, id: &str) -> Result<String, String> {
-    if id.len() < ID_LEAST {
-        return Err(format!("give at least {ID_LEAST} characters of the id; see grants"));
+    if id.len() < ID_CHARS_MIN {
+        return Err(format!("give at least {ID_CHARS_MIN} characters of the id; see grants"));
     }
     let mut found = state.grants.keys().filter(|known| known.starts_with(id));
     match (found.next(), found.next()) {
@@ -77,7 +77,7 @@ fn table(state: &State) -> String {
         rows.push([
             grant.short_id(),
             grant.user.clone(),
-            client.as_ref().map_or_else(|| "(not registered any more)".into(), |client| client.name.clone()),
+            client.as_ref().map_or_else(|| "(no longer registered)".into(), |client| client.name.clone()),
             destination(grant, client.as_deref()),
             grant.folders.as_ref().map_or_else(|| grant.access.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
             Now(grant.created).rfc3339(),
@@ -90,7 +90,7 @@ fn table(state: &State) -> String {
     columns(&rows)
 }
 
-/// Where the browser was sent with the code. A login of an earlier version has not kept that; then it is one of the client's
+/// Where the browser was sent with the code. Logins of an earlier version did not record that; for them it is one of the client's
 /// addresses.
 fn destination(grant: &Grant, client: Option<&Client>) -> String {
     let first = || client?.redirect_uris.iter().find_map(|uri| RedirectTarget::of(uri));

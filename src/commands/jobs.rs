@@ -11,7 +11,7 @@ use crate::wiki::lint;
 use std::io::Error;
 use std::sync::Arc;
 
-/// Sessions that are listed, the newest.
+/// Sessions listed at most, newest first.
 const LISTED: usize = 50;
 
 pub(super) fn list(raw: &Raw) -> u8 {
@@ -38,15 +38,15 @@ fn table(sessions: &[(Session, bool)]) -> String {
         rows.push([Now(begun.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
     }
     if rows.len() == 1 {
-        return "No session was run yet.\n".into();
+        return "No session has been run yet.\n".into();
     }
     let since = Now::read().0.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
     let spent: f64 =
         sessions.iter().map(|(session, _)| session).filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
-    format!("{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with what it was allowed.\n", columns(&rows))
+    format!("{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with its whole budget.\n", columns(&rows))
 }
 
-/// Says on stderr what a session does.
+/// Reports on stderr what a session is doing.
 struct Terminal;
 
 impl Watcher for Terminal {

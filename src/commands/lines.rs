@@ -1,5 +1,5 @@
-//! Where log lines go: standard error, as long as they are read. A pipe that is not read would delay every call
-//! that has something to say, because a full pipe blocks the thread that logs.
+//! Log lines go to standard error, as long as it is read. A pipe that is not read would delay every call that logs,
+//! because a full pipe blocks the writing thread.
 
 use crate::limits;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether something can be written without waiting for a reader. A reader that has not read for a while is not waited for.
+    /// Whether stderr can be written within [`limits::LOG_PATIENCE`]; once lines were lost, whether it can be written at once.
     #[cfg(unix)]
     fn can_write(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -40,7 +40,7 @@ impl Write for Lines {
             let lost = std::mem::take(&mut self.lost);
             io::stderr().write_all(format!("{lost} lines were lost here: the log was not read\n").as_bytes())?;
         }
-        // What a pipe says it can take is at least one piece.
+        // A pipe that can be written takes at least one piece.
         for (number, piece) in line.chunks(limits::LOG_PIECE).enumerate() {
             if number > 0 && !self.can_write() {
                 self.lost += 1;

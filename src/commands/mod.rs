@@ -1,4 +1,4 @@
-//! What each command does: wiring, and words for the person at the terminal.
+//! What each command does: wiring, and messages for the person at the terminal.
 
 #[cfg(unix)]
 mod check;
@@ -119,7 +119,7 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
     run(config)
 }
 
-/// Runs a command that opens the vault itself, with a log of `level` at most.
+/// Runs a command that opens the vault itself, logging at `level` at most.
 #[cfg(unix)]
 fn run_on_vault(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
     match Config::read(raw, Purpose::Stdio, &environment()) {
@@ -161,7 +161,7 @@ fn until_signal(work: impl FnOnce() -> u8, _: impl FnOnce()) -> u8 {
     work()
 }
 
-/// Runs `work` in a thread until it ends, or SIGTERM or SIGINT come; then `stop` is called, and `work` is left behind. Gives the exit code.
+/// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. Gives the exit code.
 #[cfg(unix)]
 fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce()) -> u8 {
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -191,8 +191,8 @@ fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce())
     }
 }
 
-/// The vault with its kept versions, after what a crash has left in it was finished or taken back; `None`, and a log line, if it cannot be
-/// opened.
+/// Opens the vault with its kept versions and, unless read-only, finishes or rolls back what a crash has left in it. Logs why and gives
+/// `None` if it cannot be opened.
 fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
     let vault = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden))
         .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
@@ -207,7 +207,7 @@ fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
     Some((vault, versions))
 }
 
-/// The protocol engine over the configured vault, with its watching thread; `None`, and a log line, if it cannot be.
+/// The protocol engine over the configured vault, with its watcher thread. Logs why and gives `None` if it cannot start.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.notes.iter().for_each(|note| log::warn!("{note}"));
     let (vault, versions) = open_vault(config)?;
@@ -215,8 +215,8 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
-    // The index is filled while the first client initializes; where notes are chosen by their frontmatter, that
-    // is read too.
+    // The index is built while the first client initializes; for toolsets that choose notes by frontmatter, that is
+    // read too.
     let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments].iter().any(|set| config.toolsets.contains(set));
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
@@ -238,13 +238,13 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     Some(engine)
 }
 
-/// Log lines on stderr: time and level, unless journald adds both. A line stays a line whatever is in it.
+/// Log lines on stderr: time and level, unless journald adds both. A message stays one line whatever is in it.
 fn start_logging(level: LevelFilter) {
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let format = move |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let message: String = record.args().to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let level = record.level();
-        // The number is syslog's priority; journald takes it off the line (sd-daemon(3)).
+        // The number is syslog's priority; journald strips it (sd-daemon(3)).
         match (in_journal, level) {
             (true, log::Level::Error) => writeln!(buffer, "<3>{message}"),
             (true, log::Level::Warn) => writeln!(buffer, "<4>{message}"),
@@ -257,7 +257,7 @@ fn start_logging(level: LevelFilter) {
     env_logger::Builder::new().filter_level(level).format(format).target(target).init();
 }
 
-/// Prints to stdout. A reader that has gone away (`| head`) is no failure.
+/// Prints to stdout. A reader that has gone (`| head`) is not a failure.
 fn print(text: &str) -> u8 {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -280,7 +280,7 @@ fn print_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints why a command failed; its exit code.
+/// Prints why a command failed; gives its exit code.
 fn fail(why: impl std::fmt::Display, code: u8) -> u8 {
     print_error(&format!("vault-sync-mcp: {why}\n"));
     code

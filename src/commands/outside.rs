@@ -1,5 +1,5 @@
-//! `check --server URL`: a server as Claude meets it, through its proxy and from outside: discovery, the documents and
-//! what they say of each other, the 401 that leads to a login, and the usual mistakes of proxies. Nothing is left behind:
+//! `check --server URL`: tests a server as Claude sees it, from outside and through its proxy: discovery, the documents and
+//! how they refer to each other, the 401 that leads to a login, and common mistakes of proxies. Nothing is left behind:
 //! no client is registered and no login is made. `curl` makes the requests, because a TLS stack of our own would be
 //! the largest part of this program for the rarest of its uses.
 
@@ -10,13 +10,13 @@ use crate::web::routes;
 use serde_json::Value;
 use std::io::ErrorKind;
 
-/// How Claude on the web calls itself; bot filters know that name.
+/// The user agent of Claude on the web; bot filters know it.
 const CLAUDE: &str = "Claude-User";
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"vault-sync-mcp check","version":"1"}}}"#;
 /// Larger than what proxies let through by default (1 MiB), smaller than what the server takes.
 const LARGE: usize = 1_500_000;
 
-/// What came back.
+/// A response.
 struct Answer {
     status: u16,
     /// Names in lower case.
@@ -25,12 +25,12 @@ struct Answer {
 }
 
 impl Answer {
-    /// Refuses what is not fine, by the status and what it means.
+    /// Unless it is fine, an error with the status and what that means.
     fn must(&self, is_fine: bool) -> Result<(), String> {
         if is_fine { Ok(()) } else { Err(format!("status {}: {}", self.status, self.meaning())) }
     }
 
-    /// The last head of a response as `curl --include` prints it, and what follows.
+    /// Parses what `curl --include` prints: the last response head, and the body.
     fn read(bytes: &[u8]) -> Option<Answer> {
         let text = String::from_utf8_lossy(bytes);
         let mut rest = &*text;
@@ -38,7 +38,7 @@ impl Answer {
             let (head, body) = rest.split_once("\r\n\r\n")?;
             let mut lines = head.lines();
             let status: u16 = lines.next()?.split(' ').nth(1)?.parse().ok()?;
-            // 100 Continue, 103 Early Hints, and what a proxy of the caller says.
+            // Skips 100 Continue, 103 Early Hints, and the head from a proxy of the caller.
             if status < 200 || body.starts_with("HTTP/") {
                 rest = body;
                 continue;
@@ -60,7 +60,7 @@ impl Answer {
     /// What a status usually means, when it is not the one that was expected.
     fn meaning(&self) -> &'static str {
         match self.status {
-            300..=399 => "a redirect; clients do not carry their token over it. The proxy must serve the URL itself",
+            300..=399 => "a redirect; clients do not send their token along. The proxy must serve the URL itself",
             401 if self.is_html() => "a page; something in front of the server wants a login of its own",
             403 | 429 if self.is_html() => "a page; a bot filter or a login in front of the server refuses programs",
             403 => "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, or a filter is in front",
@@ -97,7 +97,7 @@ impl Request<'_> {
     /// Why there is no answer, in words.
     fn send(&self) -> Result<Answer, String> {
         let mut command = process::program("curl");
-        // --globoff and --data-binary: nothing of what is sent means anything to curl itself.
+        // --globoff and --data-binary: curl interprets nothing of what it sends.
         command.args(["--disable", "--silent", "--show-error", "--include", "--globoff", "--proto", "=http,https", "--http1.1"]);
         command.args(["--connect-timeout", "8", "--max-time", "15", "--max-filesize", "1000000", "--user-agent", self.agent]);
         command.args(self.more).args(["--request", self.method]);
@@ -118,10 +118,10 @@ impl Request<'_> {
             process.kill();
         }
         let code = ended.and_then(Result::ok).and_then(|status| status.code());
-        // 56 and 55: the server has answered before all was sent, and closed.
+        // 55 and 56: the server answered and closed before everything was sent.
         let answer = Answer::read(&process.take_stdout()).filter(|_| matches!(code, Some(0 | 55 | 56)));
         answer.ok_or_else(|| match code {
-            Some(6) => "its name is not known to the DNS".into(),
+            Some(6) => "DNS does not know its name".into(),
             Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is the port open and forwarded?".into(),
             Some(28) => {
                 "no answer within 15 s: a firewall drops the connection, or the proxy waits for a server that does not answer".into()
@@ -142,15 +142,15 @@ impl Request<'_> {
     }
 }
 
-/// What was seen so far.
+/// The checks so far.
 #[derive(Default)]
 struct Report {
-    /// What is not as it should be, by why: one cause is one line.
+    /// Each cause with the checks that failed because of it: one line per cause.
     problems: Vec<(String, Vec<String>)>,
 }
 
 impl Report {
-    /// A thing that is to be so; said at once, because the next one may take a while.
+    /// Records the outcome of a check and prints it at once, because the next one may take a while.
     fn expect(&mut self, what: &str, outcome: Result<(), String>) {
         print(&format!("{:<9}{what}\n", if outcome.is_ok() { "ok" } else { "problem" }));
         let Err(why) = outcome else { return };
@@ -200,25 +200,25 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
     report.expect(
         "the URL",
         match (scheme, path) {
-            ("http", _) if !is_local => Err("it is http; tokens could be read in between, and Claude on the web takes https only".into()),
+            ("http", _) if !is_local => Err("it is http; tokens could be intercepted, and Claude on the web takes https only".into()),
             _ if !is_local && host != authority && !authority.ends_with(":443") => {
                 Err("it has a port; Claude on the web connects to 443 only".into())
             }
             (_, "" | "mcp") => Ok(()),
-            (_, "mcp/") => Err("without the slash at its end: clients compare it letter by letter".into()),
-            _ => Err("the endpoint is /mcp right below the host; the server cannot live below another path".into()),
+            (_, "mcp/") => Err("drop the slash at its end: clients compare it character by character".into()),
+            _ => Err("the endpoint is /mcp right below the host; the server cannot run below another path".into()),
         },
     );
     Some(format!("{scheme}://{authority}"))
 }
 
-/// Claude on the web comes over IPv4.
+/// Claude on the web connects over IPv4.
 fn ipv4(origin: &str, report: &mut Report) {
     if origin.contains("[") {
         return;
     }
     let answer = Request { more: &["--ipv4"], ..Request::get(format!("{origin}/healthz")) }.send();
-    report.expect("IPv4", answer.map(drop).map_err(|why| format!("Claude on the web comes over IPv4: {why}")));
+    report.expect("IPv4", answer.map(drop).map_err(|why| format!("Claude on the web connects over IPv4: {why}")));
 }
 
 fn json_of(url: String) -> Result<Value, String> {
@@ -227,7 +227,7 @@ fn json_of(url: String) -> Result<Value, String> {
     serde_json::from_str(&answer.body).map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
 }
 
-/// A member of a document that has to be a certain text.
+/// Checks that a member of a document is a certain text.
 fn same(document: &Value, member: &str, wanted: &str) -> Result<(), String> {
     let found = document.get(member).map_or(Value::Null, |value| value.get(0).unwrap_or(value).clone());
     if found == wanted {
@@ -246,7 +246,7 @@ fn origin_of(url: &str) -> Option<&str> {
 }
 
 fn other_url(found: &str, origin: &str) -> String {
-    format!("it is about {found} and not {origin}: SERVER_URL must be the URL in use, without a slash at its end")
+    format!("it names {found}, not {origin}: SERVER_URL must be the URL in use, without a slash at its end")
 }
 
 fn documents(origin: &str, report: &mut Report) {
@@ -298,15 +298,15 @@ fn challenge(origin: &str, report: &mut Report) {
     if !is_fine {
         let other = Request { agent: "curl", ..Request::post(url(), json, INITIALIZE.into()) }.send().and_then(right);
         if other.is_ok() {
-            let why = "the same call by another program than Claude-User is answered rightly: a bot filter refuses Claude";
+            let why = "the same call with another user agent than Claude-User is answered correctly: a bot filter refuses Claude";
             report.expect("Claude is let through", Err(why.into()));
         }
         return;
     }
     report.expect("the same to a GET", Request::get(url()).send().and_then(right));
     let send_large = |more| Request { more, ..Request::post(url(), json, " ".repeat(LARGE)) }.send();
-    // Clients send no Expect: 100-continue, after which Caddy closes before curl has read the answer. A proxy that refuses the body may
-    // close like that without it: with it curl reads the refusal before it sends.
+    // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer. A proxy that refuses the body may
+    // close like that without it; with it, curl reads the refusal before it sends the body.
     let large = send_large(&["--header", "Expect:"]).or_else(|_| send_large(&[])).and_then(right);
     report.expect("a body of 1.5 MB comes through", large);
     let preflight = ["Origin: https://claude.ai", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"];
@@ -314,7 +314,7 @@ fn challenge(origin: &str, report: &mut Report) {
     report.expect("a browser may ask first (OPTIONS)", asked.and_then(|answer| answer.must(answer.status / 100 == 2)));
 }
 
-/// The endpoints of the login, each asked for something that it has to refuse in its own words.
+/// The login endpoints, each with a request that it has to refuse with an error of its own.
 fn endpoints(origin: &str, report: &mut Report) {
     let refused = |answer: Answer| {
         let has_error = serde_json::from_str::<Value>(&answer.body).is_ok_and(|body| body.get("error").is_some());

@@ -10,7 +10,7 @@ fn mistake(setting: &'static str, what: String) -> Mistake {
     Mistake { setting, what }
 }
 
-/// The vault, unless its path was a mistake already or it cannot be opened.
+/// The vault, unless its path was already reported or it cannot be opened.
 pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<Vault>> {
     if config.vault_path.as_os_str().is_empty() {
         return None;
@@ -32,7 +32,7 @@ pub(super) fn to_start(config: &Config, purpose: Purpose) -> Vec<Mistake> {
     mistakes
 }
 
-/// Whether logins can be kept; the folder itself is made when all else is right.
+/// Checks that logins can be stored; the folder itself is created once all else is right.
 fn state(config: &Config, mistakes: &mut Vec<Mistake>) {
     if let Some(folder) = &config.state_dir
         && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))

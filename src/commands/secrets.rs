@@ -6,7 +6,7 @@ use crate::limits;
 use crate::secret::{self, SecretHash};
 use std::io::{self, BufRead, IsTerminal, Read};
 
-/// What bcrypt is asked to spend; about a quarter second on a PC, a second on a Pi.
+/// The cost for bcrypt: about a quarter second on a PC, a second on a Pi.
 const COST: u32 = 12;
 
 pub(super) fn hash_password() -> u8 {
@@ -14,7 +14,7 @@ pub(super) fn hash_password() -> u8 {
     hash.map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
 }
 
-/// Twice without echo on a terminal; one line from a pipe.
+/// Reads the password: twice without echo from a terminal, or one line from a pipe.
 fn ask() -> Result<String, String> {
     let password = if io::stdin().is_terminal() {
         let first = rpassword::prompt_password("Password: ").map_err(|error| error.to_string())?;

@@ -14,14 +14,14 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A server at work, and the engine behind it.
+/// A running server, and the engine behind it.
 pub(super) struct Serving {
     running: Running<App>,
     engine: Arc<Engine>,
 }
 
 pub(super) fn serve(config: Config) -> u8 {
-    // A full disk may be emptied while the server runs; a missing right has to be reported at the start.
+    // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
     if let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
         && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
     {
@@ -38,7 +38,7 @@ pub(super) fn serve(config: Config) -> u8 {
     start(config, store).map_or(FAILED, until_stopped)
 }
 
-/// The store of a state folder, which is made if it is missing; in memory without one.
+/// The store in a state folder, which is created if missing; without a folder, in memory.
 pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
     let Some(folder) = folder else {
         log::warn!("no STATE_DIR: logins are forgotten when the server stops");
@@ -57,7 +57,7 @@ pub(super) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Binds and starts; `None`, and a log line, if it cannot be.
+/// Binds and starts; logs why and gives `None` if it cannot.
 pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let engine = engine(&config)?;
     let server = Server::bind(config.listen, config.max_connections, config.workers);
@@ -81,7 +81,7 @@ pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
 /// Serves until SIGTERM or SIGINT, then stops in order.
 pub(super) fn until_stopped(serving: Serving) -> u8 {
     let stop = || {
-        // What takes minutes is not waited for: it is ended, with an error to its caller.
+        // Sessions, which take minutes, are not waited for: they are ended, with an error to the caller.
         serving.engine.systems.stop();
         let busy = serving.running.stop();
         serving.engine.systems.wait_for_sessions();

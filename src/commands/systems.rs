@@ -1,4 +1,4 @@
-//! What toolsets need besides the vault, as it is configured, as far as this program was built with it.
+//! What the toolsets that this program was built with need besides the vault, as configured.
 #![cfg_attr(
     not(feature = "default"),
     allow(unused_imports, unused_variables, unused_mut, dead_code, reason = "each is for one of the toolsets")
@@ -37,7 +37,7 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
     systems
 }
 
-/// Pushes a mistake where toolset `git` cannot be served; gives what keeps it from writing at the moment.
+/// Adds a mistake if toolset `git` cannot be served; gives what keeps it from writing at the moment.
 pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>) -> Option<String> {
     #[cfg(feature = "git")]
     if let Some(git) = git(config, vault) {
@@ -49,7 +49,7 @@ pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, mistakes: &m
     None
 }
 
-/// Pushes a mistake where toolset `agent` cannot be served, and notes what else is missing; gives how its sessions would be run.
+/// Adds a mistake if toolset `agent` cannot be served, and notes on what else is missing; describes how its sessions would run.
 pub(super) fn check_agent(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>, notes: &mut Vec<String>) -> Option<String> {
     #[cfg(feature = "agent")]
     if config.toolsets.contains(&Toolset::Agent) {

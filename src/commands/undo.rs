@@ -1,4 +1,4 @@
-//! `undo`: all that one login has done taken back, for the owner.
+//! `undo`, for the owner: takes back everything that one login has done.
 
 use super::grants::{folder, refuse_other_user};
 use super::{FAILED, WRONG, fail, print, systems};

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 impl Reader<'_> {
-    /// `workers` are the requests that are handled at one time: sessions must leave some of them free.
+    /// `workers` is how many requests are handled at once: sessions must leave some of them free.
     pub(super) fn agent(&mut self, state: Option<&Path>, workers: usize) -> agent::Options {
         let ingest = self.route(
             ["COS_VAULT_MODEL", "COS_VAULT_MAX_TURNS", "COS_VAULT_TIMEOUT_MS"],
             Route { model: "claude-sonnet-4-6".into(), max_turns: 30, timeout: Duration::from_secs(180), settings: [""; 3] },
         );
-        // A question is less work. A model that was chosen is chosen for both.
+        // A question is less work; but a configured model is used for both.
         let model = if self.text("COS_VAULT_MODEL").is_some() { ingest.model.clone() } else { "claude-haiku-4-5".into() };
         let query = self.route(
             ["COS_VAULT_QUERY_MODEL", "COS_VAULT_QUERY_MAX_TURNS", "COS_VAULT_QUERY_TIMEOUT_MS"],
@@ -64,7 +64,7 @@ impl Reader<'_> {
         self.read(setting, |text| parse(text).ok_or("must be a number from 0.01 to 1000"))
     }
 
-    /// Folders from which a caller may have files read, so a mistake in one is an error and not a folder less.
+    /// Folders from which a caller may have files read, so a wrong one is an error and is not skipped.
     fn attach_dirs(&mut self) -> Vec<PathBuf> {
         let home = self.around.home.as_deref();
         self.each("COS_VAULT_ATTACH_DIRS", ':', |_, name| {

@@ -6,7 +6,7 @@ use crate::tools::Criteria;
 use serde::Deserialize;
 use std::path::Path;
 
-/// The file that `CONTEXT_CONFIG` names. It may have other keys; they are not ours.
+/// The file that `CONTEXT_CONFIG` names. It may have other keys, which are ignored.
 #[derive(Deserialize)]
 struct ContextFile {
     vault_path: Option<String>,
@@ -28,7 +28,7 @@ impl ContextFile {
         let file: ContextFile = serde_yaml::from_value(value).map_err(|error| error.to_string())?;
         match &file.default_context {
             Some(wanted) if wanted.properties.is_empty() && wanted.tags.is_empty() => {
-                Err("default_context has neither properties nor tags, which would be the whole vault".into())
+                Err("default_context has neither properties nor tags, which would match the whole vault".into())
             }
             _ => Ok(file),
         }
@@ -36,12 +36,12 @@ impl ContextFile {
 }
 
 impl Reader<'_> {
-    /// The file of the system that the `context` tools come from, as it is.
+    /// Reads the file in the format of the system that the `context` tools come from.
     pub(super) fn default_context(&mut self, vault: Option<&Path>) -> Option<Criteria> {
         let home = self.around.home.as_deref();
         let file = self.read("CONTEXT_CONFIG", |path| {
             let text = std::fs::read_to_string(expand_home(path, home)).map_err(|error| format!("cannot be read: {}", error.kind()))?;
-            ContextFile::parse(&text).map_err(|why| format!("is not what it should be: {why}"))
+            ContextFile::parse(&text).map_err(|why| format!("is malformed: {why}"))
         })?;
         if file.vault_path.is_some_and(|path| Some(self.expand_home(&path).as_path()) != vault) {
             self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());

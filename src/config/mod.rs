@@ -1,5 +1,5 @@
-//! The configuration: what was typed, checked as a whole. A wrong one starts nothing, and all mistakes are reported at once.
-//! What belongs to one toolset is in the file of its name.
+//! The configuration: the settings as typed, checked as a whole. A wrong one starts nothing, and all mistakes are reported at once.
+//! The settings of a toolset are in the file of its name.
 
 #[cfg(feature = "accomplishments")]
 mod accomplishments;
@@ -50,7 +50,7 @@ pub struct Config {
     pub read_only: bool,
     /// How much of the vault is kept in memory.
     pub memory: Memory,
-    /// What is served to no login.
+    /// Files and folders that are hidden from every login.
     pub hidden: Arc<Hidden>,
     /// What tools need to know.
     pub options: Options,
@@ -65,7 +65,7 @@ pub struct Config {
     pub agent: crate::agent::Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
-    /// Proxies that are believed.
+    /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
     /// Requests in handlers at once.
     pub workers: usize,
@@ -73,7 +73,7 @@ pub struct Config {
     pub max_connections: usize,
     /// What is logged.
     pub log_level: LevelFilter,
-    /// What is odd and no mistake; to be logged.
+    /// Oddities that are not mistakes; to be logged.
     pub notes: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// For whom the configuration is: a server on the network has to know more than one on stdio.
+/// What the configuration is for: a server on the network needs more settings than one on stdio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// `serve`, `check` and `demo`.
@@ -104,7 +104,7 @@ pub enum Purpose {
     Stdio,
 }
 
-/// What the environment says that is no setting.
+/// What the environment has besides settings.
 #[derive(Debug, Default)]
 pub struct Environment {
     /// `HOME`.
@@ -125,8 +125,8 @@ impl Config {
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
-    /// The same with what is right, where something is wrong too: for a command that looks for further mistakes. A setting that is
-    /// wrong has its default, and a vault's path that is wrong is empty.
+    /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
+    /// default, a wrong vault path is empty.
     pub fn with_mistakes(raw: &Raw, purpose: Purpose, around: &Environment) -> (Config, Vec<Mistake>) {
         let mut reader = Reader { raw, around, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -183,7 +183,7 @@ impl Config {
         }
         #[cfg(feature = "agent")]
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
-            reader.notes.push("This kernel has no Landlock: sessions of toolset agent are held by the program's own rules alone".into());
+            reader.notes.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
         }
         reader.refuse_quoted();
         reader.misspelt();

@@ -33,18 +33,18 @@ impl<'a> Reader<'a> {
         self.raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The value of a setting that is set and right.
+    /// The value of a setting, if it is set and valid.
     pub(super) fn read<T, E: Display>(&mut self, setting: &'static str, parse: impl FnOnce(&'a str) -> Result<T, E>) -> Option<T> {
         parse(self.text(setting)?).map_err(|what| self.wrong(setting, what.to_string())).ok()
     }
 
-    /// The parts of a list that are right. `parse` gets the number of each part too, for values that must not be shown.
+    /// The valid parts of a list. `parse` also gets the number of each part, to name those that must not be shown.
     pub(super) fn each<T>(&mut self, setting: &'static str, by: char, parse: impl Fn(usize, &'a str) -> Result<T, String>) -> Vec<T> {
         let parts = self.text(setting).unwrap_or_default().split(by).map(str::trim).filter(|part| !part.is_empty());
         (1..).zip(parts).filter_map(|(number, part)| parse(number, part).map_err(|what| self.wrong(setting, what)).ok()).collect()
     }
 
-    /// The same of named parts, each name once.
+    /// The same for named parts, each name once.
     fn named<T>(&mut self, setting: &'static str, parse: impl Fn(usize, &'a str) -> Result<(&'a str, T), String>) -> BTreeMap<String, T> {
         let mut named = BTreeMap::new();
         for (name, value) in self.each(setting, ',', parse) {
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         expand_home(text, self.around.home.as_deref())
     }
 
-    /// Refuses values with quotes around them: shells take those away, systemd's and Docker's files of variables partly do not.
+    /// Refuses values in quotes: shells remove them, the environment files of systemd and Docker do not always.
     pub(super) fn refuse_quoted(&mut self) {
         for setting in SETTINGS.iter().map(|row| row.variable) {
             let inner = self
@@ -72,21 +72,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says which variables look like settings that are not set.
+    /// Reports variables that look like misspelt names of settings that are not set.
     pub(super) fn misspelt(&mut self) {
         for name in &self.around.variables {
             let meant = settings::meant_by(name).map(|row| row.variable);
             let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none()) else { continue };
             match self.mistakes.iter_mut().find(|mistake| mistake.setting == meant) {
-                Some(mistake) => mistake.what += &format!("; {name} is set, which is no setting"),
-                None => self.notes.push(format!("{name} is set, which is no setting: is {meant} meant?")),
+                Some(mistake) => mistake.what += &format!("; {name} is set, which is not a setting"),
+                None => self.notes.push(format!("{name} is set, which is not a setting: did you mean {meant}?")),
             }
         }
     }
 
     pub(super) fn zone(&mut self) -> Zone {
         let named = |name: &str| {
-            Zone::named(name).ok_or_else(|| format!("is {name:?}, of which this system has no time zone data (package tzdata)"))
+            Zone::named(name).ok_or_else(|| format!("is {name:?}, for which this system has no time zone data (package tzdata)"))
         };
         let zone = self.read("TIME_ZONE", named);
         zone.unwrap_or_else(|| if self.text("TIME_ZONE").is_none() { Zone::system() } else { Zone::default() })
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
             _ if !path.is_absolute() => "must be an absolute path".to_owned(),
             Ok(_) => return Some(path),
             Err(error) if error.kind() == ErrorKind::NotADirectory => "is a file; it must be the vault's folder".to_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => "is not there: is it spelt right, is its disk mounted?".to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => "does not exist: is it spelt right, is its disk mounted?".to_owned(),
             Err(error) => format!("cannot be read: {}", error.kind()),
         };
         self.wrong(setting, what);
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
                 Err(format!("has an entry (number {number}) without a user name"))
             }
             Some((user, hash)) if !is_bcrypt(hash) => Err(format!(
-                "has a hash for user {user} that is not a bcrypt hash; make one with hash-password, and mind that shells replace $ in double quotes (use single ones)"
+                "has a hash for user {user} that is not a bcrypt hash; make one with hash-password, and note that shells expand $ in double quotes (use single ones)"
             )),
             Some((user, hash)) => Ok((user, hash.to_owned())),
         })
@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn hidden(&mut self) -> Hidden {
-        let wrong = |pattern: String| format!("has {pattern:?}, which is no pattern of .gitignore; patterns are separated by ;");
+        let wrong = |pattern: String| format!("has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;");
         self.read("HIDE", |text| Hidden::parse(text).map_err(wrong)).unwrap_or_default()
     }
 
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
             Some(text) => self.expand_home(text),
             None => PathBuf::from(given?),
         };
-        // The folder may still have to be made: then the nearest one above it decides, with its links resolved.
+        // The folder may not exist yet: then its nearest existing ancestor decides, with symlinks resolved.
         let real = |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
         let is_inside = |vault: &Path| real(&path).zip(real(vault)).is_some_and(|(state, vault)| state.starts_with(vault));
         let what = if !path.is_absolute() {

@@ -1,4 +1,4 @@
-//! Values of settings that have a form of their own.
+//! Settings whose values have a syntax of their own.
 
 use crate::oauth::Secret;
 use crate::principal::Access;
@@ -7,7 +7,7 @@ use crate::vault::{Folders, VaultPath};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `name:sha256` with what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
+/// `name:sha256`, and what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
 pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
     const SHAPE: &str =
         "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
@@ -37,7 +37,7 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
     Ok((name, Secret { hash, access, folders }))
 }
 
-/// An origin that can be compared byte for byte: what clients do with the issuer.
+/// Checks that an origin can be compared byte for byte, as clients do with the issuer.
 pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
     if authority.is_empty() || authority.starts_with(':') || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
@@ -59,7 +59,7 @@ pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
         ("http", _) if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
         ("http", _) => Err(
             "must be https unless the host is 127.0.0.1, [::1] or localhost: clients send their tokens to it. Put a TLS proxy (Caddy) in front, or a \
-             tunnel (Tailscale, cloudflared), and give its https URL; for a try on this machine use http://localhost with the port",
+             tunnel (Tailscale, cloudflared), and give its https URL; to try it on this machine use http://localhost with the port",
         ),
         _ => Err("must start with https://"),
     }
@@ -73,7 +73,7 @@ pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
     }
 }
 
-/// A bcrypt hash of a cost that a login can wait for.
+/// Whether this is a bcrypt hash, with a cost that a login can wait for.
 pub(super) fn is_bcrypt(hash: &str) -> bool {
     hash.parse::<bcrypt::HashParts>().is_ok_and(|parts| (4..=20).contains(&parts.get_cost()))
 }

@@ -1,5 +1,5 @@
-//! Moving the files of the working tree from one commit to another: each by itself, whole, and only over what the old commit
-//! has. `git read-tree -u` looks at all files first and then writes them; what is saved in between it overwrites.
+//! Moving the files of the working tree from one commit to another: each atomically, and only over the old commit's content.
+//! `git read-tree -u` checks all files first and then writes them, so it overwrites what is saved in between.
 //!
 //! The bytes come from `git cat-file --filters`, which gives both versions of every file that differs.
 
@@ -24,7 +24,7 @@ enum State {
     Old,
     /// It is what the new one has.
     New,
-    /// It is neither, and stays; the words say what it is.
+    /// It is neither, and stays; the text says why.
     Changed(String),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Checkout {
     contents: Contents,
     /// Files outside of the sparse checkout.
     left_out: HashSet<PathBuf>,
-    /// Bytes that git itself would not count as a change, though the old commit has others.
+    /// Bytes that differ from the old commit's, but that git itself does not count as a change.
     unchanged: HashMap<PathBuf, Vec<u8>>,
     /// `core.fileMode`
     modes: bool,
@@ -78,13 +78,13 @@ impl Checkout {
         Ok(checkout)
     }
 
-    /// Whether sparse patterns leave a file out.
+    /// Whether the sparse-checkout patterns exclude a file.
     pub(super) fn leaves_out(&self, name: &str) -> bool {
         self.left_out.contains(Path::new(name))
     }
 
-    /// Files that differ from the old commit in line ends only, where git does not count that as a change; and where the old
-    /// version cannot be made, those that git takes for unchanged.
+    /// Finds files that differ from the old commit in line endings only, where git does not count that as a change; and, where
+    /// the old version cannot be produced, those that git takes for unchanged.
     fn find_unchanged(&mut self, repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
         for file in &self.files {
             let (Some(old), Some(name)) = (&file.old, file.name.to_str()) else { continue };
@@ -116,14 +116,14 @@ impl Checkout {
         Ok(())
     }
 
-    /// Moves the files. The names of those that stay because they were changed here.
+    /// Moves the files. Returns the names of those that stay because they were changed here.
     ///
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; what is moved stays moved, and this can be repeated.
     pub(super) fn apply(&self) -> Result<Vec<String>, Failure> {
         let mut kept = Vec::new();
         let (mut removed, written): (Vec<&File>, Vec<&File>) = self.checked_out().partition(|file| file.new.is_none());
-        // What lies in a folder is removed before it.
+        // The contents of a folder are removed before the folder.
         removed.sort_unstable_by(|a, b| b.name.cmp(&a.name));
         for file in removed.into_iter().chain(written) {
             let keep = match self.state(file, false) {
@@ -153,17 +153,17 @@ impl Checkout {
     }
 
     fn on_disk(&self, name: &Path) -> Found {
-        look(&self.top, name, self.modes)
+        inspect(&self.top, name, self.modes)
     }
 
-    /// With `ahead`, before anything is moved: a file that will be removed does not block another.
+    /// The state of a file. With `ahead`, before anything is moved: a file that will be removed does not block another.
     fn state(&self, file: &File, ahead: bool) -> State {
         let changed = |words: &str| State::Changed(words.to_owned());
         if file.is_submodule() {
             if !file.sides().all(|entry| entry.mode == GITLINK) {
                 return changed("it is a submodule on one side and a file on the other, which only git pull can do");
             }
-            // The repository in it is left to git submodule update; a new one is an empty folder.
+            // A submodule's repository is left to `git submodule update`; a new submodule is an empty folder.
             return if file.new.is_some() && self.on_disk(&file.name) == Found::Nothing { State::Old } else { State::New };
         }
         let here = match self.on_disk(&file.name) {
@@ -201,7 +201,7 @@ impl Checkout {
         removed.is_some_and(|file| self.state(file, true) == State::Old)
     }
 
-    /// Whether a folder has no files, with `ahead` but for those that will be removed.
+    /// Whether a folder has no files; with `ahead`, apart from those that will be removed.
     fn will_be_empty(&self, folder: &Path, ahead: bool) -> bool {
         let mut open = vec![(folder.to_path_buf(), 0)];
         while let Some((folder, depth)) = open.pop() {
@@ -230,7 +230,7 @@ impl Checkout {
             if path.symlink_metadata().is_ok() {
                 disk::remove(&path, last_check)?;
             }
-            // Git keeps no folder without files.
+            // Git does not track empty folders.
             if let Some(above) = path.parent() {
                 disk::remove_empty_folders(above, &self.top);
             }
@@ -244,7 +244,7 @@ impl Checkout {
                 return Err(busy());
             }
         }
-        // From here on through the folder itself: its name may be given to a link meanwhile.
+        // From here on through the folder's handle: a link may take its name meanwhile.
         let folder = Folder::open(&self.top, file.name.parent().unwrap_or(Path::new("")))?;
         let path = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         if new.mode == GITLINK {
@@ -267,8 +267,8 @@ impl Checkout {
 /// Names of files, and why they stay as they are.
 type Skipped = Vec<(PathBuf, &'static str)>;
 
-/// Divides files that differ: first those to be updated, without those whose index entry is the new one already; second
-/// those that cannot be updated because something staged, or a submodule, blocks them, each with the reason.
+/// Splits files that differ into those to be updated, without those whose index entry is the new one already, and those that
+/// something staged, or a submodule, blocks, each with the reason.
 fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Skipped), Failure> {
     let head = repository.head_or_empty(runner)?;
     let staged = raw_differences(
@@ -278,7 +278,7 @@ fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) 
     let is_staged_already = |file: &&File| staged.get(&file.name).is_some_and(|entry| *entry == file.new);
     let mut moved: Vec<File> = files.iter().filter(|file| !is_staged_already(file)).cloned().collect();
     let known: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
-    // What stays in the index, and has the name of a folder of another file, or a name in it.
+    // Paths that stay in the index, and may clash with a file's folder, or with a file that becomes a folder.
     let mut staying: Vec<PathBuf> =
         staged.iter().filter(|(name, entry)| entry.is_some() && !known.contains(name.as_path())).map(|(name, _)| name.clone()).collect();
     let submodules = files.iter().filter(|file| file.old.as_ref().is_some_and(|old| old.mode == GITLINK));
@@ -317,8 +317,8 @@ fn left_out(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Res
     Ok(output.raw_parts().filter_map(|part| part.strip_prefix(b"S ")).map(|name| OsStr::from_bytes(name).into()).collect())
 }
 
-/// Whether an error is one of the disk or the system, and not of this one file. The kinds of the latter are listed:
-/// most others (EIO, EMFILE) have no name in `std`.
+/// Whether an error concerns the disk or the system, not just this file. The kinds of the latter are listed, because
+/// most of the former (EIO, EMFILE) have no name in `std`.
 fn is_disk_failure(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     !matches!(
@@ -334,7 +334,7 @@ fn is_disk_failure(error: &io::Error) -> bool {
     )
 }
 
-fn look(top: &Path, name: &Path, modes: bool) -> Found {
+fn inspect(top: &Path, name: &Path, modes: bool) -> Found {
     if let Some(above) =
         name.ancestors().skip(1).filter(|above| top.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir())).last()
     {

@@ -1,4 +1,4 @@
-//! A commit of exactly the paths that are meant, built in a private index. Nothing of the repository moves by it.
+//! A commit of exactly the target paths, built in a private index. It moves no branch, and neither index nor working tree.
 
 use super::Failure;
 use super::objects::{Entry, File, differences, put_entries};
@@ -10,22 +10,22 @@ use crate::vault::journal::Step;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A note that a commit is about.
+/// A note that a commit changes.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) path: VaultPath,
     /// Its name from the top of the repository.
     pub(super) name: String,
-    /// What the branch has, and what it is to have.
+    /// Its entry on the branch, and the new one.
     pub(super) old: Option<Entry>,
     pub(super) new: Option<Entry>,
-    /// The bytes on disk, and those that it is to have there.
+    /// Its bytes on disk, and the new ones.
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
 }
 
 impl Target {
-    /// A note that is to have these bytes, which are this object.
+    /// A note that is to have these bytes, stored as this object.
     pub(super) fn of(path: VaultPath, name: String, note: Note, after: Option<Vec<u8>>, blob: Option<String>) -> Target {
         let (old, before) = (note.committed, note.bytes);
         let mode = old.as_ref().map_or("100644", |old| &old.mode).to_owned();
@@ -78,12 +78,12 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     Ok(Built { commit: commit_tree(repository, runner, &tree, head, &file)?, message: file })
 }
 
-/// The same change as a commit on top of `onto`, in which none of its files differs from the branch.
+/// The same change as a commit on top of `onto`, in which its files are the same as on the branch.
 ///
 /// # Errors
 /// [`Failure::Git`].
 pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: &Built, onto: &str) -> Result<String, Failure> {
-    // Otherwise a new note would follow a folder that was renamed there.
+    // Otherwise a new note would be moved along with a folder that was renamed there.
     let merge =
         ["-c", "merge.renames=false", "-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "--allow-unrelated-histories"];
     let merged = runner.run(&[&merge[..], &[&built.commit, onto]].concat())?;
@@ -114,19 +114,19 @@ fn commit_tree(
     if output.ok {
         return Ok(output.line());
     }
-    // Git's own words for this are a page long and meant for a terminal.
+    // Git's own message is a page long and meant for a terminal.
     if output.stderr.contains("user.useConfigOnly")
         || output.stderr.contains("empty ident")
         || output.stderr.contains("tell me who you are")
     {
         return Err(Failure::Git(
-            "git knows no identity: as the server's user, git config --global user.name NAME and user.email ADDRESS".into(),
+            "git has no identity: as the server's user, run git config --global user.name NAME and user.email ADDRESS".into(),
         ));
     }
     Err(Failure::Git(output.words()))
 }
 
-/// Runs the pre-commit hook, which finds the notes in the working tree as they are going to be: many hooks look there and not
+/// Runs the pre-commit hook with the new notes in the working tree: many hooks look there and not
 /// at the index.
 fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
     if !repository.has_hook("pre-commit") {
@@ -149,13 +149,13 @@ fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Targ
     if steps.is_empty() { run() } else { repository.vault.begin_transaction()?.show(&steps, run)? }
 }
 
-/// A pre-commit hook may change what is committed; a commit of ours has its own paths, with the bytes that the caller gave.
+/// Refuses what a pre-commit hook has changed: our commit has exactly its own paths, with the caller's bytes.
 fn check_tree(runner: &Runner<'_>, base: &str, made: &str, targets: &[Target]) -> Result<(), Failure> {
     let made = differences(runner, base, made)?;
     if made.iter().any(|file| !targets.iter().any(|target| target.is(file))) {
         return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
     }
-    // What is not among the differences is as the branch has it.
+    // A file without a difference is as on the branch.
     let is_as_meant = |target: &&Target| match made.iter().find(|file| target.is(file)) {
         Some(file) => file.new == target.new,
         None => !target.changes_commit(),

@@ -16,21 +16,21 @@ use std::path::{Path, PathBuf};
 
 pub(super) const EXECUTABLE: &str = "100755";
 
-/// What is, or is to be, at a path of the working tree.
+/// What is, or will be, at a path of the working tree.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Nothing,
-    /// Its bytes, and whether it is executable, where `core.fileMode` says that this means something.
+    /// Its bytes, and whether it is executable, where `core.fileMode` is on.
     File(Vec<u8>, bool),
     Link(PathBuf),
     Folder,
-    /// A component of its path is no folder.
+    /// A component of its path is not a folder.
     BelowFile(PathBuf),
     /// Neither file nor folder nor link, too large, or unreadable.
     Unknown,
 }
 
-/// Contents of files as git would check them out, in a file of our own: there may be more of them than memory.
+/// Contents of files as git would check them out, in a temporary file: they may not fit into memory.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) scratch: Scratch,
@@ -39,7 +39,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Reads both versions of files; the old ones only if the filters can make them.
+    /// Reads both versions of files; the old ones only if the filters can produce them.
     pub(super) fn read(&mut self, repository: &Repository, runner: &Runner<'_>, to: &str, files: &[File]) -> Result<(), Failure> {
         disk::write_new(&self.scratch.0, &[]).map_err(failed)?;
         let (mut links, mut new, mut old) = (Vec::new(), Vec::new(), Vec::new());
@@ -50,7 +50,7 @@ impl Contents {
                 list.push((entry.blob.clone(), file.name.clone()));
             }
         }
-        // No filter changes where a link leads to.
+        // Filters do not apply to the target of a link.
         self.add(runner, links, false)?;
         if has_attributes(files) {
             for (commit, wanted, is_needed) in [(to, new, true), (repository.head.as_deref().unwrap_or("--empty"), old, false)] {
@@ -75,7 +75,7 @@ impl Contents {
         }
         let path = &self.scratch.0;
         let start = path.metadata().map_err(failed)?.len();
-        // A line that is in no content: git's own header has the size from before the filters.
+        // A header line that occurs in no content: git's own has the size before the filters.
         let mark = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         let batch = format!("--batch={mark}");
         let mut command = vec!["cat-file", "-z", &batch];
@@ -86,14 +86,14 @@ impl Contents {
         };
         let asked: Vec<u8> = wanted.iter().flat_map(line).collect();
         let made = Runner { stdout: Some(path.clone()), ..runner.clone() }.run_with(&command, &asked)?;
-        let starts = marks(path, start, &mark).map_err(failed)?;
+        let starts = mark_positions(path, start, &mark).map_err(failed)?;
         if !made.ok || starts.len() != wanted.len() {
             return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
         }
         let length = path.metadata().map_err(failed)?.len();
         let header = mark.len() as u64 + 1;
         let ends = starts.iter().skip(1).copied().chain([length]);
-        // A line feed comes after every content.
+        // Every content is followed by a line feed.
         self.ranges.extend(wanted.into_iter().zip(starts.iter().zip(ends).map(|(start, end)| start + header..end.saturating_sub(1))));
         Ok(())
     }
@@ -119,7 +119,7 @@ impl Contents {
     }
 }
 
-/// A runner for which the files `.gitattributes` of a commit, in a folder of our own, are all there is in the working tree.
+/// A runner whose working tree, a temporary folder, has only the `.gitattributes` files of a commit.
 pub(super) fn with_attributes_of<'a>(
     repository: &Repository,
     runner: &Runner<'a>,
@@ -136,8 +136,8 @@ pub(super) fn with_attributes_of<'a>(
     Ok(private)
 }
 
-/// Where a file has lines of this text, from a position on.
-pub(super) fn marks(path: &Path, start: u64, mark: &str) -> io::Result<Vec<u64>> {
+/// The positions of the lines equal to `mark` in a file, from `start` on.
+pub(super) fn mark_positions(path: &Path, start: u64, mark: &str) -> io::Result<Vec<u64>> {
     let mut file = BufReader::new(OpenFile::open(path)?);
     let (mut at, mut starts, mut piece) = (file.seek(SeekFrom::Start(start))?, Vec::new(), Vec::new());
     let mut is_line_start = true;

@@ -1,4 +1,4 @@
-//! Who changed a note, when and why; and what it said.
+//! Who changed a note, when and why; and its old versions.
 
 use super::objects::is_ancestor;
 use super::{Failure, Git};
@@ -8,7 +8,7 @@ use crate::vault::VaultPath;
 /// One version of a note.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The commit, whole.
+    /// The full commit id.
     pub commit: String,
     /// Who made it: the login that the message names, or the author.
     pub by: String,
@@ -36,7 +36,7 @@ impl Git {
         let runner = self.runner(cancelled)?;
         let prefix = runner.must(&["rev-parse", "--show-prefix"])?.line();
         let count = format!("--max-count={}", limit + 1);
-        // Separators that no message can have: a message may have everything else.
+        // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
         let question = [
@@ -66,9 +66,9 @@ impl Git {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut versions = Vec::new();
         for text in text.split(&format!("{id}:")).skip(1) {
-            let Some((version, goes_on)) = version(text, &format!("{id},"), &prefix) else { continue };
+            let Some((version, history_continues)) = version(text, &format!("{id},"), &prefix) else { continue };
             versions.push(version);
-            if !goes_on {
+            if !history_continues {
                 break;
             }
         }
@@ -92,7 +92,7 @@ impl Git {
     pub fn version(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let runner = self.runner(cancelled)?;
         let commit = &*commit.to_ascii_lowercase();
-        // Only a commit of this branch: an object that was never on it is not for clients to read.
+        // Only commits of this branch: clients must not read objects that were never on it.
         if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
         }
@@ -115,26 +115,26 @@ impl Git {
     }
 }
 
-/// One commit of `git log -z --name-status`, and whether those before it are of the same note.
+/// One commit of `git log -z --name-status`, and whether earlier ones are about the same note.
 fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
     let mut fields = text.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(comma)?;
-    // The status letter, for `R` and `C` with a percentage and the earlier name; then the name.
+    // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
     let (kind, name) = (names.first()?.chars().next()?, names.last()?);
-    let (change, goes_on) = match kind {
+    let (change, history_continues) = match kind {
         'A' => ("added", true),
         'D' => ("deleted", true),
         'R' => ("renamed", true),
-        // Git goes on with what this one was copied from: a template, or any note that is much like it.
+        // Git continues with the source of the copy: a template, or any similar note.
         'C' => ("added", false),
         _ => ("modified", true),
     };
-    // A message of the caller's own begins otherwise.
+    // The caller's own message does not begin with a tool's name.
     let is_tool = |name: &str| name.contains('_') && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     let tool = message.split_once(':').filter(|(name, _)| !login.is_empty() && is_tool(name)).map(|(name, _)| name.to_owned());
     let by = if login.is_empty() { author } else { login };
     let path = name.strip_prefix(prefix).map(str::to_owned);
-    Some((Version { commit, by, tool, date, message, change, path, bytes: None }, goes_on))
+    Some((Version { commit, by, tool, date, message, change, path, bytes: None }, history_continues))
 }

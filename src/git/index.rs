@@ -1,5 +1,5 @@
 //! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
-//! `stash` and `merge` needs), the new index is made in a file of our own, and replaces the old one at once.
+//! `stash` and `merge` needs), the new index is built in a private file, and replaces the old one atomically.
 
 use super::Failure;
 use super::objects::{File, put_entries};
@@ -20,15 +20,15 @@ const MARK: &[u8] = b"vault-sync-mcp\n";
 #[derive(Debug)]
 pub(super) struct Index {
     path: PathBuf,
-    /// Its bytes, and when it was written: git takes a file for changed perhaps, and looks into it, if it was saved in the
-    /// second of the index's own time or later ("racy git"). A copy with another time would hide such a change for good.
+    /// Its bytes and modification time: git compares the content of a file that was saved in the same second as the index or
+    /// later ("racy git"). A copy of the index with another time would hide such a change for good.
     before: Option<(Vec<u8>, SystemTime)>,
     /// The copy, for runs of git.
     pub(super) copy: Scratch,
     lock: Lock,
 }
 
-/// Git's lock, as long as it is ours.
+/// Git's lock on the index, held by us.
 #[derive(Debug)]
 struct Lock {
     path: PathBuf,
@@ -38,7 +38,7 @@ struct Lock {
 }
 
 impl Lock {
-    /// Waits a moment for another program that holds it.
+    /// Takes it; waits briefly for another program that holds it.
     fn take(repository: &Repository) -> Result<Lock, Failure> {
         let path = repository.git_dir.join("index.lock");
         let until = Deadline::after(limits::GIT_INDEX_WAIT);
@@ -81,13 +81,13 @@ impl Index {
         Ok(index)
     }
 
-    /// Leaves the lock where it is: something is half done, and no commit may be made from it before it is finished. The next
+    /// Leaves the lock in effect: the index is half updated, and no commit may be made from it before that is finished. The next
     /// operation, or the next start, takes it over.
     pub(super) fn leave(mut self) {
         self.lock.left = true;
     }
 
-    /// Takes the lock for a moment: a commit that cannot be checked out here, because another program holds it, must not be pushed.
+    /// Takes and releases the lock: a commit that cannot be checked out here, because another program holds it, must not be pushed.
     ///
     /// # Errors
     /// [`Failure::Refused`] when that program does not release it.
@@ -100,11 +100,11 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
     pub(super) fn install(&self) -> Result<(), Failure> {
-        let made = read(&self.copy.0)?.ok_or_else(|| Failure::Git("the index that was made is gone".into()))?;
+        let made = read(&self.copy.0)?.ok_or_else(|| Failure::Git("the new index is gone".into()))?;
         self.replace(Some(&made))
     }
 
-    /// Puts back what the index was.
+    /// Restores the old index.
     ///
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal.
@@ -125,17 +125,17 @@ impl Index {
         disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
     }
 
-    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the reverse), and has it know them as they are on disk now, so that git need not look into
-    /// them.
+    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the reverse), and refreshes
+    /// their stat data from disk, so that git need not read them.
     ///
     /// # Errors
     /// [`Failure::Git`].
     pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File], replace: bool) -> Result<(), Failure> {
         let options: &[&str] = if replace { &["--add", "--replace"] } else { &["--add"] };
         let runner = self.on(runner);
-        let soon = Runner { index: runner.index.clone(), ..runner.to_the_end(limits::GIT_AFTER) };
+        let soon = Runner { index: runner.index.clone(), ..runner.uncancellable(limits::GIT_AFTER) };
         match put_entries(&soon, files, options, &["-q", "--unmerged", "--refresh"]) {
-            // Refreshing failed, most likely for lack of time: git compares the files itself at its next run.
+            // Refreshing failed, most likely by timeout: git compares the files itself at its next run.
             Err(Failure::Git(_)) => put_entries(&runner, files, options, &[])?,
             other => other?,
         }
@@ -153,22 +153,22 @@ impl Index {
     }
 }
 
-/// Removes a lock of ours whose holder has died.
-pub(super) fn clear(lock: &Path) {
+/// Removes our own lock whose holder has died.
+pub(super) fn remove_stale_lock(lock: &Path) {
     if std::fs::read(lock).is_ok_and(|found| found == MARK) {
         disk::remove_leftover(lock);
     }
 }
 
 fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
-    // The time first: an index that is replaced in between is newer than that.
+    // The time is read first: an index replaced in between is newer.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
     disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
 }
 
 fn index_is_locked() -> Failure {
     Failure::Refused(
-        "Nothing was done: another program has the repository's index (.git/index.lock). If no git is running, remove that file".into(),
+        "Nothing was done: another program holds the repository's index (.git/index.lock). If no git is running, remove that file".into(),
     )
 }
 

@@ -1,4 +1,4 @@
-//! The lock file of all writers with these tools, and its entry in `info/exclude`.
+//! The lock file for writing with these tools, and its entry in `info/exclude`.
 
 use super::process::Runner;
 use super::{Failure, LOCK};
@@ -19,19 +19,19 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
     }
 }
 
-/// Tells the repository to overlook the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, in
-/// the file that is for this working copy alone: they should not be seen in `git status`, nor committed with everything else. `prefix`
+/// Has git ignore the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, through
+/// `info/exclude`, which is never committed: they should not be seen in `git status`, nor committed with everything else. `prefix`
 /// is where the vault lies below the top: empty, or with a slash at the end.
 pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
-    // A link stays one, and what it leads to is not of this repository.
+    // A link is left alone: its target is not part of this repository.
     if exclude.is_symlink() {
         return Ok(());
     }
     let known = disk::none_if_missing(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
-    // Characters of patterns stand for themselves behind a backslash (gitignore(5)).
+    // A backslash escapes pattern characters (gitignore(5)).
     let escaped: String = prefix.chars().flat_map(|c| "\\*?[".contains(c).then_some('\\').into_iter().chain([c])).collect();
     let trash = format!("/{escaped}{TRASH}/");
     let missing: String = [LOCK, disk::OWN_NAMES, &trash].into_iter().filter(|name| !has(name)).map(|name| format!("{name}\n")).collect();

@@ -1,20 +1,20 @@
-//! The vault as a git repository: every change a commit that the remote has, and no other change touched.
+//! The vault as a git repository: every change is a commit that the remote has, and no other change is touched.
 //!
 //! A commit is built in a private index file, pushed, and only then do the branch, the index and the
 //! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
-//! is looked at first, and is neither committed nor overwritten (`repository`, `checkout`).
+//! is checked first, and is neither committed nor overwritten (`repository`, `checkout`).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `process` | running git: no shell, no prompt, an end to it |
-//! | `lock` | the lock file of all writers with these tools |
-//! | `repository`, `settings` | what state the repository is in, and the reasons to refuse |
+//! | `process` | running git: no shell, no prompts, always a timeout |
+//! | `lock` | the lock file shared by everything that writes with these tools |
+//! | `repository`, `settings` | the state of the repository, and the reasons to refuse |
 //! | `objects` | files in a commit |
-//! | `commit` | a commit of exactly the paths that are meant, with hooks and signature |
-//! | `publish` | pushing it, and bringing in what the remote has first |
+//! | `commit` | a commit of exactly the target paths, with hooks and signature |
+//! | `publish` | pushing it, after bringing in what is new on the remote |
 //! | `settle` | moving branch, index and working tree to it, also after a crash in between |
 //! | `index`, `checkout`, `contents` | the index while it is replaced; the files that differ, moved one by one, with their contents |
-//! | `history` | who changed a note, and what it said |
+//! | `history` | who changed a note, and its old versions |
 #![doc = include_str!("README.md")]
 
 mod checkout;
@@ -63,11 +63,11 @@ pub struct Git {
     vault: Arc<Vault>,
     options: Options,
     folders: OnceLock<Folders>,
-    /// Files that are changed, and whose commit failed.
+    /// Changed files whose commit failed.
     uncommitted: Mutex<Vec<VaultPath>>,
 }
 
-/// Where the repository is. Found once: what is written into the vault later must not make git find another one.
+/// Where the repository is. Found once: what is written into the vault later must not make git find another repository.
 #[derive(Debug)]
 struct Folders {
     /// The top of the working tree.
@@ -76,7 +76,7 @@ struct Folders {
     prefix: String,
     /// The folder of this working tree's index and HEAD.
     git_dir: PathBuf,
-    /// The one that all working trees of the repository share.
+    /// The folder that all working trees of the repository share.
     common_dir: PathBuf,
 }
 
@@ -85,34 +85,34 @@ struct Folders {
 pub struct Done {
     /// Whether the note is new.
     pub created: bool,
-    /// The commit, as the remote has it; `None` when there was nothing to change.
+    /// The commit, as published; `None` when there was nothing to change.
     pub commit: Option<String>,
     /// Whether a remote has it.
     pub pushed: bool,
-    /// What did not go as it should although the change was made.
+    /// What went wrong although the change was made.
     pub trouble: Option<String>,
     /// The etag of the note on disk; `None` when there is none.
     pub etag: Option<String>,
 }
 
-/// Why a change was not made. Nothing of it is left: not in the working tree, not in the index, not on the branch.
+/// Why a change was not made. Nothing of it is left in the working tree, in the index or on the branch.
 #[derive(Debug)]
 pub enum Failure {
-    /// The repository or the note is in a state in which nothing is done; the words say what to do.
+    /// The state of the repository or of the note forbids the change; the text says what to do.
     Refused(String),
-    /// The note is not what the caller read, here or on the remote: in words, and its etag here if that is known.
+    /// The note is not what the caller read, here or on the remote: a message, and its local etag if known.
     Conflict(String, Option<String>),
-    /// Git said no, in its words.
+    /// Git failed: its message.
     Git(String),
-    /// The vault said no.
+    /// The vault refused.
     Vault(vault::Error),
-    /// The caller lost interest before anything was pushed.
+    /// The caller cancelled before anything was pushed.
     Cancelled,
     /// A commit was made, or was about to be, and could not be published: it is taken back.
     RolledBack(Box<Failure>),
 }
 
-/// The words alone; `tools::git` says with which code, and what became of the note.
+/// The message alone; `tools::git` adds the code, and what became of the note.
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -130,7 +130,7 @@ impl From<vault::Error> for Failure {
     }
 }
 
-/// The lock file of the system that these tools come from; it begins with a dot, so no tool sees it.
+/// The lock file that the original implementation of these tools used; it begins with a dot, so no tool sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
 impl Git {
@@ -139,7 +139,7 @@ impl Git {
         Git { vault, options, folders: OnceLock::new(), uncommitted: Mutex::default() }
     }
 
-    /// Whether git exists, is new enough, and knows the vault; for the start.
+    /// Whether git exists, is new enough, and accepts the vault's repository; for the start.
     ///
     /// # Errors
     /// What is missing, in words for the owner.
@@ -156,13 +156,13 @@ impl Git {
         self.folders(&|| false).map(drop).map_err(words)
     }
 
-    /// Why nothing could be written at this moment, if that is so: another branch, a merge in progress.
+    /// Why nothing can be written at the moment, if so: another branch, a merge in progress.
     pub fn unready_reason(&self) -> Option<String> {
         let opened = self.runner(&|| false).and_then(|runner| self.open(&self.vault, &runner));
         opened.err().map(|failure| failure.to_string())
     }
 
-    /// Finishes what a crash interrupted, and has the lock file overlooked; for the start. A repository that cannot be
+    /// Finishes what a crash interrupted, and has git ignore the lock file; for the start. A repository that cannot be
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
@@ -179,11 +179,11 @@ impl Git {
         }
     }
 
-    /// Gives one note of the vault, as the caller has it, these bytes, or deletes it (`None`): one commit with exactly that path, pushed.
+    /// Replaces one note of `vault`, the caller's view of it, or deletes it (`None`): one commit with exactly that path, pushed.
     /// `if_match` is the etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
     ///
     /// # Errors
-    /// [`Failure`]; then nothing has changed but what a branch of the remote brought, and the commit of a text on disk that is deleted.
+    /// [`Failure`]; then nothing has changed, except that the remote's commits may have been brought in, or a note to be deleted committed.
     pub fn change(
         &self,
         vault: &Vault,
@@ -197,19 +197,19 @@ impl Git {
         let (_lock, mut repository) = self.begin(vault, &runner)?;
         let path = &vault.spelled(path);
         let name = repository.name_of(path);
-        let look = |repository: &Repository| {
+        let read_state = |repository: &Repository| {
             let known = repository.read_known(&runner, &[&name], true)?;
-            let note = repository.look_at(&runner, &known, path, &name)?;
+            let note = repository.read_note(&runner, &known, path, &name)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
             Ok::<_, Failure>((known, note, is_committed))
         };
-        let (known, mut note, mut is_committed) = look(&repository)?;
+        let (known, mut note, mut is_committed) = read_state(&repository)?;
         let now = note.bytes.as_deref().map(etag);
         if if_match.is_some() && now.as_deref() != if_match {
             let words = now.as_ref().map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
             return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
         }
-        // Whatever could not be moved here afterwards is found out before anything is pushed.
+        // What would keep the local repository from following is found before anything is pushed.
         Index::refuse_locked(&repository)?;
         if after.is_some() || note.bytes.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
@@ -217,17 +217,18 @@ impl Git {
         if note.committed.is_none() {
             known.refuse_clash(repository.head.as_deref(), &name)?;
         }
-        // The history keeps what is deleted here, so it has to have it first.
+        // The history has to keep what is deleted, so the text on disk is committed first.
         if after.is_none() && note.bytes.is_some() && !is_committed && if_match.is_some() {
-            let (as_it_is, left) = self.as_on_disk(&repository, &runner, std::slice::from_ref(path))?;
+            let (as_it_is, left) = self.targets_from_disk(&repository, &runner, std::slice::from_ref(path))?;
             if let Some(words) = left.into_iter().next() {
                 return Err(Failure::Refused(words));
             }
             let message = format!("{}: as it was before it was deleted", path.as_str());
-            let made = if as_it_is.is_empty() { Ok(()) } else { self.make(&repository, &runner, &as_it_is, &message).map(drop) };
+            let made =
+                if as_it_is.is_empty() { Ok(()) } else { self.commit_and_publish(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
             repository = self.open(vault, &runner)?;
-            (_, note, is_committed) = look(&repository)?;
+            (_, note, is_committed) = read_state(&repository)?;
         }
         match (&note.committed, &note.bytes) {
             _ if after.is_some() => {}
@@ -251,7 +252,7 @@ impl Git {
             return Err(Failure::Conflict(words, now));
         }
         let created = target.old.is_none();
-        let made = self.make(&repository, &runner, &[target], message);
+        let made = self.commit_and_publish(&repository, &runner, &[target], message);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
     }
@@ -260,7 +261,7 @@ impl Git {
         self.uncommitted.lock().unpoisoned()
     }
 
-    /// The locks, and the repository, in which nothing is left that a crash interrupted.
+    /// Takes the locks and opens the repository, after finishing what a crash interrupted.
     fn begin(&self, vault: &Vault, runner: &Runner<'_>) -> Result<([std::fs::File; 2], Repository), Failure> {
         let locks = self.lock(runner)?;
         let mut repository = self.open(vault, runner)?;
@@ -274,11 +275,11 @@ impl Git {
         let runner = self.runner(&|| false)?;
         let (locks, repository) = self.begin(&self.vault, &runner)?;
         Index::refuse_locked(&repository)?;
-        let (targets, left) = self.as_on_disk(&repository, &runner, paths)?;
+        let (targets, left) = self.targets_from_disk(&repository, &runner, paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
-        let conflict = match self.make(&repository, &runner, &targets, message) {
+        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message) {
             Err(conflict @ Failure::Conflict(..)) => conflict,
             made => return made.map(|made| Committed { left, ..made }),
         };
@@ -289,15 +290,20 @@ impl Git {
         Ok(Committed { left: [made.left, vec![replaced]].concat(), ..made })
     }
 
-    /// Files as they are on disk, where that is not what the branch has; those that are gone are deleted. And why others cannot be committed.
-    fn as_on_disk(&self, repository: &Repository, runner: &Runner<'_>, paths: &[VaultPath]) -> Result<(Vec<Target>, Vec<String>), Failure> {
+    /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
+    fn targets_from_disk(
+        &self,
+        repository: &Repository,
+        runner: &Runner<'_>,
+        paths: &[VaultPath],
+    ) -> Result<(Vec<Target>, Vec<String>), Failure> {
         let files: Vec<(VaultPath, String)> =
             paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
         let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
         let known = repository.read_known(runner, &names, false)?;
         let (mut notes, mut left) = (Vec::new(), Vec::new());
         for (path, name) in &files {
-            let looked = repository.look_at(runner, &known, path, name).and_then(|note| {
+            let looked = repository.read_note(runner, &known, path, name).and_then(|note| {
                 if note.committed.is_none() && note.bytes.is_some() {
                     known.refuse_clash(repository.head.as_deref(), name)?;
                 }
@@ -323,17 +329,23 @@ impl Git {
         Ok((notes.into_iter().map(target).filter(Target::changes_commit).collect(), left))
     }
 
-    /// Makes the commit, publishes it, and moves everything there.
-    fn make(&self, repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Committed, Failure> {
+    /// Makes the commit, publishes it, and moves branch, index and working tree to it.
+    fn commit_and_publish(
+        &self,
+        repository: &Repository,
+        runner: &Runner<'_>,
+        targets: &[Target],
+        message: &str,
+    ) -> Result<Committed, Failure> {
         let built = commit::build(repository, runner, targets, message)?;
         for target in targets.iter().filter(|target| target.old.is_none()) {
             settle::refuse_left_out(repository, runner, target)?;
         }
-        let (commit, news) = publish::publish(repository, runner, targets, &built)?;
+        let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
-        match settle::settle(repository, runner, targets, &commit, news) {
-            // Without a remote the commit is nowhere but here: what could not be moved was not made.
-            Err(failure) if !pushed && !self.is_made(repository, runner, &commit) => Err(failure),
+        match settle::settle(repository, runner, targets, &commit, incoming) {
+            // Without a remote the commit exists only here: if the branch was not moved to it, it was not made.
+            Err(failure) if !pushed && !self.branch_contains(repository, runner, &commit) => Err(failure),
             outcome => {
                 let trouble = outcome.err().map(|failure| failure.to_string());
                 Ok(Committed { commit: Some(commit), pushed, trouble, left: Vec::new() })
@@ -341,9 +353,9 @@ impl Git {
         }
     }
 
-    /// Whether the branch has a commit.
-    fn is_made(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
-        let runner = runner.to_the_end(limits::GIT_DOUBT);
+    /// Whether the branch contains a commit.
+    fn branch_contains(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
+        let runner = runner.uncancellable(limits::GIT_DOUBT);
         objects::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
     }
 
@@ -369,9 +381,9 @@ impl Git {
         }
     }
 
-    /// The repository, as git finds it: only git can say whether it is one, and whether its owner is one to be trusted. It has
-    /// to be that of the first `.git` above: git goes on looking above a damaged one, and the repository of a whole
-    /// home, with another remote, must not get these notes.
+    /// The repository, as git finds it: only git can say whether it is one, and whether its owner is trusted. It has
+    /// to be that of the nearest `.git`: git skips a damaged one and searches further up, and the repository of a whole
+    /// home directory, with another remote, must not get these notes.
     fn folders(&self, cancelled: &dyn Fn() -> bool) -> Result<&Folders, Failure> {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);
@@ -399,8 +411,8 @@ impl Git {
         Ok(self.folders.get_or_init(|| Folders { top, prefix, git_dir, common_dir }))
     }
 
-    /// Takes the lock of all writers with these tools, also in other processes, other vaults and other working trees
-    /// of the repository.
+    /// Takes the lock that excludes all other writes with these tools, also those of other processes, other vaults and other
+    /// working trees of the repository.
     fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
         let path = self.vault.root().join(LOCK);
         if path.is_symlink() {
@@ -409,15 +421,15 @@ impl Git {
         let Folders { git_dir, common_dir, .. } = self.folders(runner.cancelled)?;
         let locks =
             [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &common_dir.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
-        // An `index.lock` of ours that a crash left is removed by whoever holds these locks, also when nothing else can be
-        // done now: a person may need the index to make it possible.
-        index::clear(&git_dir.join("index.lock"));
+        // Our own `index.lock` that a crash left is removed even if nothing else can be done now: a person may need the index
+        // to resolve that.
+        index::remove_stale_lock(&git_dir.join("index.lock"));
         Ok(locks)
     }
 }
 
 impl Commits for Git {
-    /// All in one commit. The files of commits that failed since the start go along. What git does not keep is not committed.
+    /// All in one commit, with the files whose commits failed since the start. What git ignores is not committed.
     fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
         let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
         let message = format!("{summary}\n\nLogin: {login}");
@@ -427,7 +439,7 @@ impl Commits for Git {
         all.dedup();
         let mut outcome = self.commit_all(&all, &message);
         if outcome.is_err() && all.len() > paths.len() {
-            // One of those may be what is refused.
+            // One of the earlier files may be the cause.
             outcome = self.commit_all(&paths, &message);
             all.retain(|path| outcome.is_err() || !paths.contains(path));
         } else if outcome.is_ok() {

@@ -1,4 +1,4 @@
-//! Files in commits and in the index, by one run of git for all of an operation.
+//! Files in commits and in the index, read by one run of git for a whole operation.
 
 use super::Failure;
 use super::process::Runner;
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct InCommit {
     pub(super) entry: Option<Entry>,
-    /// A committed path that differs only in case from the beginning of the wanted path, and that beginning.
+    /// A committed path that differs only in case from a prefix of the wanted path, and that prefix.
     pub(super) twin: Option<(String, String)>,
 }
 
@@ -37,8 +37,8 @@ pub(super) enum Object {
     File(Vec<u8>),
 }
 
-/// The folders above files in a commit, as `COMMIT:path`, and with `bytes` the files; and as `:path` the files that the index
-/// has under the name of such a folder. What does not exist is not among them.
+/// The folders above files in a commit, as `COMMIT:path`, and with `bytes` the files; and as `:0:path` the files that the index
+/// has under the name of such a folder. What does not exist is left out.
 pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: bool) -> Result<HashMap<String, Object>, Failure> {
     let above = |name: &'_ str| folders(name).map(str::to_owned).collect::<Vec<_>>();
     let folders: BTreeSet<String> = names.iter().flat_map(|name| above(name)).collect();
@@ -90,7 +90,7 @@ pub(super) fn in_commit(objects: &HashMap<String, Object>, commit: &str, name: &
     found
 }
 
-/// The names in a tree and what they stand for: `<mode> SP <name> NUL <id>`, one after the other. An id has 20 bytes, or 32 in a
+/// The entries of a tree by name: `<mode> SP <name> NUL <id>`, one after the other. An id has 20 bytes, or 32 in a
 /// repository with SHA-256.
 fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
     let mut entries = HashMap::new();
@@ -110,7 +110,7 @@ fn tree_entries(tree: &[u8], id_bytes: usize) -> HashMap<String, Entry> {
 /// A file that differs between two commits, or between a commit and the index.
 #[derive(Debug, Clone)]
 pub(super) struct File {
-    /// Its name from the top of the repository; of any bytes.
+    /// Its path from the top of the repository; not necessarily UTF-8.
     pub(super) name: PathBuf,
     pub(super) old: Option<Entry>,
     pub(super) new: Option<Entry>,
@@ -146,12 +146,12 @@ pub(super) fn raw_differences(output: &[u8]) -> Vec<File> {
     files
 }
 
-/// Whether one of the files says what git makes of others.
+/// Whether one of the files sets git attributes of others.
 pub(super) fn has_attributes(files: &[File]) -> bool {
     files.iter().any(|file| file.name.file_name() == Some(OsStr::new(ATTRIBUTES)))
 }
 
-/// Gives files their new entries in an index; with options of `update-index` for the entries, and for what comes after them.
+/// Gives files their new entries in an index; `options` of `update-index` come before the new entries, `after` follows them.
 pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], options: &[&str], after: &[&str]) -> Result<(), Failure> {
     for files in files.chunks(limits::GIT_ARGUMENTS) {
         let mut command: Vec<OsString> = [&["update-index"], options].concat().into_iter().map(OsString::from).collect();
@@ -167,7 +167,7 @@ pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], options: &[&str],
     Ok(())
 }
 
-/// The commit that a ref stands at, if it exists.
+/// The commit that a ref points to, if it exists.
 pub(super) fn commit_of(runner: &Runner<'_>, name: &str) -> Result<Option<String>, Failure> {
     let output = runner.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
     Ok(output.ok.then(|| output.line()))
@@ -179,7 +179,7 @@ pub(super) fn merge_base(runner: &Runner<'_>, one: &str, other: &str) -> Result<
     Ok(output.ok.then(|| output.line()))
 }
 
-/// Whether a commit is another one or leads to it.
+/// Whether a commit is another one or an ancestor of it.
 pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
     Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
 }

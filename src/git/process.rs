@@ -1,4 +1,4 @@
-//! Running the `git` program: never through a shell, never with a prompt, always with an end.
+//! Running the `git` program: never through a shell, never with a prompt, always with a timeout.
 
 use super::Failure;
 use crate::clock::Deadline;
@@ -13,17 +13,17 @@ use std::process::{Command, ExitStatus};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-/// What a run of git gave.
+/// The result of a run of git.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) ok: bool,
     pub(super) stdout: Vec<u8>,
-    /// In one line, and without the names of this machine's folders.
+    /// In one line, without paths of this machine.
     pub(super) stderr: String,
 }
 
 impl Output {
-    /// Standard output as one line of text.
+    /// Standard output as text, trimmed.
     pub(super) fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim().to_owned()
     }
@@ -33,7 +33,7 @@ impl Output {
         self.raw_parts().map(|part| String::from_utf8_lossy(part).into_owned())
     }
 
-    /// The same as they are: a name in a repository may be of any bytes.
+    /// The same as bytes: a name in a repository need not be UTF-8.
     pub(super) fn raw_parts(&self) -> impl Iterator<Item = &[u8]> {
         self.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty())
     }
@@ -44,15 +44,15 @@ impl Output {
     }
 }
 
-/// What the runs of git in one operation have in common: folder, deadline, cancellation, index and repository.
+/// What the runs of git in one operation share: folder, deadline, cancellation, index and repository.
 #[derive(Clone)]
 pub(super) struct Runner<'a> {
     pub(super) folder: PathBuf,
     pub(super) deadline: Deadline,
     pub(super) cancelled: &'a dyn Fn() -> bool,
-    /// A private index file, where the run is not to use the repository's.
+    /// A private index file, instead of the repository's.
     pub(super) index: Option<PathBuf>,
-    /// The repository's folder, and the one that is its working tree or is to count as that; `None`: git has to find them.
+    /// The repository's folder, and the one to use as its working tree; `None`: git has to find them.
     pub(super) git_dir_and_work_tree: Option<(PathBuf, PathBuf)>,
     /// A file that standard output is appended to.
     pub(super) stdout: Option<PathBuf>,
@@ -64,9 +64,9 @@ impl<'a> Runner<'a> {
         Runner { folder: folder.to_path_buf(), ..self.clone() }
     }
 
-    /// The same repository with its own index, this much time from now on, and not to be cancelled: for what has to be
+    /// The same repository with its own index and a new deadline, not cancellable: for what has to be
     /// finished once it is begun.
-    pub(super) fn to_the_end(&self, time: Duration) -> Runner<'static> {
+    pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
         Runner {
             folder: self.folder.clone(),
             deadline: Deadline::after(time),
@@ -85,7 +85,7 @@ impl<'a> Runner<'a> {
         self.run_with(arguments, &[])
     }
 
-    /// The same; anything but success is a failure, in git's words.
+    /// The same; anything but success is a failure, with git's message.
     pub(super) fn must(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
         self.must_with(arguments, &[])
     }
@@ -108,8 +108,8 @@ impl<'a> Runner<'a> {
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
         })?;
         let (status, closed) = self.wait(&mut running)?;
-        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; what it says is
-        // not waited for. What git answers to a question has to be all of it.
+        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; its output is not
+        // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
         for _ in closed..2 {
@@ -127,7 +127,7 @@ impl<'a> Runner<'a> {
         Ok(Output { ok: status.success(), stdout, stderr: words(&running.take_stderr()) })
     }
 
-    /// The end of the run, and how many pipes were read to theirs before.
+    /// Waits for the run to end; also returns how many pipes had closed by then.
     fn wait(&self, running: &mut Process) -> Result<(ExitStatus, usize), Failure> {
         let mut closed = 0;
         loop {
@@ -161,13 +161,13 @@ impl<'a> Runner<'a> {
         command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
         command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
         command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
-        // Else a folder with files named HEAD, config, objects and refs, which any client may write, is a repository whose
+        // Otherwise a folder with files named HEAD, config, objects and refs, which any client may write, is a repository whose
         // configuration names programs to run.
         command.args(["-c", "safe.bareRepository=explicit"]);
         command.args(arguments).current_dir(&self.folder);
         for (name, _) in std::env::vars_os() {
             let Some(name) = name.to_str() else { continue };
-            // What git should know stands in its configuration; a variable may be meant for another repository.
+            // Git is configured by its configuration files; a variable may be meant for another repository.
             let kept = name == "GIT_SSH_COMMAND" || name.starts_with("GIT_AUTHOR_") || name.starts_with("GIT_COMMITTER_");
             let ours = SETTINGS.iter().any(|setting| setting.variable == name);
             if ours || name.starts_with("GIT_") && !kept {
@@ -191,7 +191,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What git says, for a client, without its advice for a terminal.
+/// Git's message for a client, without its hints for a terminal.
 fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();

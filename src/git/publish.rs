@@ -1,4 +1,4 @@
-//! Pushing a commit, and putting it on top of what the remote has where that is new.
+//! Pushing a commit, after putting it on top of what is new on the remote.
 
 use super::Failure;
 use super::checkout::Checkout;
@@ -13,13 +13,13 @@ use crate::limits;
 
 enum Push {
     Accepted,
-    /// The remote has something that we have not, or says so.
+    /// The remote has, or claims to have, commits that we lack.
     Behind(String),
     Refused(String),
 }
 
-/// Pushes a commit that was built on the branch, where there is a remote. Until that has it, nothing here has moved. Gives the commit, and the
-/// files to be moved here if it was put on top of what the remote had.
+/// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before the remote has it. Returns the
+/// commit, and the files to be moved here if it was put on top of new commits of the remote.
 ///
 /// # Errors
 /// [`Failure`]; the local repository is as it was, or has what the remote had.
@@ -30,19 +30,19 @@ pub(super) fn publish(
     built: &Built,
 ) -> Result<(String, Option<Checkout>), Failure> {
     let Some(remote) = &repository.remote else { return Ok((built.commit.clone(), None)) };
-    let (mut commit, mut news) = (built.commit.clone(), None);
+    let (mut commit, mut incoming) = (built.commit.clone(), None);
     for attempt in 0..limits::GIT_PUSHES {
         match push(repository, runner, remote, &commit)? {
-            Push::Accepted => return Ok((commit, news)),
+            Push::Accepted => return Ok((commit, incoming)),
             Push::Refused(words) => return Err(Failure::Git(words)),
             Push::Behind(words) => {
                 fetch(repository, runner, remote)?;
                 let base = merge_base(runner, &built.commit, FETCHED)?;
-                // A remote of several addresses may have taken it at one of them.
+                // A remote with several URLs may have accepted it at one of them.
                 if base.as_ref() == Some(&commit) || attempt > 0 && is_ancestor(runner, &commit, FETCHED)? {
-                    return Ok((commit, news));
+                    return Ok((commit, incoming));
                 }
-                // The remote has no commits that are new here, so the push was rejected for another reason.
+                // The remote has no commits that we lack, so the push was rejected for another reason.
                 if attempt > 0 && is_ancestor(runner, FETCHED, &commit)? {
                     return Err(Failure::Git(words));
                 }
@@ -51,50 +51,50 @@ pub(super) fn publish(
                         "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
                     ));
                 }
-                let checkout = check_news(repository, runner, targets)?;
+                let checkout = prepare_incoming(repository, runner, targets)?;
                 commit = commit::rebuild(repository, runner, built, FETCHED)?;
-                news = Some(checkout);
+                incoming = Some(checkout);
             }
         }
     }
-    Err(Failure::Git("the remote changed again and again meanwhile; try again".into()))
+    Err(Failure::Git("the remote kept changing meanwhile; try again".into()))
 }
 
-/// Whether the remote's news can be brought in: it has not changed the same files, and what it has changed is not changed here.
-fn check_news(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
-    let news = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
-    // The caller has to see what the remote has before anything else can be done about it.
-    if let Some(target) = targets.iter().find(|target| news.iter().any(|file| target.is(file))) {
-        let words = match settle::fast_forward(repository, runner, &news) {
+/// Prepares to bring in the remote's new commits, if they change none of the same files, and nothing that is changed here.
+fn prepare_incoming(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
+    let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
+    // The caller has to read the remote's version before anything else can be done.
+    if let Some(target) = targets.iter().find(|target| incoming.iter().any(|file| target.is(file))) {
+        let words = match settle::fast_forward(repository, runner, &incoming) {
             Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
             Err(why) => format!("and the local copy could not be brought up to date: {why}"),
         };
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
     }
-    // The attributes say what git makes of the note's bytes; with other ones it has to be asked anew.
-    if repository.head.is_some() && has_attributes(&news) {
-        settle::fast_forward(repository, runner, &news)?;
+    // The attributes determine how git converts the note's bytes; with new ones its object has to be made anew.
+    if repository.head.is_some() && has_attributes(&incoming) {
+        settle::fast_forward(repository, runner, &incoming)?;
         return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
     }
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &news, false)?;
+    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &incoming, false)?;
     checkout.check()?;
     Ok(checkout)
 }
 
-/// Has the remote's version replace files that a tool has changed here, if nothing else blocks its news. Says which
-/// files they are, and where the texts are that were here.
+/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its new commits. Says which
+/// files these are, and where the replaced texts are.
 ///
 /// # Errors
 /// [`Failure`]; then the files are as they were.
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<String, Failure> {
-    let news = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
+    let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
     let is_target = |file: &File| targets.iter().any(|target| target.is(file));
-    let others: Vec<File> = news.iter().filter(|file| !is_target(file)).cloned().collect();
+    let others: Vec<File> = incoming.iter().filter(|file| !is_target(file)).cloned().collect();
     Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &others, false)?.check()?;
     let vault = &repository.vault;
     let (mut replaced, mut copies) = (Vec::new(), Vec::new());
     let mut replace = || {
-        for target in targets.iter().filter(|target| news.iter().any(|file| target.is(file))) {
+        for target in targets.iter().filter(|target| incoming.iter().any(|file| target.is(file))) {
             let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
             if let Some(text) = &target.before {
                 copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
@@ -102,7 +102,7 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
             vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
             replaced.push((target, committed));
         }
-        settle::fast_forward(repository, runner, &news)
+        settle::fast_forward(repository, runner, &incoming)
     };
     if let Err(failure) = replace() {
         for (target, committed) in replaced {
@@ -126,18 +126,18 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
     let target = format!("{commit}:{}", repository.branch);
-    // A client cannot cancel a push that has begun: it would not be known whether the remote has the commit.
+    // A push that has begun cannot be cancelled: it would be unknown whether the remote has the commit.
     let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);
     }
-    let pushing = runner.to_the_end(left);
+    let pushing = runner.uncancellable(left);
     match pushing.run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
         Ok(output) if output.ok => Ok(Push::Accepted),
         Ok(output) => {
             let report = String::from_utf8_lossy(&output.stdout).into_owned();
             let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
-            // The second kind is two pushes at the same moment.
+            // The second message means two pushes at the same moment.
             if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
                 return Ok(Push::Behind(rejected.replace('\t', " ")));
             }
@@ -149,9 +149,9 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     }
 }
 
-/// A push that did not end well may have reached the remote all the same, and a later push may be on top of it.
+/// Checks whether a push that failed has reached the remote all the same; a later push may be on top of it.
 fn confirm_push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
-    let asking = runner.to_the_end(limits::GIT_DOUBT);
+    let asking = runner.uncancellable(limits::GIT_DOUBT);
     Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Push::Accepted,
         Ok(false) => Push::Refused(words),

@@ -1,4 +1,4 @@
-//! What state the repository is in, and the reasons not to touch it.
+//! The state of the repository, and the reasons not to touch it.
 
 use super::objects::{Entry, InCommit, Object, TREE, commit_of, folders, in_commit, objects};
 use super::process::Runner;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The repository at the beginning of an operation.
 #[derive(Debug)]
 pub(super) struct Repository {
-    /// As the caller has it: with what is kept of its changes.
+    /// On behalf of the caller, for the kept versions of its changes.
     pub(super) vault: Vault,
     /// The top of the working tree; git runs there.
     pub(super) top: PathBuf,
@@ -30,7 +30,7 @@ pub(super) struct Repository {
     /// Where the hooks are.
     pub(super) hooks: PathBuf,
     pub(super) settings: Settings,
-    /// The file of the index; another one later if anything was staged.
+    /// The index file's fingerprint; a different one later means that something was staged.
     index: Option<disk::Fingerprint>,
     /// The files that the branch and HEAD are read from; a different fingerprint later means that one of them may have moved.
     refs: RefFiles,
@@ -75,7 +75,7 @@ pub(super) struct Note {
     pub(super) bytes: Option<Vec<u8>>,
     /// What the branch has.
     pub(super) committed: Option<Entry>,
-    /// The bytes of the committed blob, without git's filters; `None` where they were not asked for.
+    /// The bytes of the committed blob, without git's filters; `None` where they were not requested.
     in_history: Option<Vec<u8>>,
 }
 
@@ -93,7 +93,7 @@ impl Known {
         let head = head.unwrap_or_default();
         let is_file = |folder: &str| matches!(self.objects.get(&format!(":0:{folder}")), Some(Object::File(_)));
         let below = format!("{name}/");
-        // A submodule is no object of this repository.
+        // A submodule's commit is not an object of this repository.
         let is_in_commit = |folder| in_commit(&self.objects, head, folder).entry.is_some_and(|entry| entry.mode != TREE);
         if !folders(name).any(|folder| is_file(folder) || is_in_commit(folder))
             && !self.staged.keys().any(|staged| staged.starts_with(&below))
@@ -104,7 +104,7 @@ impl Known {
     }
 }
 
-/// The entry of a file in the index, or why it cannot be written.
+/// A file's entry in the index, or why the file cannot be written.
 pub(super) type Staged = Result<Entry, &'static str>;
 
 /// A temporary file or folder in the repository's folder, removed on drop.
@@ -113,7 +113,7 @@ pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Git may have left the lock of it.
+        // Git may have left its lock file.
         disk::discard(&self.0.with_extension("lock"));
         if self.0.is_dir() {
             let _ = disk::remove_own_folder(&self.0);
@@ -128,7 +128,7 @@ const SCRATCH: &str = "vault-sync-mcp-";
 /// Where a fetch puts the remote's branch. Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
 pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
-/// What is in progress in a repository, by the file in its folder, and what ends it.
+/// Operations in progress: the file in the repository's folder that shows one, and how to end it.
 const IN_PROGRESS: [(&str, &str); 7] = [
     ("MERGE_HEAD", "a merge is in progress; finish it (git commit) or git merge --abort"),
     ("rebase-merge", "a rebase is in progress; git rebase --continue or --abort"),
@@ -143,7 +143,7 @@ impl Repository {
     /// Opens the repository that the runner's folder is in.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when it is in a state in which nothing is done.
+    /// [`Failure::Refused`] when its state forbids any change.
     pub(super) fn open(vault: &Vault, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
         let branch = format!("refs/heads/{}", options.branch);
         let files = [
@@ -189,7 +189,7 @@ impl Repository {
 
     /// Whether the branch is checked out.
     fn is_current(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        // HEAD is a file (gitrepository-layout(5)), unless refs are kept in tables: then it names a branch that there is not.
+        // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that does not exist.
         let head = std::fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
         match head.trim_end().strip_prefix("ref: ") {
             Some("refs/heads/.invalid") | None => Ok(current_branch(runner)? == self.branch),
@@ -197,12 +197,12 @@ impl Repository {
         }
     }
 
-    /// Whether the index is the one that was there when the operation began.
+    /// Whether the index file is unchanged since the operation began.
     pub(super) fn has_same_index(&self) -> bool {
         fingerprint(&self.git_dir.join("index")) == self.index
     }
 
-    /// The file that says which move is in progress. It belongs to one working tree and one branch.
+    /// The file that records a move in progress. It belongs to one working tree and one branch.
     fn pending_file(&self) -> PathBuf {
         let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
         self.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
@@ -216,7 +216,7 @@ impl Repository {
         Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
     }
 
-    /// Notes that the branch is to be moved to a commit, so that this can be finished after a crash.
+    /// Records that the branch is to be moved to a commit, so that this can be finished after a crash.
     pub(super) fn begin_move(&self, to: &str) -> Result<(), Failure> {
         let lines: String = [Some(to), self.head.as_deref()].into_iter().flatten().map(|commit| format!("{commit}\n")).collect();
         disk::replace(&self.pending_file(), lines.as_bytes(), disk::Mode::Private, |_| Ok(()))
@@ -227,7 +227,7 @@ impl Repository {
         disk::discard(&self.pending_file());
     }
 
-    /// The branch's commit, or the tree of none.
+    /// The branch's commit, or the empty tree if it has none.
     pub(super) fn head_or_empty(&self, runner: &Runner<'_>) -> Result<String, Failure> {
         match &self.head {
             Some(head) => Ok(head.clone()),
@@ -247,7 +247,7 @@ impl Repository {
         Ok(Runner { folder: folder.0.clone(), git_dir_and_work_tree: Some((self.git_dir.clone(), folder.0.clone())), ..runner.clone() })
     }
 
-    /// Has sparse patterns hold for the entries of an index, with an empty folder as the working tree.
+    /// Applies the sparse-checkout patterns to the entries of an index, with an empty folder as the working tree.
     pub(super) fn apply_sparse_patterns(&self, runner: &Runner<'_>) -> Result<(), Failure> {
         let failed = |error: std::io::Error| Failure::Git(format!("the index cannot be replaced: {}", error.kind()));
         let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
@@ -256,13 +256,13 @@ impl Repository {
         let private = self.with_work_tree(runner, &empty)?;
         // Both commits are the same, so every entry stays.
         private.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
-        // With another working tree git cannot look into the files that were saved in the second of the index's time.
+        // With another working tree git cannot compare the files that were saved in the same second as the index.
         disk::set_time(index, modified).map_err(failed)
     }
 
-    /// What a person, or another program, is in the middle of, and what ends it.
+    /// The operation that a person or another program has in progress, and how to end it.
     fn in_progress(&self, runner: &Runner<'_>) -> Result<Option<&'static str>, Failure> {
-        // Where refs are kept in tables, those in capitals are too.
+        // The reftable backend also holds the pseudorefs (`MERGE_HEAD` and the like).
         let in_tables = self.git_dir.join("reftable").exists();
         for (name, words) in IN_PROGRESS {
             let is_ref = in_tables && name.ends_with("_HEAD");
@@ -273,24 +273,24 @@ impl Repository {
         Ok(None)
     }
 
-    /// The name of a note in the repository: its path from the top.
+    /// A note's name in the repository: its path from the top.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
         format!("{}{}", self.prefix, path.as_str())
     }
 
-    /// Looks at a note on disk, in the index and on the branch.
+    /// Reads a note on disk, in the index and on the branch.
     ///
     /// # Errors
-    /// [`Failure::Refused`] for one that is not a plain file of this repository, or that is being worked on in the
-    /// index.
-    pub(super) fn look_at(&self, runner: &Runner<'_>, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+    /// [`Failure::Refused`] for one that is not a regular file of this repository, or that has staged changes or a conflict in
+    /// the index.
+    pub(super) fn read_note(&self, runner: &Runner<'_>, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
             on_disk.push(segment);
             if on_disk.is_symlink() {
-                // One that leads outside is refused as everywhere.
+                // A link that leads out of the vault is refused as everywhere.
                 if let Err(error @ vault::Error::NotAllowed { .. }) = self.vault.bytes_if_any(path) {
                     return Err(Failure::Vault(error));
                 }
@@ -302,7 +302,7 @@ impl Repository {
         }
         let InCommit { entry: committed, twin } = in_commit(&known.objects, self.head.as_deref().unwrap_or_default(), name);
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
-            return refused("is no plain file in git");
+            return refused("is not a plain file in git");
         }
         let staged = match known.staged.get(name).cloned().transpose() {
             Ok(entry) => entry,
@@ -331,8 +331,8 @@ impl Repository {
         Ok(Note { bytes, committed, in_history })
     }
 
-    /// Whether the bytes of a note are those that the branch has. By the bytes and nothing else: a time stamp, a flag in the index
-    /// and a filter that drops things all can make git take for unchanged what is not.
+    /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
+    /// filter can each make git take a changed file for unchanged.
     pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Note, name: &str) -> Result<bool, Failure> {
         let (Some(bytes), Some(committed)) = (&note.bytes, &note.committed) else {
             return Ok(note.bytes.is_none() && note.committed.is_none());
@@ -341,17 +341,17 @@ impl Repository {
             return Ok(true);
         }
         let text = self.committed(runner, name)?;
-        // Line ends alone, where git does not mind them, are no change.
+        // A difference in line endings alone is no change, if git ignores it.
         Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes, false)?)
     }
 
-    /// The bytes of a file as git would check it out from the branch.
+    /// The bytes of a file on the branch as git would check it out.
     pub(super) fn committed(&self, runner: &Runner<'_>, name: &str) -> Result<Vec<u8>, Failure> {
         let head = self.head.as_deref().unwrap_or_default();
         Ok(runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout)
     }
 
-    /// What the branch and the index have of files; with `bytes`, those in the branch too.
+    /// What the branch and the index have of files; with `bytes`, also the bytes on the branch.
     pub(super) fn read_known(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
         let objects = self.head.as_deref().map_or(Ok(HashMap::new()), |head| objects(runner, head, names, bytes))?;
         let head = self.head.as_deref().unwrap_or_default();
@@ -359,21 +359,21 @@ impl Repository {
         Ok(Known { ignored: self.ignored(runner, &new)?, objects, staged: self.staged(runner, names)? })
     }
 
-    /// Those of the files that `.gitignore` and its like leave out.
+    /// Those of the files that git ignores (`.gitignore` and the like).
     fn ignored(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashSet<String>, Failure> {
         if names.is_empty() {
             return Ok(HashSet::new());
         }
         let asked: String = names.iter().map(|name| format!("./{name}\0")).collect();
         let answer = runner.at(&self.top).run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
-        // Git answers for none when one of them lies behind a link or in a submodule; those are refused for that.
+        // Git answers for none if one lies behind a link or in a submodule; such files are refused anyway.
         if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
             return names.chunks(1).map(|one| self.ignored(runner, one)).try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
         }
         Ok(answer.parts().filter_map(|name| Some(name.strip_prefix("./")?.to_owned())).collect())
     }
 
-    /// Files in the index; one that is not in it is missing here too.
+    /// The index entries of files; one that is not in the index is not in the map.
     pub(super) fn staged(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashMap<String, Staged>, Failure> {
         let runner = runner.at(&self.top);
         let mut staged = HashMap::new();
@@ -409,7 +409,7 @@ impl Repository {
         Ok(self.is_current(runner)? && self.in_progress(runner)?.is_none())
     }
 
-    /// As [`Repository::hash`], of files as they are on disk; kept.
+    /// As [`Repository::hash`], for files on disk; the objects are stored.
     pub(super) fn store_files(&self, runner: &Runner<'_>, names: &[&str]) -> Result<Vec<String>, Failure> {
         // A name that begins with a quote would be read as a quoted one.
         let input: String =
@@ -418,7 +418,7 @@ impl Repository {
         Ok(output.line().lines().map(str::to_owned).collect())
     }
 
-    /// The object that git makes of a file's bytes, with the filters that apply to its name; with `store`, kept in the repository.
+    /// The id of the object that git makes of a file's bytes, with the filters for its name; with `store`, the object is stored.
     pub(super) fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8], store: bool) -> Result<String, Failure> {
         let path = format!("--path={name}");
         let mut command = vec!["hash-object", "--stdin", &path];
@@ -426,7 +426,7 @@ impl Repository {
         Ok(runner.at(&self.top).must_with(&command, bytes)?.line())
     }
 
-    /// A hook that exists and may run.
+    /// Whether a hook exists and is executable.
     pub(super) fn has_hook(&self, name: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
         std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
@@ -468,8 +468,8 @@ pub(super) fn remove_leftovers(git_dir: &Path, runner: &Runner<'_>) -> Result<()
     runner.must(&["update-ref", "-d", FETCHED]).map(drop)
 }
 
-/// Whether a file on disk is a committed one with line ends of the other kind: that is what git may make of one without
-/// showing it. One with both kinds is a person's work, which the history could not give back.
+/// Whether a file on disk differs from the committed one in line endings only, which git may have converted without showing
+/// a change. Mixed line endings are a person's work, which the history could not restore.
 pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     let bare = |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
     let (ends, with_return) = (memchr::memchr_iter(b'\n', here).count(), memchr::memmem::find_iter(here, b"\r\n").count());

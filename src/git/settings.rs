@@ -1,9 +1,9 @@
-//! Settings of git that operations depend on.
+//! Git settings that operations depend on.
 
 use super::Failure;
 use super::process::Runner;
 
-/// The settings of git that operations depend on.
+/// The git settings that operations depend on.
 #[derive(Debug)]
 pub(super) struct Settings(Vec<(String, Option<String>)>);
 
@@ -20,7 +20,7 @@ impl Settings {
         Ok(Settings(found.parts().map(pair).collect()))
     }
 
-    /// Whether a setting is true; `None` where it is not set. One without a value is (git-config(1)).
+    /// Whether a setting is true; `None` where it is not set. One without a value is true (git-config(1)).
     pub(super) fn is_true(&self, name: &str) -> Option<bool> {
         let (_, value) = self.0.iter().rev().find(|(known, _)| known == name)?;
         let is_false = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "" | "false" | "no" | "off" | "0");

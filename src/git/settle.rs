@@ -1,6 +1,6 @@
-//! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and can be
-//! finished later: the files, each by itself; the index; the branch. All of it while git's own lock on the index is held, so
-//! that no other program stages, commits or switches in between. What is in progress is written down first.
+//! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and the move can
+//! be finished later: the files, one by one; the index; the branch. All of it under git's own lock on the index, so that no
+//! other program stages, commits or switches in between. The move is recorded before it begins.
 
 use super::Failure;
 use super::checkout::Checkout;
@@ -15,14 +15,14 @@ use crate::vault::Error as VaultError;
 /// Moves everything to a published commit.
 ///
 /// # Errors
-/// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the next operation finishes it, or, if the
-/// repository was used meanwhile, git pull brings it.
+/// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the next operation finishes the move, or, if
+/// the repository was used meanwhile, git pull brings it.
 pub(super) fn settle(
     repository: &Repository,
     runner: &Runner<'_>,
     targets: &[Target],
     commit: &str,
-    mut news: Option<Checkout>,
+    mut incoming: Option<Checkout>,
 ) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let index = Index::lock(repository)?;
@@ -37,22 +37,22 @@ pub(super) fn settle(
         let brings = if repository.remote.is_some() { "; the commit is made, and git pull brings it" } else { "; try again" };
         return Err(Failure::Git(format!("nothing was moved here, because the repository was used by another program meanwhile{brings}")));
     }
-    if let Some(checkout) = &mut news {
+    if let Some(checkout) = &mut incoming {
         if !repository.has_same_index() {
             *checkout = Checkout::prepare(repository, &runner, &index, commit, &checkout.differences, false)?;
         }
         checkout.check()?;
     }
-    move_to(repository, &runner, index, &Destination { commit, news: news.as_ref(), targets })
+    move_to(repository, &runner, index, &Destination { commit, incoming: incoming.as_ref(), targets })
 }
 
 /// What the branch, the index and the working tree are moved to.
 struct Destination<'a> {
     commit: &'a str,
-    /// Files that differ, but for the targets.
-    news: Option<&'a Checkout>,
-    /// Where there are some, and no remote has the commit, what cannot be finished is taken back; otherwise it is left for the next
-    /// operation, with git's lock on the index.
+    /// Files that differ, apart from the targets.
+    incoming: Option<&'a Checkout>,
+    /// If there are any, and no remote has the commit, a move that cannot be finished is rolled back; otherwise it is left for the
+    /// next operation, with git's lock on the index.
     targets: &'a [Target],
 }
 
@@ -66,26 +66,26 @@ fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Dest
                 written.into_iter().for_each(|target| put_back(repository, target));
                 repository.end_move();
             }
-            // A person who is on another branch now needs the index.
+            // A person has switched to another branch, and needs the index.
             Failure::Refused(_) => {}
             _ => index.leave(),
         }
         return Err(failure);
     }
     drop(index);
-    let hook = runner.to_the_end(limits::GIT_AFTER).at(&repository.top);
+    let hook = runner.uncancellable(limits::GIT_AFTER).at(&repository.top);
     let _ = repository.hook(&hook, "post-commit", &[]);
     refuse_if_kept(&kept)
 }
 
-/// The files of the working tree. `kept` are the names of those that stay because they were changed meanwhile.
+/// Moves the files of the working tree. `kept` gets the names of those that stay because they were changed meanwhile.
 fn move_files<'a>(
     repository: &Repository,
     to: &Destination<'a>,
     kept: &mut Vec<String>,
     written: &mut Vec<&'a Target>,
 ) -> Result<(), Failure> {
-    if let Some(checkout) = to.news {
+    if let Some(checkout) = to.incoming {
         let moved = checkout.apply();
         let _ = repository.vault.refresh_now();
         *kept = moved?;
@@ -101,25 +101,25 @@ fn move_files<'a>(
     Ok(())
 }
 
-/// Writes or removes the note on disk, if it is what is known (`None`: no file).
+/// Writes or removes the note on disk, if it still is `known` (`None`: no file).
 fn exchange(repository: &Repository, target: &Target, known: &Option<Vec<u8>>, wanted: &Option<Vec<u8>>) -> Result<(), VaultError> {
     if known == wanted { Ok(()) } else { repository.vault.exchange(&target.path, known.as_deref(), wanted.as_deref()) }
 }
 
-/// The note as it was before; for a commit that was not pushed.
+/// Restores the note; for a commit that was not pushed.
 fn put_back(repository: &Repository, target: &Target) {
     if let Err(error) = exchange(repository, target, &target.after, &target.before) {
         log::error!("git: {} could not be put back: {error}", target.path.as_str());
     }
 }
 
-/// The index and the branch, in a time of its own; then nothing is in progress any more.
+/// Moves the index and the branch, with a time limit of its own; then the move is complete.
 fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Destination<'_>) -> Result<(), Failure> {
-    let runner = &runner.to_the_end(limits::GIT_SETTLE).at(&repository.top);
-    let news = to.news.into_iter().flat_map(|news| &news.files).cloned();
-    let files: Vec<File> = news.chain(to.targets.iter().map(Target::file)).collect();
-    index.put(repository, runner, &files, to.news.is_some())?;
-    // Another branch can be begun without the lock (git switch -c).
+    let runner = &runner.uncancellable(limits::GIT_SETTLE).at(&repository.top);
+    let incoming = to.incoming.into_iter().flat_map(|incoming| &incoming.files).cloned();
+    let files: Vec<File> = incoming.chain(to.targets.iter().map(Target::file)).collect();
+    index.put(repository, runner, &files, to.incoming.is_some())?;
+    // A new branch can be checked out without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
             "another branch was checked out, or this one was moved, at the same moment; git pull there brings it".into(),
@@ -136,9 +136,9 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
         several => format!("{} files", several.len()),
     };
     let change = ["update-ref", "-m", &format!("vault-sync-mcp: {what}"), "--stdin"];
-    let fetched = if to.news.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
+    let fetched = if to.incoming.is_some() { format!("delete {FETCHED}\n") } else { String::new() };
     if let Err(failure) = runner.must_with(&change, format!("{branch}\n{fetched}").as_bytes()) {
-        // The branch was moved all the same: nothing of ours may stay staged.
+        // The branch could not be moved: nothing of ours may stay staged.
         index.restore()?;
         return Err(failure);
     }
@@ -146,7 +146,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     Ok(())
 }
 
-/// Files that stayed because they were saved meanwhile are a change on top of the commit.
+/// Reports files that were kept because they were saved meanwhile: they are a change on top of the commit.
 fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
     match kept {
         [] => Ok(()),
@@ -157,7 +157,7 @@ fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Finishes what a crash, or a full disk, interrupted; whether there was something.
+/// Finishes what a crash, or a full disk, interrupted. Whether there was anything to finish.
 ///
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
@@ -170,13 +170,13 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
         repository.end_move();
         return Ok(true);
     }
-    let is_there = match &repository.head {
+    let is_on_branch = match &repository.head {
         Some(head) => is_ancestor(&runner, commit, head)?,
         None => false,
     };
-    if is_there || pending.from != repository.head {
-        if !is_there && repository.remote.is_none() {
-            // It is nowhere else: it gets a name under which it can be found.
+    if is_on_branch || pending.from != repository.head {
+        if !is_on_branch && repository.remote.is_none() {
+            // The commit exists only here: a ref keeps it findable.
             let name = format!("refs/vault-sync-mcp/left/{commit}");
             runner.must(&["update-ref", &name, commit])?;
             log::warn!("git: the branch was moved after a crash; the change that was interrupted is {name}");
@@ -189,9 +189,9 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
     if !repository.is_unchanged(&runner)? {
         return Err(Failure::Git("the repository was used by another program at the same moment; try again".into()));
     }
-    let news = differences(&runner, &repository.head_or_empty(&runner)?, commit)?;
-    let checkout = Checkout::prepare(repository, &runner, &index, commit, &news, true)?;
-    match move_to(repository, &runner, index, &Destination { commit, news: Some(&checkout), targets: &[] }) {
+    let incoming = differences(&runner, &repository.head_or_empty(&runner)?, commit)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, commit, &incoming, true)?;
+    match move_to(repository, &runner, index, &Destination { commit, incoming: Some(&checkout), targets: &[] }) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as they were are a change on top of the commit.
         outcome => {
@@ -201,24 +201,24 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
     }
 }
 
-/// Moves the branch, the index and the working tree forward to what was fetched, over no uncommitted change; `news` are the
-/// files that differ.
+/// Moves the branch, the index and the working tree forward to what was fetched, never over an uncommitted change; `incoming` are
+/// the files that differ.
 ///
 /// # Errors
 /// [`Failure::Refused`] naming what blocks it, [`Failure::Git`] when it could not be finished; the next operation goes on.
-pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, news: &[File]) -> Result<(), Failure> {
+pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, incoming: &[File]) -> Result<(), Failure> {
     let runner = uncancellable_at_top(repository, runner);
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     let index = Index::lock(repository)?;
     if !repository.is_unchanged(&runner)? {
         return Err(Failure::Refused("the repository was used by another program at the same moment".into()));
     }
-    let checkout = Checkout::prepare(repository, &runner, &index, &commit, news, false)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, &commit, incoming, false)?;
     checkout.check()?;
-    move_to(repository, &runner, index, &Destination { commit: &commit, news: Some(&checkout), targets: &[] })
+    move_to(repository, &runner, index, &Destination { commit: &commit, incoming: Some(&checkout), targets: &[] })
 }
 
-/// Refuses a commit with a new note that sparse patterns would not have here: it would be gone with the next news.
+/// Refuses a new note that the sparse-checkout patterns exclude: the next commits from the remote would remove it here.
 ///
 /// # Errors
 /// [`Failure::Refused`].
@@ -236,5 +236,5 @@ pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, targ
 
 /// A runner at the top of the working tree, with a time limit of its own, that a client cannot cancel any more.
 fn uncancellable_at_top(repository: &Repository, runner: &Runner<'_>) -> Runner<'static> {
-    runner.to_the_end(limits::GIT_SETTLE).at(&repository.top)
+    runner.uncancellable(limits::GIT_SETTLE).at(&repository.top)
 }

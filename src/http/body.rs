@@ -3,8 +3,8 @@
 use super::error::Refusal;
 use crate::limits;
 
-/// Decodes a chunked body that arrives in pieces. Chunk extensions are skipped and trailers thrown away, both within
-/// bounds; everything else must be exactly as the RFC writes it.
+/// Decodes a chunked body that arrives in pieces. Chunk extensions are skipped and trailers discarded, both within
+/// bounds; everything else must be exactly as the RFC specifies.
 #[derive(Debug)]
 pub struct Chunked {
     state: State,
@@ -33,8 +33,8 @@ impl Chunked {
         self.state == State::Done
     }
 
-    /// Takes bytes, appends what belongs to the body to `body`, and gives the number of bytes used: all of them, or
-    /// fewer when the body ended before.
+    /// Decodes `bytes`, appends the content to `body`, and gives the number of bytes consumed: all of them, or fewer
+    /// if the body ended before.
     ///
     /// # Errors
     /// [`Refusal::BODY_TOO_LARGE`], or [`Refusal::malformed`] for anything but strict chunks.
@@ -111,7 +111,7 @@ fn chunk_size(line: &[u8]) -> Result<usize, Refusal> {
         return Err(bad);
     }
     let digits = std::str::from_utf8(digits).map_err(|_| bad)?;
-    // More digits than the machine's word has: too large for every route.
+    // Does not fit into a `usize`: too large for every route.
     usize::from_str_radix(digits, 16).map_err(|_| Refusal::BODY_TOO_LARGE)
 }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Once;
 
 /// The address that failures are counted against: the peer's, unless the peer is a trusted proxy; then the last
-/// address of `X-Forwarded-For` that is not a trusted proxy itself. What stands left of that was written by the client
+/// address of `X-Forwarded-For` that is not a trusted proxy itself. Whatever is to the left of that was written by the client
 /// and proves nothing.
 pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
     let mut address = peer.to_canonical();
@@ -14,7 +14,7 @@ pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
         static WARNED: Once = Once::new();
         if head.all("x-forwarded-for").next().is_some() {
             WARNED.call_once(|| {
-                log::warn!("{address} names clients by X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, all of them count as one address");
+                log::warn!("{address} sends X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, all its clients count as one address");
             });
         }
         return address;

@@ -1,7 +1,7 @@
 //! One connection: read a request, have it admitted and served, write the answer, keep the connection or close it.
 //!
-//! Deadlines are totals: the time limit of each read is what is left of the whole, so a peer that sends one byte now
-//! and then gains nothing.
+//! Deadlines are totals: each read may take what is left of the whole, so a peer that sends one byte now and then
+//! gains nothing.
 
 use super::body::Chunked;
 use super::error::Refusal;
@@ -22,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What becomes of the connection after an exchange.
+/// What happens to the connection after an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Keep,
@@ -184,7 +184,7 @@ impl<S: Service> Connection<'_, S> {
             if done {
                 return Ok(Some(body));
             }
-            // Chunks of a byte with long extensions would keep a request alive that has almost nothing to say.
+            // One-byte chunks with long extensions would keep a request alive that carries almost no body.
             if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::malformed("more chunk framing than body"));
             }
@@ -197,7 +197,7 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body is not wanted. A small one is read and dropped, so that the connection can be kept:
+    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection can be kept:
     /// clients make their next request on it right away.
     fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
         let small = match head.framing {
@@ -242,7 +242,7 @@ impl<S: Service> Connection<'_, S> {
         self.send(&head, body).is_ok()
     }
 
-    /// The debug line of an exchange. Without the query: codes are in it.
+    /// Logs an exchange at debug level, without the query: it may hold an authorization code.
     fn log_exchange(&self, request: Option<&Head>, answer: &Response) {
         if !log::log_enabled!(log::Level::Debug) {
             return;
@@ -263,7 +263,7 @@ impl<S: Service> Connection<'_, S> {
         if self.write(answer, request.method, close) && !close { Next::Keep } else { Next::Close }
     }
 
-    /// Sends the head of an event stream, does the work that writes to it, and stays until it ends.
+    /// Sends the head of an event stream, runs the work that writes to it, and waits until it ends.
     fn stream(&mut self, request: &Head, answer: Response, mut events: Events, hang_up: &HangUp, permit: Option<Permit>) -> Next {
         let chunked = !request.is_http_1_0;
         let answer = if chunked { answer.header("Transfer-Encoding", "chunked") } else { answer };
@@ -284,7 +284,7 @@ impl<S: Service> Connection<'_, S> {
             Err(_) => drop(self.peer.socket.shutdown(Shutdown::Both)),
         }
         stream.end();
-        // Once everything was said, a peer that does not read it may be closed for others.
+        // Once everything is queued, a peer that does not read it may be evicted for others.
         self.peer.set(Activity::Writing);
         let _ = writer.join();
         Next::Close

@@ -6,7 +6,7 @@
 pub struct Refusal {
     /// RFC 9110 section 15.
     pub status: u16,
-    /// In words for the peer.
+    /// A message for the peer.
     pub why: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl Refusal {
     /// HTTP, but neither 1.0 nor 1.1.
     pub const VERSION: Refusal = Refusal { status: 505, why: "only HTTP/1.0 and HTTP/1.1 are spoken here" };
 
-    /// The bytes are not HTTP/1.1 as RFC 9112 wants it; `rule` says which rule.
+    /// The bytes are not HTTP/1.1 as RFC 9112 requires; `rule` says which rule was broken.
     pub const fn malformed(rule: &'static str) -> Refusal {
         Refusal { status: 400, why: rule }
     }

@@ -1,6 +1,6 @@
 //! Server-sent events on one connection (HTML Living Standard, section 9.2).
 //!
-//! The sender of an event puts it into a bounded queue and goes on; a thread of the stream's own writes. So one peer that
+//! The sender of an event puts it into a bounded queue and goes on; each stream has a thread that writes. So a peer that
 //! reads slowly, or not at all, delays no other: it is dropped when it falls too far behind. The connection's own thread
 //! does the work that makes the events, or stays in a blocking read: that is how a hang-up is noticed at once.
 
@@ -28,7 +28,7 @@ pub struct EventStream {
 const HEARTBEAT: &str = ": ping\n\n";
 
 impl EventStream {
-    /// A stream on a connection that begins with this response head, and the thread that writes it.
+    /// Starts a stream on a connection with this response head; gives the stream and the thread that writes it.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -84,8 +84,8 @@ impl EventStream {
         *self.queue.lock().unpoisoned() = None;
     }
 
-    /// Writes the head with something to read at once, so that a client, and every proxy in between, sees that the stream is open;
-    /// then what is put in, and heartbeats, until the stream ends.
+    /// Writes the head with a first heartbeat, so that the client and every proxy in between see that the stream is open;
+    /// then queued events, and heartbeats, until the stream ends.
     fn write_queue(
         &self,
         queue: &Receiver<String>,

@@ -1,5 +1,5 @@
-//! Whether the peer of a request in progress has closed. Its connection is not read meanwhile, so a thread has to
-//! look: the handler, now and then.
+//! Whether the peer of a request in progress has hung up. Its connection is not read meanwhile, so the handler has to
+//! poll it now and then.
 
 use crate::clock;
 use crate::limits;
@@ -13,27 +13,27 @@ use std::time::Instant;
 /// The peer of a request in progress, as its handler sees it.
 pub struct HangUp {
     socket: Arc<TcpStream>,
-    looked: Cell<Instant>,
+    polled: Cell<Instant>,
     seen: Cell<bool>,
 }
 
 impl HangUp {
     pub(super) fn of(socket: &Arc<TcpStream>) -> HangUp {
-        HangUp { socket: Arc::clone(socket), looked: Cell::new(clock::instant()), seen: Cell::new(false) }
+        HangUp { socket: Arc::clone(socket), polled: Cell::new(clock::instant()), seen: Cell::new(false) }
     }
 
-    /// Whether the peer has closed its connection. May be asked as often as one likes: the connection is looked at only
-    /// every [`limits::HANG_UP_EVERY`]. A peer that has closed its sending half only is taken for gone too: no HTTP
-    /// client of today does that while it waits.
+    /// Whether the peer has closed its connection. Cheap to ask often: the socket is polled only every
+    /// [`limits::HANG_UP_EVERY`]. A peer that has closed only its sending half counts as gone too: no current HTTP
+    /// client does that while it waits.
     pub fn has_hung_up(&self) -> bool {
-        if !self.seen.get() && self.looked.get().elapsed() >= limits::HANG_UP_EVERY {
-            self.looked.set(clock::instant());
-            self.seen.set(self.look());
+        if !self.seen.get() && self.polled.get().elapsed() >= limits::HANG_UP_EVERY {
+            self.polled.set(clock::instant());
+            self.seen.set(self.poll());
         }
         self.seen.get()
     }
 
-    fn look(&self) -> bool {
+    fn poll(&self) -> bool {
         // Unread bytes are a pipelined request.
         match recv(&*self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Ok((_, count)) => count == 0,

@@ -1,7 +1,7 @@
 //! The request head: parsed from bytes to a checked [`Head`].
 //!
-//! `httparse` knows the grammar; what it lets through and RFC 9112 or plain caution does not is refused here, because
-//! two programs that read one byte stream differently are how requests get smuggled past a proxy.
+//! `httparse` knows the grammar; what it accepts and RFC 9112 or plain caution does not is refused here, because
+//! requests get smuggled past a proxy where two programs read the same bytes differently.
 
 use super::error::Refusal;
 use crate::limits;
@@ -53,10 +53,10 @@ pub struct Head {
     pub expects_continue: bool,
 }
 
-/// The length of the head with which bytes begin, once its empty line has come; `seen` of them were looked at before.
+/// The length of the head at the start of `bytes`, once its empty line has arrived; the first `seen` were scanned before.
 ///
 /// # Errors
-/// As soon as the head cannot become a good one: too long, a line feed without a carriage return, empty lines
+/// As soon as the head cannot become valid: too long, a line feed without a carriage return, empty lines
 /// that never end.
 pub fn end_of(bytes: &[u8], seen: usize) -> Result<Option<usize>, Refusal> {
     // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
@@ -182,7 +182,7 @@ impl Head {
         self.all(name).next().and_then(|value| std::str::from_utf8(value).ok())
     }
 
-    /// The value of a header that may be there once, as text; `None` when it is absent.
+    /// The value of a header that may occur once, as text; `None` when it is absent.
     ///
     /// # Errors
     /// When it is not UTF-8, or there is more than one.

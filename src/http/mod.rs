@@ -4,7 +4,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; what arrives in pieces is tested cut at every byte |
+//! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; incremental ones are tested with a cut at every byte |
 //! | [`conn`], `socket` | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
 //! | [`hang_up`] | whether the peer of a request in progress is still there |
@@ -58,7 +58,7 @@ pub trait Service: Send + Sync + 'static {
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
     pub body_max: usize,
-    /// Whether it belongs to a login: then it waits for a worker, and its connection is the last to be closed for another.
+    /// Whether it belongs to a login: then it waits for a worker, and its connection is evicted last.
     /// Other requests are bounded elsewhere.
     pub is_authenticated: bool,
     /// Passed on to [`Service::serve`].
@@ -79,8 +79,8 @@ pub struct Events {
     pub may_continue: Option<Box<dyn Fn() -> bool + Send>>,
     /// The last event, for a stream that this side ends.
     pub last_message: Option<String>,
-    /// Done on the connection's thread while the request counts as a worker's. What it gives is held while others write to the
-    /// stream, until it ends; where it gives nothing, the stream ends.
+    /// Runs on the connection's thread while the request holds a worker. What it returns is kept while others write to the
+    /// stream, until that ends; if it returns nothing, the stream ends.
     pub work: Work,
 }
 

@@ -16,7 +16,7 @@ pub(super) enum Activity {
     Reading,
     /// In a handler.
     Serving,
-    /// Being answered; since when is the last progress.
+    /// Being answered; its time counts from the last progress.
     Writing,
     /// An event stream.
     Streaming,
@@ -37,12 +37,12 @@ pub(super) struct Peer {
     pub(super) started: Instant,
 }
 
-/// What may be closed for another connection, that first which costs its peer least.
+/// Activities in which a connection may be closed for another, those first that cost the peer least.
 pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
 
 impl Peer {
-    /// Goes on to something else, unless the connection was closed from outside; whether it was not. What was not begun then
-    /// is not begun: its answer could not be sent.
+    /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
+    /// begin anything: its answer could not be sent.
     pub(super) fn set(&self, activity: Activity) -> bool {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
@@ -68,12 +68,12 @@ impl Peer {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
-    /// Whether it is at this, and is between requests, or has been slow with its request or its answer for long enough.
+    /// Whether this is its activity, and it is idle or has been slow with its request or its answer for long enough.
     pub(super) fn is_closable(&self, at: Activity) -> bool {
         self.is(at) && (at == Activity::Idle || self.time_in_activity() >= limits::EVICT_READING_AFTER)
     }
 
-    /// Whether its thread had time to read what came with the connection.
+    /// Whether its thread has had time to read what came with the connection.
     pub(super) fn is_old_enough(&self) -> bool {
         self.started.elapsed() >= limits::EVICT_NEVER_BEFORE
     }

@@ -47,8 +47,8 @@ impl Response {
         response
     }
 
-    /// Adds a header line. Characters of the value that could end the line are left out, and everything that is not ASCII is too: no
-    /// value needs either, so one that has them is an attack or a mistake.
+    /// Adds a header line. Control characters but tab, and characters that are not ASCII, are dropped from the value: no value
+    /// needs them, so one that has them is an attack or a mistake.
     pub fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Response {
         let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
         let value = value.into();
@@ -63,7 +63,7 @@ impl Response {
     }
 }
 
-/// The head of a response as bytes: status line, Date, headers, its length but for a stream, `Connection: close` when asked for.
+/// The head of a response as bytes: status line, Date, headers, Content-Length unless it is a stream, `Connection: close` if asked for.
 pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: SystemTime) -> Vec<u8> {
     let mut head = String::with_capacity(256);
     // Writing to a String cannot fail.
@@ -83,7 +83,7 @@ pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: System
 }
 
 /// Writes two pieces, in one system call where they fit. A peer that takes nothing for a while, or too little for too
-/// long, is given up. `progress` is called at the beginning and whenever the peer has taken something.
+/// long, is given up on. `progress` is called at the beginning and whenever the peer has taken something.
 pub(super) fn write_in_time(socket: &TcpStream, head: &[u8], body: &[u8], progress: impl Fn()) -> io::Result<()> {
     let total = head.len() + body.len();
     let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));

@@ -1,4 +1,4 @@
-//! The listener, the bounded threads behind it, and the end of both.
+//! The listener, the bounded threads behind it, and the shutdown of both.
 
 use super::error::Refusal;
 use super::peer::{Activity, CLOSABLE, Peer};
@@ -67,7 +67,7 @@ impl Server {
     }
 }
 
-/// A server at work.
+/// A running server.
 pub struct Running<S> {
     shared: Arc<Shared<S>>,
     address: SocketAddr,
@@ -128,7 +128,7 @@ fn accept<S: Service>(listener: &TcpListener, shared: &Arc<Shared<S>>) {
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 log::warn!("accept failed: {error}; going on");
-                // Out of descriptors: the one thing that helps is to give some back.
+                // Out of file descriptors: only closing one helps.
                 close_one(shared);
                 std::thread::sleep(limits::ACCEPT_PAUSE);
             }
@@ -191,8 +191,8 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether one more connection can be taken in, after closing another where that is needed. Of one address only some may be
-/// without a whole request head.
+/// Whether one more connection can be accepted, after closing another if needed. Each address may have only some without a
+/// whole request head.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, headless) = {
         let peers = shared.peers.lock().unpoisoned();
@@ -207,14 +207,14 @@ fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
 /// Closes the oldest connection of an address that has not sent a whole request head.
 fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let peers = shared.peers.lock().unpoisoned();
-    // The table is in the order in which they came.
+    // The table is in order of arrival.
     let mut headless =
         peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.is_old_enough());
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
-/// Closes a connection, whether one was found: of those that belong to no login the one idle for longest, or slow for longest
-/// with its request or its answer; else the oldest of the address that has most of them; a connection of a login last.
+/// Closes a connection; returns whether it found one. Without a login: the one idle for longest, or slow for longest with its
+/// request or its answer; else the oldest of the address with most unfinished requests. A connection of a login comes last.
 fn close_one<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers.lock().unpoisoned();
     let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
@@ -223,18 +223,18 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
             let mut candidates: Vec<_> =
                 of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.time_in_activity(), peer)).collect();
             candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
-            // One may have gone on to something else since it was looked at.
+            // Its activity may have changed since.
             candidates.iter().any(|(_, peer)| peer.close(at))
         })
     };
-    let close_of_most = || {
+    let close_of_busiest_address = || {
         let reading = || of(false).filter(|peer| peer.is(Activity::Reading) && peer.is_old_enough());
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);
         reading().filter(|peer| Some(peer.address) == most).any(|peer| peer.close(Activity::Reading))
     };
-    close_slow(false) || close_of_most() || close_slow(true)
+    close_slow(false) || close_of_busiest_address() || close_slow(true)
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.

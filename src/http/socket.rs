@@ -1,4 +1,4 @@
-//! Reading from a socket with a deadline, and what was read and not used yet.
+//! Reading from a socket with a deadline, and the buffer of what is not used yet.
 
 use crate::clock::Deadline;
 use crate::limits;
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Bytes of bodies that are read or handled, or of answers that peers have not taken yet, of the total allowed.
+/// A share of the total allowed for bodies being read or handled, or for answers that peers have not taken yet.
 pub(super) struct Reserved<'a> {
     total: &'a AtomicUsize,
     bytes: usize,
@@ -19,8 +19,8 @@ impl<'a> Reserved<'a> {
         Reserved { total, bytes: 0 }
     }
 
-    /// Memory for more; whether there is. A little is always there: that is bounded by the number of connections, and large
-    /// bodies must not keep all users from logging in.
+    /// Reserves more; whether that is allowed. A little always is: the number of connections bounds it, and large bodies
+    /// must not keep all users from logging in.
     pub(super) fn more(&mut self, bytes: usize) -> bool {
         let before = self.total.fetch_add(bytes, Ordering::AcqRel);
         self.bytes += bytes;
@@ -52,7 +52,7 @@ pub(super) fn read_by(socket: &TcpStream, into: &mut [u8], deadline: Deadline) -
 pub(super) struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// Bytes that are read at once.
+    /// Bytes per read.
     const PIECE: usize = 16 * 1024;
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -63,8 +63,8 @@ impl Buffer {
         self.0.drain(..count.min(self.0.len()));
     }
 
-    /// Reads more; the number of bytes, 0 at the end of the stream. Every caller consumes, or refuses at [`limits::HEAD_BYTES`], before
-    /// there is more than that and a piece.
+    /// Reads more; gives the number of bytes, 0 at the end of the stream. Callers consume, or refuse at [`limits::HEAD_BYTES`], so it
+    /// never holds more than that and a piece.
     pub(super) fn fill(&mut self, socket: &TcpStream, deadline: Deadline) -> io::Result<usize> {
         let mut piece = [0; Buffer::PIECE];
         let count = read_by(socket, &mut piece, deadline)?;

@@ -1,4 +1,4 @@
-//! A request as a method handles it, and what comes of it.
+//! A request as a method handles it, and its outcome.
 
 use super::progress::Progress;
 use super::{Exchange, Revision, Server};
@@ -12,11 +12,11 @@ use serde_json::Value;
 pub struct Call<'a> {
     /// The engine.
     pub server: &'a Server,
-    /// Who asks, how, and in which conversation.
+    /// Who sent it, how, and in which session.
     pub exchange: &'a Exchange<'a>,
     /// The request's id.
     pub id: &'a Id,
-    /// With what.
+    /// Its parameters.
     pub params: &'a Params,
 }
 
@@ -42,12 +42,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The vault as the caller has it.
+    /// The vault as the caller sees it.
     pub fn vault(&self) -> Vault {
         self.server.vault_of(self.exchange.principal)
     }
 
-    /// What a tool or prompt works with: the vault, as it may change it, and where it says how far it is.
+    /// What a tool or prompt works with: the vault as it may use it, and where it reports progress.
     pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
         let Server { systems, options, .. } = self.server;
         Context { vault, systems, principal: self.exchange.principal, options, caller: progress }
@@ -76,7 +76,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The answer to a method that failed for a reason which concerns the owner: the log has it.
+/// The answer to a method that failed for a reason that only concerns the owner: it is logged.
 pub(super) fn failed(method: &str, why: impl std::fmt::Display) -> Error {
     log::warn!("{method} failed: {why}");
     Error::internal()

@@ -8,8 +8,8 @@ use crate::tools::reply::fitting;
 use crate::vault::complete::CompletionKind;
 use serde_json::{Value, json};
 
-/// `completion/complete`. A prompt, template or argument that does not exist has no completions, which is what there is
-/// to say about it: clients ask while a person types.
+/// `completion/complete`. A prompt, template or argument that does not exist has no completions, and is not an error:
+/// clients ask while a person types.
 ///
 /// # Errors
 /// -32602 for malformed parameters, -32603 when the vault cannot be read.

@@ -21,7 +21,7 @@ pub enum Revision {
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 impl Revision {
-    /// What is spoken, newest first.
+    /// The supported revisions, newest first.
     pub const ALL: [Revision; 4] = [Revision::V2026_07_28, Revision::V2025_11_25, Revision::V2025_06_18, Revision::V2025_03_26];
 
     /// The revision's name on the wire.
@@ -96,14 +96,14 @@ pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Inco
         (Some(_), Some(MODERN), Some(session), None) => session,
         (Some(_), Some(legacy), Some(session), _) if !legacy.is_modern() => session,
         (None, _, Some(session), _) => session,
-        // The header rules of the modern era are not for notifications.
+        // The header rules of the modern era do not apply to notifications.
         (_, _, None, _) if is_notification && (spoken == Some(MODERN) || claims_modern) => MODERN,
         (Some(name), Some(legacy), None, Some(claim)) if !legacy.is_modern() && claims_modern => {
             return Err(Error::header_mismatch(format!("MCP-Protocol-Version is {name}, the request's _meta says {claim}")));
         }
         (Some(_), Some(revision), _, _) => revision,
-        // A version that is not spoken. Without a claim it is not taken for the modern era's: a code of that era would
-        // tell a legacy client's probe that it has found a modern server.
+        // An unsupported version. Without a claim the error is not one of the modern era: that would tell a legacy
+        // client's probe that it has found a modern server.
         (Some(name), None, _, None) => {
             let shown: String = name.chars().take(64).collect();
             let why = format!("MCP-Protocol-Version {shown} is not supported; supported: {}", names().join(", "));

@@ -1,12 +1,12 @@
-//! Who this is and what it can do: the legacy handshake and the modern `server/discover`.
+//! What this server is and can do: the legacy handshake and the modern `server/discover`.
 
 use super::call::{Answer, Call};
 use super::{Revision, era};
 use crate::rpc::Error;
 use serde_json::{Value, json};
 
-/// What a model should know before its first call, of the tools that it has. Some clients cut it at 512 characters, so the
-/// warning is first, and all of it is at most 480 (a test holds that).
+/// What a model should know before its first call, about the tools it has. Some clients cut it at 512 characters, so the
+/// warning comes first, and all of it has at most 480 (a test checks that).
 fn instructions(call: &Call<'_>) -> String {
     let access = call.exchange.principal.access;
     let has = |name: &str| call.server.tools_for(call.exchange.principal).any(|tool| tool.name == name && tool.needs() <= access);
@@ -27,7 +27,7 @@ fn instructions(call: &Call<'_>) -> String {
     text
 }
 
-/// What is offered. `listChanged` for the list that can change; those of tools and prompts cannot.
+/// What is offered. `listChanged` for resources only: the lists of tools and prompts cannot change.
 fn capabilities(revision: Revision) -> Value {
     let resources = json!({ "subscribe": true, "listChanged": true });
     if revision.is_modern() {
@@ -39,7 +39,7 @@ fn capabilities(revision: Revision) -> Value {
 /// `initialize` (legacy): agrees on a revision and says what this server can do.
 ///
 /// # Errors
-/// None; a wish that cannot be met is answered with what can.
+/// None; an unsupported version is answered with a supported one.
 pub fn initialize(call: &Call<'_>) -> Result<Answer, Error> {
     let revision = Revision::negotiate(call.params.get("protocolVersion").and_then(Value::as_str));
     log_client(call, call.params.get("clientInfo"), revision);

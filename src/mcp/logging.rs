@@ -4,7 +4,7 @@
 use super::call::{Answer, Call};
 use crate::rpc::Error;
 
-/// How important a message is (RFC 5424), least first.
+/// The severity of a message (RFC 5424), least first.
 pub const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// # Errors

@@ -22,7 +22,7 @@ pub struct Row {
     pub name: &'static str,
     /// Where it exists.
     pub eras: Eras,
-    /// How long a modern client may keep the result, for methods that have to say so.
+    /// How long a modern client may cache the result, for methods that have to say so.
     pub cache: Option<Cache>,
     /// Its function.
     pub run: fn(&Call<'_>) -> Result<Answer, Error>,
@@ -53,7 +53,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
     METHODS.iter().find(|row| row.name == name)
 }
 
-/// Checks a modern request before its parameters: what it carries, then that its method exists in this era.
+/// Checks a modern request before its parameters: envelope and headers, then that its method exists in this era.
 ///
 /// # Errors
 /// Those of [`modern::check`]; -32601, with status 404.

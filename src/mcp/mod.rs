@@ -7,7 +7,7 @@
 //! | [`modern`] | what requests of 2026-07-28 have to carry, and what their results get in addition |
 //! | [`methods`] | the table of methods |
 //! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] | what the methods do |
-//! | [`subscription`] | who wants to hear of what, in both eras; `watch` looks for it |
+//! | [`subscription`] | who is notified of what, in both eras; `watch` waits for changes |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests in progress: cancelling them, and how far they are |
 
@@ -56,7 +56,7 @@ pub struct Server {
     /// The legacy sessions.
     pub sessions: Sessions,
     streams: Arc<Quota>,
-    /// Those with a listening client.
+    /// Subscriptions with a listening client.
     subscriptions: Mutex<Vec<Arc<Subscription>>>,
     has_subscriptions: Condvar,
 }
@@ -65,11 +65,11 @@ pub struct Server {
 pub trait Channel {
     /// Sends a notification that belongs to the request, where it is answered with a stream.
     fn notify(&self, message: &str);
-    /// Whether the client does not want the answer any more.
+    /// Whether the client no longer wants the answer.
     fn is_cancelled(&self) -> bool;
 }
 
-/// Who sent a message, how, and in which conversation.
+/// Who sent a message, how, and in which session.
 pub struct Exchange<'a> {
     /// The caller.
     pub principal: &'a Principal,
@@ -118,12 +118,12 @@ impl Server {
         }
     }
 
-    /// The vault as a caller has it.
+    /// The vault as a caller sees it.
     pub fn vault_of(&self, principal: &Principal) -> Vault {
         self.vault.within(principal.folders.as_ref())
     }
 
-    /// The folders of the vault on the first two levels, for a person to choose from, at most so many; and whether these are all.
+    /// The folders of the vault on the first two levels, for a person to choose from, at most `max`; and whether these are all.
     pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
         let below = |folder: &VaultPath| {
             let children = self.vault.list(folder).unwrap_or_default().into_iter();
@@ -137,7 +137,7 @@ impl Server {
         (shown, names.next().is_none())
     }
 
-    /// Whether a tool, prompt or resource is for this caller, where `of` are those of a toolset. One of several toolsets belongs to
+    /// Whether a tool, prompt or resource is for this caller; `of` gives those of a toolset. An item of several toolsets belongs to
     /// the first.
     fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
         let first = || Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
@@ -167,16 +167,15 @@ impl Server {
         all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
     }
 
-    /// Whether a message asks for something that takes minutes: a transport that answers one after the other answers it
-    /// in a thread of its own.
+    /// Whether a message asks for something that takes minutes: a transport with a bound on its calls must not count it.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {
         let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
         message.and_then(called).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
     }
 
-    /// Whether a message can be given up when its client has hung up: a call that only reads. One that writes is finished,
+    /// Whether a message can be abandoned when its client has hung up: a call that only reads. One that writes is finished,
     /// and so is a session, for a client that comes back.
-    pub fn may_be_given_up(&self, message: &Message) -> bool {
+    pub fn may_be_abandoned(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
         called(message).is_some_and(reads) && !self.takes_long(Some(message))
     }
@@ -214,7 +213,7 @@ impl Server {
                 }
                 Ok(message) => match answer(&message) {
                     Outcome::Nothing | Outcome::Listen(_) => None,
-                    // One that is not allowed is that one's error: a 403 would hide the answers of those already done.
+                    // A forbidden request gets an error of its own: a 403 would hide the answers to those already done.
                     Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
                 },
             };

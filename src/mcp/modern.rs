@@ -12,10 +12,10 @@ use std::borrow::Cow;
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The member of `_meta` with the level of log messages that the client wants for this request.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-/// The member of a result's `_meta` with who answered.
+/// The member of a result's `_meta` that names the server.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The headers of a modern request. A header that occurs twice, or is not text, is as good as missing.
+/// The headers of a modern request. A header that occurs twice, or is not text, counts as missing.
 #[derive(Debug, Clone, Copy)]
 pub struct Headers<'a> {
     /// `MCP-Protocol-Version`.
@@ -26,7 +26,7 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has seen to Host, Origin, path,
+/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has checked Host, Origin, path,
 /// method, token, media types, size, JSON and the shape of the message; what follows is the order of the rest
 /// (`fixtures/wire/order` has a conversation for each step). On stdio there are no `headers`.
 ///
@@ -75,7 +75,7 @@ fn missing(what: &str) -> Error {
 }
 
 /// A header value that may be wrapped as `=?base64?…?=`, because headers are ASCII. With only one of the two marks it is
-/// meant as it stands.
+/// taken literally.
 fn decoded(value: &str) -> Option<Cow<'_, str>> {
     if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
         return None;
@@ -102,8 +102,8 @@ impl Cache {
     pub(super) const OF_THE_VAULT: Cache = Cache { ttl_ms: 0, scope: "private" };
 }
 
-/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; what belongs there besides
-/// who answered is in `meta`.
+/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; `meta` has what
+/// belongs there besides the server's name.
 pub(super) fn with_result_meta(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
     let hints = cache.map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope)).unwrap_or_default();
     meta.insert(SERVER_INFO.into(), json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }));
@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn a_result_of_the_modern_era_has_the_fields_of_the_legacy_one() {
         for (result, cache) in [("{}", None), (r#"{"a":{"b":[]}}"#, Some(Cache::OF_THE_VAULT))] {
-            let mut dressed: Value = serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
-            let members = dressed.as_object_mut().unwrap();
+            let mut extended: Value = serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
+            let members = extended.as_object_mut().unwrap();
             assert_eq!(members.remove("resultType").unwrap(), "complete");
             assert_eq!(members.remove("_meta").unwrap()[SERVER_INFO]["name"], "vault-sync-mcp");
             assert_eq!(members.remove("cacheScope").is_some(), cache.is_some());
             assert_eq!(members.remove("ttlMs").is_some(), cache.is_some());
-            assert_eq!(dressed, serde_json::from_str::<Value>(result).unwrap());
+            assert_eq!(extended, serde_json::from_str::<Value>(result).unwrap());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How far a call is, said to a client that asked for it (MCP, "Progress"): it sent a `progressToken`.
+//! The progress of a call, for a client that asked for it with a `progressToken` (MCP, "Progress").
 
 use super::{Channel, Exchange};
 use crate::clock;
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::time::Instant;
 
-/// The token of a request that wants to hear of its progress.
+/// The token of a request that asks for its progress.
 pub fn token(params: &Params) -> Option<&Value> {
     let token = params.get("_meta")?.get("progressToken")?;
     (token.is_string() || token.is_i64() || token.is_u64()).then_some(token)
 }
 
-/// One call's progress. Quick calls say nothing, long ones now and then, and what is said only grows.
+/// One call's progress. Quick calls report nothing, long ones now and then, and the numbers only grow.
 pub(super) struct Progress<'a> {
     channel: &'a dyn Channel,
     token: Option<&'a Value>,

@@ -38,7 +38,7 @@ fn listing(prompt: &Prompt) -> Value {
     })
 }
 
-/// `prompts/get`: what the person starts is said to the model, with the notes it is about.
+/// `prompts/get`: the messages for the model, with the notes they are about.
 ///
 /// # Errors
 /// -32602 for an unknown prompt or wrong arguments, -32603 when the vault cannot be read.

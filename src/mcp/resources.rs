@@ -39,7 +39,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     let files = fitting(page.files.iter().map(|file| listing(file)));
     let more = page.more || files.len() < page.files.len();
     let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
-    // What is no file comes first.
+    // Resources that are not files come first.
     let others = resources_for(call).filter(|_| after.is_none()).map(|resource| {
         json!({
             "uri": resource.uri,
@@ -86,7 +86,7 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
 /// a URI of its own, and a second entry says so.
 ///
 /// # Errors
-/// "Resource not found" when there is no such file (hidden ones are none), -32602 for one that is too large, -32603 when
+/// "Resource not found" when there is no such file (a hidden one counts as none), -32602 for one that is too large, -32603 when
 /// the disk refuses.
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;

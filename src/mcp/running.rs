@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The requests of one session or one stdio client, until what [`Requests::begin`] gave for each is dropped.
+/// The requests of one session or one stdio client, each until the [`Running`] that [`Requests::begin`] gave is dropped.
 #[derive(Debug, Default)]
 pub struct Requests(Mutex<HashMap<Id, Weak<AtomicBool>>>);
 
 impl Requests {
-    /// Notes a request.
+    /// Registers a request.
     pub fn begin(&self, id: &Id) -> Running {
         let running = Running(Arc::default());
         let mut table = self.0.lock().unpoisoned();

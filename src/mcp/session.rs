@@ -1,5 +1,5 @@
-//! Legacy sessions: what a client is known by between its messages. Cheap, bounded, expiring, and bound to one login:
-//! a session id is not a credential, and with another login it is as unknown as any other word.
+//! Legacy sessions, which tie a client's messages together. Cheap, bounded, expiring, and bound to one login:
+//! a session id is not a credential, and with another login it is unknown.
 
 use super::Revision;
 use super::running::Requests;
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex};
 
 /// One session.
 pub struct Session {
-    /// What the client calls it.
+    /// Its id on the wire.
     pub id: String,
     /// The revision that was negotiated.
     pub revision: Revision,
     /// Its requests in progress.
     pub requests: Requests,
-    /// What it hears of, on the stream of its GET request.
+    /// What it is notified of, on the stream of its GET request.
     pub subscription: Arc<Subscription>,
     owner: String,
     last_used: AtomicU64,
@@ -55,11 +55,11 @@ impl Sessions {
             last_used: AtomicU64::new(now.0),
         });
         let mut table = self.table.lock().unpoisoned();
-        // What an expired one holds, the names it subscribed to among it, is free again.
+        // Frees what expired sessions hold, such as the resources they subscribed to.
         table.retain(|_, session| !session.is_expired(now));
         let is_mine = |known: &&Arc<Session>| known.owner == session.owner;
         let is_share_full = table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
-        // One that only listens is in use too.
+        // A session that only listens is in use too.
         let order = |known: &&Arc<Session>| (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed));
         let oldest = || table.values().filter(|known| !is_share_full || is_mine(known)).min_by_key(order).map(|known| known.id.clone());
         let victim = if is_share_full || table.len() >= limits::SESSIONS { oldest() } else { None };
@@ -124,7 +124,7 @@ mod tests {
         fn end(&self) {}
     }
 
-    /// One that only listened was the oldest, and its stream was ended for a newcomer.
+    /// A session that only listened counted as the oldest, and its stream was ended for a new session.
     #[test]
     fn a_session_that_listens_is_evicted_last() {
         let sessions = Sessions::default();

@@ -1,8 +1,8 @@
 //! What a client has subscribed to, and what was sent to it: the subscriptions of a legacy session, or one
 //! `subscriptions/listen` of 2026-07-28.
 //!
-//! A subscription compares the vault with what its client knows. So nothing has to be kept while it does not listen, and a
-//! client that comes back hears of what changed meanwhile.
+//! A subscription compares the vault with what its client knows. So nothing has to be queued while it does not listen, and a
+//! client that comes back is notified of what changed meanwhile.
 
 use super::Server;
 use super::call::{Answer, Call, ListenRequest};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The client at the other end, at the moment: an event stream, or stdio. Nothing here waits for the client: what it does not take
+/// The client's current connection: an event stream, or stdio. Nothing here waits for the client: what it does not take
 /// is queued, within bounds. (On stdio there is one client, and senders wait for it.)
 pub trait Listener: Send + Sync {
     /// Sends a message; whether the listener is still there.
@@ -50,13 +50,13 @@ pub struct Subscription {
 /// What the client knows.
 #[derive(Default)]
 struct Known {
-    /// The number of changes to the vault when it was compared last.
+    /// The vault's count of changes at the last comparison.
     changes: u64,
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
     resources: HashMap<String, (VaultPath, Version)>,
-    /// The vault as its login has it: its numbers are those of one index.
+    /// The vault as its login sees it: the numbers above are those of its index.
     vault: Option<Vault>,
 }
 
@@ -79,8 +79,8 @@ impl Subscription {
         self.listener.lock().unpoisoned().take().iter().for_each(|listener| listener.end());
     }
 
-    /// Puts a client's connection under the subscription. An older one is ended: it may be long dead; of one that broke it is not
-    /// known what has arrived, so everything asked for counts as changed.
+    /// Connects a client to the subscription. An older connection is ended: it may be long dead; if it broke, what has arrived is
+    /// not known, so everything subscribed to counts as changed.
     pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
         let before = self.listener.lock().unpoisoned().replace(listener);
         if before.as_ref().is_some_and(|before| !before.is_open()) {
@@ -99,7 +99,7 @@ impl Subscription {
     fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         let vault = call.vault();
-        // The state now is the one to compare with; without a vault it is the last index.
+        // Later states are compared with the one now; with the last index, if the vault is unavailable.
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
@@ -113,22 +113,22 @@ impl Subscription {
         self.known.lock().unpoisoned().resources.remove(uri);
     }
 
-    /// Takes the vault as it is for what the client knows, if nothing was ever sent to it.
+    /// Takes the vault as it is for what the client knows, if it listens for the first time.
     fn begin(&self, vault: &Vault) {
         let mut known = self.known.lock().unpoisoned();
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert_with(|| vault.clone());
     }
 
-    /// Notifies the client of what has changed since the last notification. `versions` are those that others have asked for already.
+    /// Notifies the client of what has changed since the last notification. `versions` has those that others have looked up already.
     pub(super) fn notify(&self, server: &Server, versions: &mut Versions) {
-        // Without a listener the state stays, for when there is one.
+        // Without a listener the state is kept for the next one.
         if !self.is_open() {
             return;
         }
         let known_vault = self.known.lock().unpoisoned().vault.clone();
         let vault = known_vault.unwrap_or_else(|| server.vault_of(&self.principal));
-        // Without a vault the last index is compared.
+        // If the vault is unavailable, the last index is compared.
         let _ = vault.refresh();
         let versions = versions.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
@@ -172,7 +172,7 @@ fn path_of(uri: &str) -> Option<VaultPath> {
     uri::to_part(uri).and_then(|(path, ..)| VaultPath::folder(&path).ok())
 }
 
-/// Refuses more or longer names of resources than one subscription may have.
+/// Refuses more or longer URIs of resources than one subscription may have.
 fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let (count, bytes) = names.fold((0, 0), |(count, bytes), name| (count + 1, bytes + name.len()));
     if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
@@ -185,7 +185,7 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 impl Server {
     /// A client has begun to listen, or is about to: what changes from now on is news to it.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
-        // An unavailable vault is what it is; the first look that works finds the difference.
+        // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let vault = self.vault_of(&subscription.principal);
         let _ = vault.refresh();
         subscription.begin(&vault);
@@ -206,7 +206,7 @@ impl Server {
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
     pub fn subscribe(&self, wanted: ListenRequest, listener: Arc<dyn Listener>) -> Arc<Subscription> {
-        // What is not known now counts as changed when it is.
+        // What cannot be read now counts as changed when it can.
         let vault = self.vault_of(&wanted.principal);
         let _ = vault.refresh();
         let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
@@ -245,7 +245,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
         None | Some(Value::Null) => Ok(false),
         Some(wish) => wish.as_bool().ok_or_else(|| Error::invalid_params(format!("params.notifications.{name} must be true or false"))),
     };
-    // Tools and prompts do not change while the server runs, so nothing will be heard of them, nor is it acknowledged.
+    // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged.
     let _ = (flag("toolsListChanged")?, flag("promptsListChanged")?);
     let list_changes = flag("resourcesListChanged")?;
     let malformed = || Error::invalid_params("params.notifications.resourceSubscriptions must be an array of strings");

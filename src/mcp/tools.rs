@@ -18,12 +18,12 @@ impl Server {
         self.tools.iter().find(|tool| tool.name == name).copied()
     }
 
-    /// The tools that a login has, whatever it may do with them.
+    /// The tools offered to a login, even those it lacks the access to call.
     pub(super) fn tools_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Tool> {
         self.tools.iter().copied().filter(|tool| Server::is_for(principal, *tool, Toolset::tools))
     }
 
-    /// What a request needs that its caller may not do. Looked at before anything is done or streamed: over HTTP the
+    /// The access that a request needs and its caller lacks. Checked before anything is done or streamed: over HTTP the
     /// answer is a 403, with which a client can log in again for more.
     pub fn missing_access(&self, principal: &Principal, method: &str, params: &Params) -> Option<Access> {
         let name = params.get("name").and_then(Value::as_str).filter(|_| method == "tools/call")?;
@@ -44,7 +44,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
 }
 
-/// `tools/call`. What a model can put right is a result marked as an error; only a call that is not one is -32602.
+/// `tools/call`. What a model can correct is a result marked as an error; only a malformed call is -32602.
 ///
 /// # Errors
 /// -32602 for an unknown tool or malformed parameters, -32603 when the tool panicked.
@@ -79,8 +79,8 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     }
 }
 
-/// The result of a tool that has changed files of a repository: they are one commit, pushed. The change is made in any case; what git
-/// refuses is said in addition, and the next commit of one of the files has it.
+/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The change stands in any case;
+/// what git refuses is reported in addition, and the next commit of one of the files has it.
 fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     let changed = caller.changed();
     let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return reply };
@@ -107,7 +107,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
     reply.with_members(members)
 }
 
-/// What a call is about, for its line in the log.
+/// The path that a call names, for its log line.
 pub fn path_of(arguments: &Map<String, Value>) -> Option<String> {
     let path = ["path", "file_path", "doc_name"].iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
     path.map(|path| path.chars().take(300).collect())

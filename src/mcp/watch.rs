@@ -29,7 +29,7 @@ fn watch_once(server: &Server) {
     let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
             let open = server.subscriptions.lock().unpoisoned().clone();
-            // A folder is gone through once, however many ask for it under however many names.
+            // A folder is scanned once, however many subscriptions name it, by however many URIs.
             let mut versions = Versions::new();
             open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
         }

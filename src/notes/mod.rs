@@ -1,3 +1,3 @@
-//! What toolset `notes` has beyond parts of notes and links, which are the vault's: queries.
+//! Queries, for toolset `notes`; the rest of that toolset (parts of notes, links) is in `vault`.
 
 pub mod query;

@@ -34,19 +34,19 @@ pub struct AuthorizeRequest {
 pub struct PeerAddress {
     /// The peer's, or the one that a trusted proxy names.
     pub address: IpAddr,
-    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then all clients of that proxy have it.
+    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then all clients of that proxy share it.
     pub is_shared: bool,
 }
 
 impl Oauth {
-    /// Checks the parameters of a request. They are checked again when the form comes back, so nothing is remembered
-    /// in between.
+    /// Checks the parameters of a request. They are checked again when the form is sent, so nothing is stored in
+    /// between.
     ///
     /// # Errors
     /// [`AuthorizeError::Show`] until client and redirect URI are proven, [`AuthorizeError::SendBack`] after.
     pub fn check(&self, query: &Form) -> Result<AuthorizeRequest, AuthorizeError> {
         const UNKNOWN: AuthorizeError = AuthorizeError::Show {
-            why: "This application is not registered here (any more).",
+            why: "This application is not registered here (or no longer).",
             advice: "Remove the connector or server in the application and add it again: it then registers anew.",
         };
         const NO_REDIRECT: AuthorizeError = AuthorizeError::Show {
@@ -54,7 +54,7 @@ impl Oauth {
             advice: "If you did not start this yourself, close the page. Otherwise remove the connector and add it again.",
         };
         const UNREAD: AuthorizeError = AuthorizeError::Show {
-            why: "The application names itself by a document on another web site, which this server does not fetch.",
+            why: "The application identifies itself by a document on another web site, which this server does not fetch.",
             advice: "Let the application register itself here instead; with Claude, choose to register automatically.",
         };
         const NOT_OFFERED: AuthorizeError = AuthorizeError::Show {
@@ -79,8 +79,8 @@ impl Oauth {
         if !redirect.target().is_some_and(|target| self.policy.allows(&target)) {
             return Err(NOT_ALLOWED);
         }
-        // Anyone may register an application's address with anything in it, and, where `REDIRECT_HOSTS` is `*`, any site; no person
-        // has agreed to be sent there yet (RFC 9700 section 4.11.2).
+        // Anyone may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has
+        // agreed to be sent there yet (RFC 9700 section 4.11.2).
         let is_named = match redirect.target() {
             Some(RedirectTarget::Web(host)) => self.policy.names(&host),
             Some(RedirectTarget::Loopback(_)) => true,
@@ -118,8 +118,8 @@ impl Oauth {
     }
 
     /// Whether a person's password is right; `None` when too many logins are being checked. Takes as long for a name that does not exist
-    /// as for a wrong password. A failure is answered late, the later the more there were from this address; a right password is
-    /// never held back for failures before it.
+    /// as for a wrong password. The answer to a failure is delayed, longer with each from this address; earlier failures never
+    /// delay a right password.
     pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
         let source = &Source::new(from.address, from.is_shared, user);
         let state = self.store.look();
@@ -159,7 +159,7 @@ impl Oauth {
         format!("{}.{}.{user}", expires.0, secret::successor(&self.store.look().key, &of.to_string()))
     }
 
-    /// The user that a proof of a login names; `None` when it is not valid (any more) for this request.
+    /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.
     pub fn logged_in<'a>(&self, request: &AuthorizeRequest, proof: &'a str, now: Now) -> Option<&'a str> {
         let mut parts = proof.splitn(3, '.');
         let expires = Now(parts.next()?.parse().ok()?);
@@ -168,7 +168,7 @@ impl Oauth {
         (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
     }
 
-    /// Grants what a person who has logged in allows, in the whole vault or in folders; where the browser is sent with the code.
+    /// Grants what a logged-in person allows, in the whole vault or in folders; gives the URL that takes the code to the client.
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.

@@ -5,14 +5,14 @@ use crate::clock::Now;
 use crate::principal::{Access, Principal};
 use crate::secret::SecretHash;
 
-/// Why a request is not let in (RFC 6750 section 3.1).
+/// Why a request is refused (RFC 6750 section 3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Challenge {
     /// No token was sent; then no error is named.
     NoToken,
     /// The token is unknown, expired or revoked.
     InvalidToken,
-    /// The token does not allow what was tried; what would.
+    /// The token does not allow what was tried; this access would.
     InsufficientScope(Access),
 }
 
@@ -56,7 +56,7 @@ impl Oauth {
         Some(Principal { subject, client, login, access: known.access, folders })
     }
 
-    /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata that fits `/mcp`.
+    /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata for `/mcp`.
     pub fn challenge(&self, challenge: Challenge) -> String {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
         let all = Access::Write.scope();

@@ -10,12 +10,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::Arc;
 
-/// What a client said of itself: `client_id`, and a secret if it has one, by header or in the body.
+/// What a client presented: `client_id`, and a secret if it has one, in the header or the body.
 #[derive(Debug)]
 pub struct Credentials {
     /// The id.
     pub id: String,
-    /// The secret, in each form it may have; none if there was none.
+    /// The secret, as sent and percent-decoded; empty if none was sent.
     secrets: Vec<String>,
 }
 
@@ -29,8 +29,8 @@ pub enum Authenticated<'a> {
 }
 
 impl Credentials {
-    /// Reads them from the Authorization header and the form. Both methods of sending a secret are taken, whatever was
-    /// registered, and the same `client_id` twice is fine: Python's SDK sends it by both.
+    /// Reads them from the Authorization header and the form. Both methods of sending a secret are accepted, whatever was
+    /// registered, and the same `client_id` twice is fine: Python's SDK sends it in both.
     ///
     /// # Errors
     /// `invalid_request` when there are none, two that differ, or a header that is not Basic.
@@ -50,8 +50,8 @@ impl Credentials {
         }
         let pair = STANDARD.decode(value.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(unreadable)?;
         let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
-        // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids have nothing to
-        // encode; a secret that its owner chose may, so both forms are taken.
+        // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids need no
+        // encoding; a secret that its owner chose may, so both forms are accepted.
         let id = percent::decode(id, true).unwrap_or_else(|| id.to_owned());
         let secrets = percent::decode(secret, true).into_iter().chain([secret.to_owned()]).collect();
         if in_body.is_some_and(|body| body != id) {

@@ -1,5 +1,5 @@
 //! Client ID metadata documents of two clients, built in: the client's id is the URL of a document about it. Documents of
-//! others are not fetched, because this program never talks to the network by itself. Facts only, as published.
+//! others are not fetched, because this program makes no network requests by itself. Facts only, as published.
 
 use super::store::Client;
 use std::sync::{Arc, LazyLock};
@@ -33,7 +33,7 @@ pub fn find(url: &str) -> Option<Arc<Client>> {
     DOCUMENTS.iter().find(|client| client.id == url).cloned()
 }
 
-/// Whether an id is one of a document at all.
+/// Whether an id is the URL of a document at all.
 pub fn is_document(id: &str) -> bool {
     id.starts_with("https://")
 }

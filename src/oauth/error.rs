@@ -21,14 +21,14 @@ impl Error {
         Error::of(400, "unsupported_grant_type", "supported: authorization_code, refresh_token, client_credentials");
     /// The resource is not this server.
     pub const INVALID_TARGET: Error = Error::of(400, "invalid_target", "the resource is not this server");
-    /// The client is known not to exist, or its secret is wrong. With status 401 clients register again, so this is never
-    /// said when the state cannot be looked up.
+    /// The client is known not to exist, or its secret is wrong. On a 401 clients register again, so this is never
+    /// sent when the state cannot be looked up.
     pub const INVALID_CLIENT: Error = Error::of(401, "invalid_client", "unknown client or wrong client secret; register again");
     /// Too many registrations from one address.
     pub const SLOW_DOWN: Error =
         Error::of(429, "temporarily_unavailable", "too many registrations from this address; try again in ten minutes");
-    /// The state cannot be stored or a secret cannot be made at the moment. Never `invalid_*`: clients would throw
-    /// away what is still good.
+    /// The state cannot be stored or a secret cannot be made at the moment. Never `invalid_*`: clients would discard
+    /// what is still valid.
     pub const UNAVAILABLE: Error = Error::of(503, "temporarily_unavailable", "try again in a moment");
 
     pub const fn of(status: u16, code: &'static str, why: &'static str) -> Error {

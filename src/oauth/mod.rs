@@ -85,7 +85,7 @@ pub struct Secret {
 }
 
 impl Logins {
-    /// A mark that changes with a user's password; a grant that carries another one has ended.
+    /// A mark that changes with a user's password; a grant that carries another mark has ended.
     pub fn mark(&self, user: &str) -> Option<String> {
         self.users.get(user).map(|hash| mark_of(hash))
     }
@@ -104,11 +104,11 @@ fn mark_of(configured: &str) -> String {
 /// How strict the authorization server is.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// How long an exchanged refresh token leads to its successor, instead of ending the login.
+    /// How long an exchanged refresh token still yields its successor, instead of ending the login.
     pub refresh_window: Duration,
     /// Web sites, besides the well-known ones, to which people may be sent back; `*` for all.
     pub redirect_hosts: Vec<String>,
-    /// Whether clients may name themselves by a document that is built in here.
+    /// Whether clients may identify themselves by a document that is built in here.
     pub client_documents: bool,
 }
 
@@ -161,16 +161,16 @@ impl Oauth {
         registered.or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
     }
 
-    /// Notes that a grant is used, to the hour: a list of grants should show which are no longer used.
+    /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.
     fn note_use(&self, grant: &store::Grant, now: Now) {
         if now.since(Now(grant.last_use())) >= limits::USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
-            // Where it cannot be stored, it is not tried again with each request.
+            // If it cannot be stored, it is not retried with each request.
             let _ = self.store.change(now, |_| Ok::<(), store::NotStored>(()));
         }
     }
 
-    /// Ends a grant, or all of them, for the owner. Gives how many there were.
+    /// Ends a grant, or all of them, for the owner. Gives how many ended.
     ///
     /// # Errors
     /// [`store::NotStored`].

@@ -4,12 +4,12 @@ use super::authorize::AuthorizeRequest;
 use super::redirect::RedirectTarget;
 use crate::principal::Access;
 
-/// What the login page says above the form after a try that failed.
+/// What the login page says above the form after a failed attempt.
 pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
 pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
 /// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
-/// in use can do besides reading and changing notes. `user` and `access` are what was typed and chosen; without an access it is folders.
+/// in use can do besides reading and changing notes. `user` and `access` are what was typed and chosen; an `access` of `None` is folders.
 pub fn login(
     origin: &str,
     request: &AuthorizeRequest,
@@ -163,7 +163,7 @@ pub fn home(origin: &str) -> String {
     )
 }
 
-/// The page that opens a note in Obsidian on the device on which it is shown. It says only what its address says.
+/// The page that opens a note in Obsidian on the device that shows it. It shows only what its URL says.
 pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
     document(
         "Open in Obsidian",

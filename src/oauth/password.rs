@@ -1,6 +1,6 @@
-//! Password checks. bcrypt takes long on purpose, so only a few run at once, in threads of those who wait; only so many
-//! wait, and of those only a few from one address. An address that has logged in before goes first, one that has failed
-//! goes last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
+//! Password checks. bcrypt is slow on purpose, so only a few run at once, on the threads of their requests; the number that
+//! waits is bounded, in all and per address. An address that has logged in before goes first, one that has failed goes
+//! last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
 //! passwords delays only itself, and sending them at the same time makes it no faster.
 
 use super::source::Source;
@@ -44,13 +44,13 @@ impl Queue {
             return None;
         }
         let now = clock::instant();
-        let rests = |from: &Source| self.delayed.iter().any(|(delayed, until)| delayed == from && *until > now);
-        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !rests(&waiting.from));
+        let is_delayed = |from: &Source| self.delayed.iter().any(|(delayed, until)| delayed == from && *until > now);
+        let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !is_delayed(&waiting.from));
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
 
-    /// Adds one more, `None` when too many wait. The last of a worse standing is dropped if all is full; a source from which
-    /// a login came before is not bounded by what others at its address do.
+    /// Adds one more; `None` when too many wait. If the queue is full, the last of a worse standing is dropped; a source that
+    /// has logged in before is not limited by others at its address.
     fn join(&mut self, standing: Standing, from: &Source) -> Option<u64> {
         let mine = self.waiting.iter().filter(|waiting| waiting.from == *from).count();
         let neighbours = self.waiting.iter().filter(|waiting| waiting.from.network == from.network).count();
@@ -82,8 +82,8 @@ impl Passwords {
         Passwords { stand_in, cost, queue: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Whether the password fits the hash; `false` without one, after the same work. `None` when too many are waiting,
-    /// in all or from this source. `failed` says how long the source is not checked again if it does not.
+    /// Whether the password matches the hash; `false` without one, after the same work. `None` when too many are waiting,
+    /// in all or from this source. `failed` is called on a mismatch, and says how long the source is not checked again.
     pub(super) fn check(
         &self,
         hash: Option<&str>,
@@ -101,7 +101,7 @@ impl Passwords {
             if queue.next() == Some(number) {
                 break;
             }
-            // No event says that the delay of an address is over.
+            // Nothing signals that the delay of an address is over.
             queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unpoisoned().0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
@@ -110,7 +110,7 @@ impl Passwords {
         // Another login may be next now.
         self.changed.notify_all();
         let stand_in = self.stand_in.get_or_init(|| dummy_hash(self.cost));
-        // One that bcrypt would cut is wrong, and takes as long as any other.
+        // A password that bcrypt would truncate is wrong, and takes as long as any other.
         let hash = hash.filter(|_| password.len() <= limits::PASSWORD_BYTES);
         let read: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
         let checked = if hash.is_some() { password } else { &read };

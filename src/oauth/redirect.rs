@@ -1,9 +1,9 @@
-//! Redirect URIs: which may be registered, which match, and [`Redirect`], which alone leads back to a client.
+//! Redirect URIs: which may be registered, which match, and [`Redirect`], the only type that leads back to a client.
 
 use crate::limits;
 use crate::percent;
 
-/// Hosts of clients that people know; for others the login page warns.
+/// Hosts of well-known clients; for others the login page warns.
 const KNOWN_HOSTS: [&str; 6] = ["claude.ai", "claude.com", "chatgpt.com", "vscode.dev", "insiders.vscode.dev", "www.cursor.com"];
 
 /// Schemes of applications that register themselves with the operating system and are known to speak MCP. Any other
@@ -43,7 +43,7 @@ impl RedirectTarget {
         }
     }
 
-    /// Whether people know the host; for others the login page warns.
+    /// Whether the host is well known; for others the login page warns.
     pub fn is_known(&self) -> bool {
         match self {
             RedirectTarget::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
@@ -77,7 +77,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Whether a redirect URI of a request is one that was registered: the same text, or, on loopback, the same but for the
-/// port (RFC 8252 section 7.3), because native clients listen where there is a free one.
+/// port (RFC 8252 section 7.3), because native clients listen on any free one.
 pub fn matches(registered: &str, requested: &str) -> bool {
     if registered == requested {
         return RedirectTarget::of(requested).is_some();

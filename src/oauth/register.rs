@@ -15,9 +15,9 @@ use std::net::IpAddr;
 use std::sync::LazyLock;
 
 impl Oauth {
-    /// Registers a client: body in, answer out (201). Unknown members are ignored, the method asked for is honoured and
-    /// always named, redirect URIs come back byte for byte, and no member is ever null: clients were seen to break on
-    /// each of these. When this returns, the registration is durable.
+    /// Registers a client: body in, answer out (201). Unknown members are ignored, the requested method is honoured and
+    /// always returned, redirect URIs come back byte for byte, and no member is ever null: clients were seen to break
+    /// without each of these. When this returns, the registration is durable.
     ///
     /// # Errors
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
@@ -38,7 +38,7 @@ impl Oauth {
         };
         if !self.registrations.may_register(from, now) {
             if let Some(count) = self.registrations.refused(now) {
-                log::warn!("registration refused from={from}: too many ({count} refused since this was last said)");
+                log::warn!("registration refused from={from}: too many ({count} refused since this was last logged)");
             }
             return Err(Error::SLOW_DOWN);
         }
@@ -77,8 +77,8 @@ impl Oauth {
     }
 }
 
-/// What a client says of itself, as far as it is read: of a member that is not, nothing is kept, whatever it is. Anyone may
-/// send one, and a tree of small values would take forty times the memory of its text.
+/// The members of a registration that are read; the others are skipped without being built. Anyone may send one, and a
+/// tree of small values would take forty times the memory of its text.
 #[derive(Deserialize)]
 struct RegistrationRequest<'a> {
     #[serde(borrow)]
@@ -94,7 +94,7 @@ fn read<T: DeserializeOwned>(value: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(value?.get()).ok()
 }
 
-/// At least one acceptable URI lets a registration in; a bad one among them is refused when it is used. (Cursor sends
+/// One acceptable URI is enough for a registration; a bad one among them is refused when it is used. (Cursor sends
 /// three at once.)
 fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
@@ -120,17 +120,17 @@ fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
     if wanted.is_empty() { offered.into() } else { wanted }
 }
 
-/// A name as it is shown on the login page and in the log: no control, format or filler characters (those that are not seen, or
-/// change how others are), not too long.
+/// A name as it is shown on the login page and in the log: no control, format or filler characters (those that are invisible, or
+/// change how others look), not too long.
 fn clean_name(name: &str) -> String {
-    static UNSEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let fillers =
             r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";
         Regex::new(&format!(r"[\p{{C}}\p{{Zl}}\p{{Zp}}{fillers}]")).ok()
     });
     let cut: String = name.chars().take(limits::CLIENT_NAME_CHARS).collect();
-    // Without the expression nothing is known to be harmless.
-    let seen = UNSEEN.as_ref().map(|unseen| unseen.replace_all(&cut, "").trim().to_owned()).unwrap_or_default();
+    // Without the expression no name is known to be harmless.
+    let seen = INVISIBLE.as_ref().map(|invisible| invisible.replace_all(&cut, "").trim().to_owned()).unwrap_or_default();
     if seen.is_empty() { "An application without a name".into() } else { seen }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_have_no_characters_that_are_not_seen() {
+    fn names_have_no_invisible_characters() {
         for (name, shown) in [
             ("Claude", "Claude"),
             ("Café 日本 🎻", "Café 日本 🎻"),

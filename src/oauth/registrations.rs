@@ -1,6 +1,6 @@
-//! Registrations that have not led to a login yet. Anyone may register, so they are kept apart from the state: in memory, and
-//! with a state folder as lines of a file to which each is appended. A client moves into the state with its first code that
-//! is exchanged.
+//! Registrations that have not led to a login yet. Anyone may register, so they are kept apart from the state: in memory and,
+//! with a state folder, in a file to which each is appended as a line. A client moves into the state when it first
+//! exchanges a code.
 
 use super::source::network_of;
 use super::store::{Client, NotStored};
@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// One client as JSON a line, the oldest first; mode 0600.
+/// One client per line, as JSON, the oldest first; mode 0600.
 const FILE: &str = "registrations.jsonl";
 
 /// The registrations without a login.
@@ -28,11 +28,11 @@ pub(super) struct Registrations {
 struct Table {
     /// By id, with the network it was made from; unknown for those of an earlier run.
     clients: HashMap<String, (Arc<Client>, Option<IpAddr>)>,
-    /// Lines in the file, with those of clients that are gone.
+    /// Lines in the file, including those of clients that are gone.
     lines: usize,
     /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
     counted: HashMap<IpAddr, (u32, Now)>,
-    /// Refusals that are not in the log yet, and when one was logged.
+    /// Refusals that are not in the log yet, and when one was last logged.
     refused: (u64, Option<Now>),
 }
 
@@ -59,8 +59,8 @@ impl Registrations {
         self.table.lock().unpoisoned().clients.get(id).map(|(client, _)| Arc::clone(client))
     }
 
-    /// Adds one; when this returns, it is on the disk. Beyond [`limits::CLIENTS`] the oldest of the network that has most of
-    /// them goes, so a source that fills the table removes only its own.
+    /// Adds one; when this returns, it is on the disk. Beyond [`limits::CLIENTS`] the oldest of the network with most of them
+    /// is removed, so a source that fills the table removes only its own.
     ///
     /// # Errors
     /// [`NotStored`]: it could not be stored, and is not added.
@@ -71,8 +71,8 @@ impl Registrations {
             let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
             table.clients.values().for_each(|(_, from)| *counts.entry(*from).or_default() += 1);
             // Those of an earlier run go first: their clients have logged in since, or never will.
-            let worth = |from: &Option<IpAddr>| from.map_or(usize::MAX, |_| counts.get(from).copied().unwrap_or_default());
-            let least = table.clients.values().min_by_key(|(client, from)| (usize::MAX - worth(from), client.created));
+            let eviction_rank = |from: &Option<IpAddr>| from.map_or(usize::MAX, |_| counts.get(from).copied().unwrap_or_default());
+            let least = table.clients.values().min_by_key(|(client, from)| (usize::MAX - eviction_rank(from), client.created));
             let least = least.map(|(client, _)| client.id.clone());
             least.and_then(|least| table.clients.remove(&least));
         }
@@ -109,7 +109,7 @@ impl Registrations {
         self.table.lock().unpoisoned().clients.remove(id);
     }
 
-    /// Counts a registration; whether it may be made.
+    /// Counts an attempt to register; whether it is allowed.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
@@ -119,7 +119,7 @@ impl Registrations {
         *count <= limits::REGISTRATIONS_PER_SOURCE
     }
 
-    /// Counts a refusal; how many there were since one was logged, when it is time to log one again.
+    /// Counts a refusal; when it is time to log one again, gives how many there were since the last.
     pub(super) fn refused(&self, now: Now) -> Option<u64> {
         let refused = &mut self.table.lock().unpoisoned().refused;
         refused.0 += 1;

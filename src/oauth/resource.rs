@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_temporary_files_are_recognised_and_no_other() {
+    fn names_of_this_server_are_recognised_and_no_other() {
         for (resource, expected) in [
             ("https://v.example", true),
             ("https://v.example/", true),

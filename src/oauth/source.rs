@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct Source {
     /// The network.
     pub network: IpAddr,
-    /// The user name, where the address is that of a proxy which is not trusted to name its clients: all of them have it.
+    /// The user name, where the address is that of a proxy which is not trusted to name its clients: they all share it.
     pub user: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Source {
     }
 }
 
-/// What counts as one address: an IPv4 address, or the 56 bits of an IPv6 one that a subscriber gets for all networks.
+/// What counts as one address: an IPv4 address, or the 56-bit prefix that an IPv6 subscriber gets for all networks.
 pub(super) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !((1 << 72) - 1)).into(),

@@ -1,13 +1,13 @@
 //! Clients, grants, codes and tokens: in memory, and with a state folder also in one file.
 //!
-//! A change is made on a copy, the copy is written to the disk, and only then does it count: an answer that was sent is
+//! A change is made on a copy, the copy is written to the disk, and only then does it take effect: an answer that was sent is
 //! never forgotten, and a change that could not be stored never happened (503).
 //!
 //! # The file
 //!
 //! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits, the
 //! secret that refresh tokens are derived with), lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
-//! the members named as there, and `sources`, from where logins came. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
+//! the members named as there, and `sources`, where logins came from. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
 //! hex, so the file alone grants no access. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, reported in
 //! the log, and the server starts without logins.
 
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-/// Version 1 had no grants of folders: a program that knows only that would give such a login the whole vault.
+/// Version 1 had no grants for folders: a program that knows only version 1 would give such a login the whole vault.
 const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const LOCK: &str = "state.lock";
@@ -171,7 +171,7 @@ pub struct State {
     pub codes: HashMap<SecretHash, Code>,
     /// By hash.
     pub access_tokens: HashMap<SecretHash, AccessToken>,
-    /// From where logins came, the oldest first.
+    /// Where logins came from, the oldest first.
     pub sources: Vec<String>,
 }
 
@@ -191,7 +191,7 @@ impl State {
         self.sources.push(source);
     }
 
-    /// Adds a client that logs in. Beyond the limit the oldest without a grant goes.
+    /// Adds a client that logs in. Beyond the limit the oldest without a grant is removed.
     pub(super) fn add_client(&mut self, client: &Client) {
         if self.clients.len() >= limits::CLIENTS && !self.clients.contains_key(&client.id) {
             let in_use: BTreeSet<&str> = self.grants.values().map(|grant| grant.client.as_str()).collect();
@@ -220,8 +220,8 @@ impl State {
         self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
     }
 
-    /// Adds an access token; of those that share its grant (or its machine client) the one that was not used for
-    /// longest goes beyond the limit.
+    /// Adds an access token; beyond the limit, the least recently used one of the same grant (or machine client) is
+    /// removed.
     pub fn add_access_token(&mut self, token: AccessToken) {
         let limit = if token.grant.is_some() { limits::ACCESS_TOKENS_PER_GRANT } else { limits::ACCESS_TOKENS_PER_MACHINE };
         let same = |known: &&AccessToken| known.grant == token.grant && known.client == token.client;
@@ -257,7 +257,7 @@ pub struct NotStored;
 /// What is remembered, and where.
 #[derive(Debug)]
 pub struct Store {
-    /// What counts: it is on the disk.
+    /// The state in effect: it is on the disk.
     state: RwLock<Arc<State>>,
     /// Held while a change is made and written.
     writing: Mutex<()>,
@@ -279,7 +279,7 @@ impl Store {
     /// A store that survives restarts, in `folder`.
     ///
     /// # Errors
-    /// In words for the person who starts the server: the folder cannot be used, or the file was written by a later
+    /// A message for the person who starts the server: the folder cannot be used, or the file was written by a later
     /// version. A damaged file is no error: it is set aside.
     pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
         let file = folder.join(FILE);
@@ -288,7 +288,7 @@ impl Store {
         let lock = loop {
             match disk::take_lock(&folder.join(LOCK)) {
                 Ok(Some(lock)) => break lock,
-                // A command of the owner's has it for a moment.
+                // One of the owner's commands may hold it for a moment.
                 Ok(None) if patience.left().is_some() => std::thread::sleep(limits::ACCEPT_PAUSE),
                 Ok(None) => return Err("another server is using this folder; give each its own".into()),
                 Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
@@ -317,7 +317,7 @@ impl Store {
     /// What is stored in a folder, for the owner to look at, also while a server uses it.
     ///
     /// # Errors
-    /// In words for the owner.
+    /// A message for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
         read(&folder.join(FILE))?.unwrap_or_else(|| Ok(State::default())).map_err(|why| format!("{FILE} is damaged: {why}"))
     }
@@ -345,8 +345,8 @@ impl Store {
     /// writes nothing.
     ///
     /// # Errors
-    /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, but for what was to be forgotten: that is,
-    /// until the next start.
+    /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, except that what was to be removed is
+    /// gone until the next start.
     pub fn change<T, E: From<NotStored>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.look();
@@ -399,7 +399,7 @@ struct Stored {
 /// The state in a file, if it exists; the inner error says why it is damaged.
 ///
 /// # Errors
-/// In words for the owner, when it is not to be touched: it cannot be read, or a later version wrote it.
+/// A message for the owner, when it must be left alone: it cannot be read, or a later version wrote it.
 fn read(file: &Path) -> Result<Option<Result<State, String>>, String> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -451,7 +451,7 @@ pub fn fuzz(bytes: &[u8]) {
     let Ok(state) = decode(bytes) else { return };
     let written = encode(&state).ok();
     let again = written.as_deref().and_then(|written| decode(written).ok());
-    // Their order in the file is not theirs.
+    // Their order in the file means nothing.
     let sizes = |state: &State| (state.clients.len(), state.grants.len(), state.codes.len(), state.access_tokens.len(), state.key);
     assert_eq!(again.as_ref().map(sizes), Some(sizes(&state)));
 }

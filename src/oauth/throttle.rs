@@ -1,4 +1,4 @@
-//! How long a failed login waits for its answer, and from where logins came before.
+//! How long the answer to a failed login is delayed, and what is known of its source.
 
 use super::source::Source;
 use super::store::State;
@@ -29,7 +29,7 @@ pub(super) enum Standing {
     Known,
     /// Nothing.
     New,
-    /// The last try was wrong.
+    /// The last attempt failed.
     Failed,
 }
 
@@ -47,7 +47,7 @@ impl Default for Throttle {
 }
 
 impl Throttle {
-    /// Notes a failure; how long its answer is to be held back: a quarter second, then twice as long each time.
+    /// Records a failure; gives how long to hold back its answer: a quarter second, then twice as long each time.
     pub(super) fn failed(&self, from: &Source, now: Now) -> Duration {
         let mut failures = self.failures.lock().unpoisoned();
         free_entry(&mut failures, from, |(_, last)| *last);
@@ -79,7 +79,7 @@ impl Throttle {
     }
 }
 
-/// Frees an entry for one more source, if none is free: the one that was heard of longest ago goes.
+/// Frees an entry for one more source, if none is free, by removing the one seen longest ago.
 pub(super) fn free_entry<K: Clone + Eq + Hash, T>(sources: &mut HashMap<K, T>, newcomer: &K, when: impl Fn(&T) -> Now) {
     if sources.len() < limits::THROTTLED_SOURCES || sources.contains_key(newcomer) {
         return;

@@ -123,7 +123,7 @@ impl Oauth {
     fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
         let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token()?;
-        // As for codes.
+        // An unknown token is refused without a write to the disk, too.
         if self.store.look().grant_of_refresh(token).is_none() {
             return Err(BAD_REFRESH);
         }
@@ -180,8 +180,8 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
 }
 
-/// The refresh token that the holder of `token` goes on with: its successor, made now if `token` is the valid one, else
-/// the end of the family that starts at it. `None` when it was exchanged too long ago.
+/// The refresh token that the holder of `token` continues with: its successor, made now if `token` is the valid one, else
+/// the last in the chain of successors. `None` when it was exchanged too long ago.
 fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
     let family = grant.id.clone();
@@ -189,7 +189,7 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
-            // A token that is forgotten and comes back would end the grant of an honest client: this one stays valid for the moment.
+            // A forgotten token that comes back would end the grant of an honest client: so this one stays valid for the moment.
             return Some(token.to_owned());
         }
         let next = successor(token);

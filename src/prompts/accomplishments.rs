@@ -40,8 +40,8 @@ fn plan_project(context: &Context<'_>, goal: Option<&str>) -> Result<Vec<Content
         questions.\n\
         3. Propose the accomplishments, from the last one back to the first: each with a title, one sentence of outcome, two to five \
         criteria that can be checked, effort and priority. Say which one blocks which, and why. Do not write anything yet.\n\
-        4. When I agree, create them with manage_accomplishment, what blocks before what is blocked, with depends_on. If something is \
-        refused, tell me the words of the error and what you suggest.\n\
+        4. When I agree, create them with manage_accomplishment, blockers before what they block, with depends_on. If something is \
+        refused, tell me the error message and what you suggest.\n\
         5. For those that can be begun (get_ready_to_start), propose tasks with a goal and an estimate, and add them with manage_task when I \
         agree.\n\
         6. At the end show me the project's numbers (get_project_status), and ask what I begin with; set_work_focus marks it.\n\

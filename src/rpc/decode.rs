@@ -21,7 +21,7 @@ pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
     }
 }
 
-/// Counts what separates values, outside of strings: far cheaper than making them first.
+/// Counts the separators of values outside strings: far cheaper than parsing the values first.
 fn has_too_many_values(bytes: &[u8]) -> bool {
     let (mut rest, mut count) = (bytes, 0);
     while let Some((&byte, after)) = rest.split_first() {
@@ -29,7 +29,7 @@ fn has_too_many_values(bytes: &[u8]) -> bool {
         match byte {
             b',' | b':' | b'[' | b'{' => count += 1,
             b'"' => {
-                // To the end of the string; a backslash takes the next byte with it.
+                // To the end of the string; a backslash escapes the next byte.
                 while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
                     let escape = rest.get(at) == Some(&b'\\');
                     // The input may end after a backslash.

@@ -37,7 +37,7 @@ impl Error {
         Error::new(Error::METHOD_NOT_FOUND, format!("Method not found: {shown}"))
     }
 
-    /// -32603 for a limit that is reached at the moment; the words say which.
+    /// -32603 for a limit that is reached at the moment; the message says which.
     pub fn busy(why: &str) -> Error {
         Error::new(-32603, why)
     }
@@ -63,7 +63,7 @@ impl Error {
         Error::new(-32020, format!("Header mismatch: {why}"))
     }
 
-    /// -32022, modern era: a revision that is not spoken here. A client takes this code for the sign of a modern server.
+    /// -32022, modern era: an unsupported revision. Clients take this code as the sign of a modern server.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Error {
         let data = json!({ "supported": supported, "requested": requested });
         Error { data: Some(data), ..Error::new(-32022, "Unsupported protocol version") }

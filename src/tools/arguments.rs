@@ -39,7 +39,7 @@ impl Arguments {
         Ok(Arguments { values, owner })
     }
 
-    /// The tool and its arguments but for those named, as one text: what a cursor belongs to.
+    /// The tool and its arguments, except those in `without`, as one text: what a cursor is bound to.
     pub fn scope(&self, without: &[&str]) -> String {
         let others: Map<String, Value> = self
             .values
@@ -70,7 +70,7 @@ impl Arguments {
         self.values.get(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// An object, which its shape has checked; its default if it is missing.
+    /// An object, already checked against its shape; the type's default if it is missing.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for one that the shape lets pass and the type does not.

@@ -103,7 +103,7 @@ pub struct Error {
     pub message: String,
     /// Facts besides the message, for example the current etag.
     pub facts: Map<String, Value>,
-    /// Members besides the error itself: what a tool tells in success and failure alike.
+    /// Members besides the error itself: what a tool returns in success and failure alike.
     pub members: Map<String, Value>,
 }
 

@@ -53,7 +53,7 @@ result! {
 }
 
 /// The kept versions of a note, or, with toolset git, its commits; and whether there are older ones. Commits name other files, so a
-/// login for some folders has the kept versions.
+/// login for some folders gets the kept versions.
 fn rows(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
     #[cfg(feature = "git")]
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {

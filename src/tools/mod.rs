@@ -72,7 +72,7 @@ impl Toolset {
     pub const ALL: [Toolset; 7] =
         [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent, Toolset::Research];
 
-    /// Those that need a login for the whole vault: what they do is not bound to paths.
+    /// Those that need a login for the whole vault: what they do is not limited to paths.
     pub const WHOLE: [Toolset; 3] = [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
@@ -113,8 +113,8 @@ impl Toolset {
         Toolset::ALL.into_iter().filter(|set| !set.tools().is_empty())
     }
 
-    /// The tools of some sets. A name that two sets have is that of the later one: with toolset `git` the history of notes is that of
-    /// the repository.
+    /// The tools of some sets. Of two tools with one name the later set's is offered: with toolset `git` the history of notes is
+    /// that of the repository.
     pub fn offered(sets: &[Toolset]) -> Vec<&'static Tool> {
         let all: Vec<&'static Tool> = sets.iter().flat_map(|set| set.tools()).copied().collect();
         let is_last = |(number, tool): &(usize, &&'static Tool)| !all.iter().skip(number + 1).any(|other| other.name == tool.name);
@@ -185,7 +185,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// What a caller must be allowed to do.
+    /// The access that a caller needs.
     pub fn needs(&self) -> Access {
         match self.effect {
             Effect::Reads => Access::Read,
@@ -199,8 +199,8 @@ impl Tool {
         is_of_git && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
     }
 
-    /// The tool as `tools/list` shows it (MCP, "Tool"). What reads may be long: Claude Code would put a result of more
-    /// than 50,000 characters into a file unless the tool says how long its results are.
+    /// The tool as `tools/list` shows it (MCP, "Tool"). A tool that reads may have long results: Claude Code puts one of
+    /// more than 50,000 characters into a file unless the tool says how long its results are.
     pub fn listing(&self) -> Value {
         let (destructive, idempotent) = match self.effect {
             Effect::Reads => (false, true),
@@ -238,7 +238,7 @@ pub struct Options {
     pub local: bool,
     /// The server's origin; empty where there is no server.
     pub origin: String,
-    /// The time zone in which today is.
+    /// The time zone that decides which day is today.
     pub zone: Zone,
     /// What `fetch_context` loads when no type is given.
     #[cfg(feature = "context")]
@@ -262,13 +262,13 @@ pub struct Systems {
 }
 
 impl Systems {
-    /// Ends what would go on for long; for the end of the server.
+    /// Ends long-running work, for the server's shutdown.
     pub fn stop(&self) {
         #[cfg(feature = "agent")]
         self.agent.iter().for_each(|agent| agent.stop());
     }
 
-    /// Waits a while for the end of what [`Systems::stop`] has ended.
+    /// Waits a while until what [`Systems::stop`] ends has ended.
     pub fn wait_for_sessions(&self) {
         #[cfg(feature = "agent")]
         self.agent.iter().for_each(|agent| agent.wait_for_sessions());
@@ -290,13 +290,13 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it only a text with
-    /// brackets or a period is a name.
+    /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it, only a text with
+    /// brackets or a prefix such as `daily:` is a name.
     pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
         Ok(self.vault.named(text, creates, self.options.zone.at(Now::read()))?)
     }
 
-    /// Tells the caller how far a walk over many files is, and asks whether it is still wanted.
+    /// Reports the progress of work on many files to the caller; gives whether to go on.
     pub fn proceed<'a>(&'a self, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
         move |done, total| {
             self.caller.progress(done as u64, Some(total as u64), doing);
@@ -323,10 +323,10 @@ impl Context<'_> {
     }
 }
 
-/// Who waits for a tool's result; a tool that takes long turns to it now and then.
+/// Who waits for a tool's result; a long-running tool consults it now and then.
 pub trait Caller {
-    /// Whether the caller has lost interest.
+    /// Whether the caller no longer wants the result.
     fn has_cancelled(&self) -> bool;
-    /// Says how far the tool is: so much `done`, of `total` where that is known, and what is being done.
+    /// Reports the progress: how much is `done`, of `total` where that is known, and what is being done.
     fn progress(&self, done: u64, total: Option<u64>, doing: &str);
 }

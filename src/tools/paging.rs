@@ -17,13 +17,13 @@ pub const LIMIT: Field = defaulted(
     Default::Integer(limits::LIST_PAGE_USUAL as i64),
     "Entries per page",
 );
-/// Result member; also of tools that cut something else than a list.
+/// Result member; also of tools that cut something other than a list.
 pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");
 /// Result member, see [`Next`].
 pub const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page");
 
 result! {
-    /// What a page says of the one after it.
+    /// What a page says about the next one.
     #[derive(Debug, Default)]
     pub struct Next {
         /// There is more.
@@ -34,7 +34,7 @@ result! {
 }
 
 impl Next {
-    /// Of one page, which may be cut.
+    /// For a result that is one page, which may be cut.
     pub fn cut(is_cut: bool) -> Next {
         Next { truncated: flag(is_cut), next_cursor: None }
     }
@@ -49,12 +49,12 @@ impl Next {
 /// Parameters that say how long a page is and what of each entry it shows.
 const OF_A_PAGE: [&str; 5] = [CURSOR.name, "limit", "max_results", "max_chars", "snippets"];
 
-/// What a cursor begins with: it belongs to a tool and its filters, and not to one page.
+/// The prefix of a cursor, which binds it to a tool and its filters, but not to the form of a page.
 fn scope(arguments: &Arguments) -> String {
     etag(arguments.scope(&OF_A_PAGE).as_bytes())
 }
 
-/// The name that the page before ended with; `None` for the first page.
+/// The name that the previous page ended with; `None` for the first page.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.

@@ -29,7 +29,7 @@ pub trait Member: Serialize {
     }
 }
 
-/// Members that stand among the others, as those of [`Next`](super::paging::Next).
+/// Members that are inlined among the others, as those of [`Next`](super::paging::Next).
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Inline<T>(pub T);
@@ -72,12 +72,12 @@ shapes! {
     Shape::Anything => Map<String, Value>, Value;
 }
 
-/// A flag that is only there when it is true.
+/// A flag that is present only when it is true.
 pub fn flag(is_set: bool) -> Option<bool> {
     is_set.then_some(true)
 }
 
-/// A list that is only there when it has something.
+/// A list that is present only when it is not empty.
 pub fn unless_empty<T>(list: &[T]) -> Option<&[T]> {
     (!list.is_empty()).then_some(list)
 }

@@ -11,7 +11,7 @@ pub struct Field {
     pub name: &'static str,
     /// What it holds.
     pub shape: Shape,
-    /// Whether it has to be there.
+    /// Whether it has to be present.
     pub required: bool,
     /// What a missing parameter counts as.
     pub default: Option<Default>,
@@ -62,19 +62,19 @@ pub enum Shape {
     Names,
     /// Members with names; as a parameter it has no others.
     Object(&'static [Field]),
-    /// Members of a result that stand among the others.
+    /// Members of a result that are inlined among the others.
     Inline(&'static [Field]),
-    /// An object whose members are the caller's business.
+    /// An object with any members.
     Anything,
 }
 
 /// Strings without a bound of their own; the message's size bounds them.
 pub const ANY_TEXT: Shape = Shape::Text { max: usize::MAX };
 
-/// How many of something there are.
+/// A count.
 pub const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidArgument };
 
-/// A parameter that has to be there.
+/// A parameter or result member that has to be present.
 pub const fn required(name: &'static str, shape: Shape, about: &'static str) -> Field {
     Field { name, shape, required: true, default: None, about }
 }
@@ -89,7 +89,7 @@ pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about
     Field { name, shape, required: false, default: Some(default), about }
 }
 
-/// The members of a result, those included that others bring along.
+/// The members of a result, with inlined ones and lists of names expanded.
 pub fn all_members(fields: &[Field]) -> Vec<Field> {
     let members = |field: &Field| -> Vec<Field> {
         match &field.shape {
@@ -102,7 +102,7 @@ pub fn all_members(fields: &[Field]) -> Vec<Field> {
     fields.iter().flat_map(members).collect()
 }
 
-/// The JSON Schema (2020-12) of parameters, which allow no others.
+/// The JSON Schema (2020-12) of parameters; no others are allowed.
 pub fn input(fields: &[Field]) -> Value {
     let of_field = |field: &Field| {
         let mut schema = of_shape(&field.shape);
@@ -123,8 +123,8 @@ pub fn input(fields: &[Field]) -> Value {
     schema
 }
 
-/// The JSON Schema of a result: its members, which a later version may add to, with their types alone. A client loads the schemas of
-/// all tools before the first call, and reads results without their help.
+/// The JSON Schema of a result: its members, to which a later version may add, with their types alone. Clients load the schemas of
+/// all tools before the first call, and read results without them.
 pub fn output(fields: &[Field]) -> Value {
     let of_field = |field: &Field| match &field.shape {
         Shape::List(_) => json!({ "type": "array" }),
@@ -157,7 +157,7 @@ fn of_shape(shape: &Shape) -> Value {
     }
 }
 
-/// Checks a value against a shape. `name` is how the error calls it.
+/// Checks a value against a shape. `name` is its name in the error.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`, or the shape's own code, naming the argument and what it should be.

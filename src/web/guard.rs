@@ -19,17 +19,17 @@ const CLIENT_ORIGINS: [&str; 2] = ["https://claude.ai", "https://claude.com"];
 
 impl Guard {
     /// A foreign web page must not reach a server in a private network by giving it a host name of its own
-    /// (DNS rebinding): the Host must be ours, and the Origin, where there is one, one that is allowed.
+    /// (DNS rebinding): the Host must be ours, and the Origin, if there is one, must be allowed.
     ///
     /// # Errors
     /// The 403 that says which setting to look at.
     pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), Response> {
-        // What cannot be read is not ours.
+        // A value that is not UTF-8 is refused.
         let all = |name: &'static str, fine: &dyn Fn(&str) -> bool| head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine));
         if !all("host", &|host| self.is_our_host(host)) {
             return Err(forbidden("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL"));
         }
-        // The other endpoints are for every origin (CORS *): they hold nothing that a page could abuse.
+        // The other endpoints are open to every origin (CORS *): they hold nothing that a page could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
         let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";

@@ -1,4 +1,4 @@
-//! `/mcp`: Streamable HTTP (MCP, "Transports"). Bodies and headers to messages, outcomes to statuses and streams.
+//! `/mcp`: Streamable HTTP (MCP, "Transports"). Turns bodies and headers into messages, outcomes into statuses and streams.
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
@@ -35,12 +35,12 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
         Method::Get => caller.get(),
         Method::Delete => Reply::Whole(caller.delete()),
         Method::Post => caller.post(body, peer),
-        // HEAD opens no stream; it says that there is something here.
+        // HEAD opens no stream; it only shows that the endpoint exists.
         Method::Head | Method::Options | Method::Other => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
     }
 }
 
-/// Who asks, and how.
+/// An authenticated request, with what its headers say.
 struct HttpRequest<'a> {
     app: &'a App,
     head: &'a Head,
@@ -53,7 +53,7 @@ struct HttpRequest<'a> {
     now: Now,
 }
 
-/// What a client takes as an answer.
+/// The media types that a client accepts.
 #[derive(Clone, Copy)]
 struct Accepted {
     json: bool,
@@ -76,8 +76,8 @@ impl HttpRequest<'_> {
         let session = self.session();
         let id = incoming.one().and_then(Message::id).cloned();
         let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
-        // An unknown session is reported before any other error, except for modern requests, where
-        // the name means nothing. (Hosted clients that were negotiated down name 2026-07-28 too.)
+        // An unknown session is reported before any other error, except for modern requests and `initialize`, where the
+        // session id means nothing. (Hosted clients that were negotiated down send the header 2026-07-28 too.)
         let stands_alone = |message: &Message| is_initialize(message) || message.params().and_then(era::claim).is_some();
         if let (Err(unknown), false) = (&session, incoming.one().is_some_and(stands_alone)) {
             return refused(404, &unknown.clone().answering(id));
@@ -98,7 +98,7 @@ impl HttpRequest<'_> {
     }
 
     fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
-        // Of 2026-07-28 everything is in the request.
+        // A request of 2026-07-28 is self-contained.
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), &message) {
             let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
             let headers = Headers { version: self.version, method: mirrored("mcp-method"), name: mirrored("mcp-name") };
@@ -133,14 +133,14 @@ impl HttpRequest<'_> {
         self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
     }
 
-    /// Whether something could be said before the answer: the client wants to hear how far a call is.
+    /// Whether notifications may precede the answer: the client asks for the progress of a call.
     fn wants_events(&self, message: &Message) -> bool {
         let Message::Request { method, params, .. } = message else { return false };
         let may = self.app.mcp.missing_access(&self.principal, method, params).is_none();
         method == "tools/call" && progress::token(params).is_some() && may
     }
 
-    /// Answers a request with an event stream: what is to be said before the answer, then the answer.
+    /// Answers a request with an event stream: notifications, then the answer.
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
         let work = move |events: &Arc<EventStream>, peer: &HangUp| {
@@ -163,7 +163,7 @@ impl HttpRequest<'_> {
         })
     }
 
-    /// GET: the stream on which a session hears that the vault changed. There is one; a new one replaces the one before.
+    /// GET: the stream on which a session is notified of changes. There is one per session; a new one replaces it.
     fn get(&self) -> Reply {
         let session = match self.session() {
             Ok(Some(session)) => session,
@@ -221,7 +221,7 @@ impl HttpRequest<'_> {
         }
     }
 
-    /// Whether the version of the header, if there is one, is spoken here; for what has no message to classify.
+    /// Whether the version in the header, if there is one, is supported; for requests that have no message to classify.
     fn known_version(&self) -> Result<(), Error> {
         let unknown = self.version.is_some_and(|name| Revision::named(name).is_none());
         if unknown { Err(Error::invalid_request("this MCP-Protocol-Version is not supported")) } else { Ok(()) }
@@ -244,7 +244,7 @@ fn forbidden(oauth: &Oauth, needs: Access, answer: String) -> Response {
     Response::json(403, answer).header("WWW-Authenticate", oauth.challenge(Challenge::InsufficientScope(needs)))
 }
 
-/// An answer as plain JSON, or as a stream of one event for a client that takes nothing else.
+/// An answer as plain JSON, or as a stream of one event for a client that accepts nothing else.
 fn answered(answer: String, accepted: Accepted) -> Response {
     if accepted.json {
         return Response::json(200, answer);
@@ -258,7 +258,7 @@ fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-/// A method that the endpoint has, and this revision or this client has not.
+/// 405 for a method that the endpoint has, but not for this revision or this client.
 fn method_not_allowed(why: &str) -> Response {
     Response::json(405, Error::invalid_request(why).to_json()).header("Allow", "POST, DELETE, OPTIONS")
 }
@@ -282,9 +282,9 @@ impl Drop for Listening {
 /// A request in progress.
 struct HttpChannel<'a> {
     running: Option<Running>,
-    /// Where hanging up cancels.
+    /// Set if hanging up cancels.
     peer: Option<&'a HangUp>,
-    /// Where the answer is a stream.
+    /// Set if the answer is a stream.
     events: Option<&'a EventStream>,
 }
 
@@ -299,7 +299,7 @@ impl<'a> HttpChannel<'a> {
     ) -> HttpChannel<'a> {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
         // A legacy client without a session cannot cancel otherwise.
-        let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_given_up(message);
+        let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_abandoned(message);
         HttpChannel { running, peer: Some(peer).filter(|_| ends), events }
     }
 }

@@ -34,7 +34,7 @@ pub struct App {
     pub mcp: Arc<Server>,
     /// The authorization server.
     pub oauth: Arc<Oauth>,
-    /// Who may call from where.
+    /// Which hosts and origins are allowed.
     pub guard: Guard,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
@@ -61,11 +61,11 @@ impl Service for App {
                 r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
             ));
         };
-        // A browser asks before it sends a token, so the question itself carries none.
+        // A preflight carries no token: browsers send it before the request that does.
         if head.method == Method::Options {
             return refuse(guard::preflight(row));
         }
-        // Without a valid token the answer is 401 before anything else is looked at: clients probe with odd requests.
+        // Without a valid token the answer is 401 before anything else is checked: clients probe with odd requests.
         let caller = if row.route == Route::Mcp {
             match self.oauth.authenticate(head.text("authorization"), Now::read()) {
                 Ok(caller) => Some(caller),
@@ -97,7 +97,7 @@ impl Service for App {
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
         let reply = match (ticket.route, ticket.caller) {
             (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
-            // The guard above has refused the request before this.
+            // `admit` has refused such a request.
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
@@ -139,7 +139,7 @@ impl Service for App {
     }
 }
 
-/// Whether the client takes a media type (RFC 9110 section 12.5.1): several `Accept` lines are one list, the most specific range
+/// Whether the client accepts a media type (RFC 9110 section 12.5.1): several `Accept` lines are one list, the most specific range
 /// that covers the type decides, and `q=0` excludes it. Without `Accept` all are taken.
 fn accepts(head: &Head, wanted: &str) -> bool {
     let family = wanted.split_once('/').map_or("", |(family, _)| family);

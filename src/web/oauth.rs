@@ -97,7 +97,7 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &s
     };
     let (offered, _) = app.mcp.folders(limits::FOLDERS_OFFERED);
     let of = |wanted: &'static str| {
-        let chosen = form.beginning("folder:").filter(|(name, choice)| *choice == wanted && offered.iter().any(|folder| folder == name));
+        let chosen = form.with_prefix("folder:").filter(|(name, choice)| *choice == wanted && offered.iter().any(|folder| folder == name));
         chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
     };
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };

@@ -58,7 +58,7 @@ const fn login(path: &'static str) -> Row {
     Row { path, route: Route::Authorize, methods, allow: "GET, HEAD, POST, OPTIONS", body_max: limits::FORM_BYTES }
 }
 
-/// The rows. The short OAuth paths are where clients of 2025-03-26 look when they found no metadata.
+/// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.
 pub static ROUTES: [Row; 16] = [
     Row {
         path: "/mcp",

@@ -1,18 +1,18 @@
-//! The pages of a vault by the names that links give them.
+//! Looks up the pages of a vault by the names that links use.
 
 use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
 use std::collections::HashMap;
 
-/// What a link names, of `target#heading|shown`, `[[target]]` or a plain path.
-pub fn bare(link: &str) -> &str {
+/// The target of a link: of `target#heading|shown`, `[[target]]` or a plain path.
+pub fn link_target(link: &str) -> &str {
     let link = link.trim().trim_start_matches('!');
     let link = link.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]")).unwrap_or(link);
     let target = link.split('|').next().unwrap_or_default();
-    // In a table the bar has a backslash before it.
+    // In a table the bar is escaped by a backslash.
     split_subpath(target).0.trim_end_matches('\\').trim()
 }
 
-/// The files of a vault, by their last names.
+/// The files of a vault, by the last component of their paths.
 #[derive(Debug, Default)]
 pub struct Pages {
     /// By key: comparable path and path.
@@ -20,7 +20,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Of their paths.
+    /// Indexes files by their paths.
     pub fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Pages {
         let mut by_name: HashMap<String, Vec<(String, String)>> = HashMap::new();
         for path in paths {
@@ -29,8 +29,8 @@ impl Pages {
         Pages { by_name }
     }
 
-    /// The file that a link's target means; of several that Obsidian ranks alike the first in the same tree. `from` is the file that
-    /// the link stands in, empty for none.
+    /// The file that a link's target means; of several that Obsidian ranks equally, the first in the same tree. `from` is the file
+    /// with the link, empty for none.
     pub fn find(&self, target: &str, from: &str) -> Option<&str> {
         let tree = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
         let source = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -42,7 +42,7 @@ impl Pages {
     }
 }
 
-/// The lines, from 1, that show something of another server when the page is drawn.
+/// The lines, from 1, that load something from another server when the page is rendered.
 pub fn remote_images(text: &str) -> Vec<usize> {
     const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
     let is_remote = |target: &str| {
@@ -52,7 +52,7 @@ pub fn remote_images(text: &str) -> Vec<usize> {
     let draws = |line: &str| {
         let line = line.to_ascii_lowercase();
         let mut images = line.split("![").skip(1);
-        // The target of `![text][name]` stands in another line.
+        // The target of `![text][name]` is on another line.
         images.any(|image| {
             image.split_once("](").is_some_and(|(_, target)| is_remote(target))
                 || image.contains("][")
@@ -94,6 +94,6 @@ mod tests {
         ] {
             assert_eq!(pages.find(target, from), found, "{target} from {from}");
         }
-        assert_eq!((bare("[[a/b#c|d]]"), bare("![[x\\|y]]"), bare("plain.md")), ("a/b", "x", "plain.md"));
+        assert_eq!((link_target("[[a/b#c|d]]"), link_target("![[x\\|y]]"), link_target("plain.md")), ("a/b", "x", "plain.md"));
     }
 }

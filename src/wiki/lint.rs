@@ -24,8 +24,8 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Pages that are not about anything, so they need no heading of their own, and nothing has to link to them.
-const FRAME: [&str; 2] = ["index.md", "log.md"];
+/// Pages without a subject of their own, which need no heading with their name, and no links to them.
+const STRUCTURAL: [&str; 2] = ["index.md", "log.md"];
 
 /// Checks the three trees. Findings are sorted by page and line.
 ///
@@ -47,7 +47,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
             });
             continue;
         };
-        look_at(entry, &text, &pages, &mut linked, &mut found);
+        check_page(entry, &text, &pages, &mut linked, &mut found);
     }
     let has_index: HashSet<&str> = TREES.into_iter().filter(|tree| wiki.iter().any(|entry| *entry.path == *index_of(tree))).collect();
     for entry in &wiki {
@@ -59,7 +59,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
             found.push(Finding { page: index_of(tree), line: 0, rule: "index-gap", what });
         }
     }
-    actions(vault, &everything, &mut found);
+    check_for_actions(vault, &everything, &mut found);
     found.sort_unstable();
     found.dedup();
     Ok(found)
@@ -68,7 +68,7 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
 /// Which pages are linked to.
 #[derive(Default)]
 struct Linked {
-    /// From a page that says something, and not from itself.
+    /// From another page that is neither an index nor a log.
     by_pages: HashSet<String>,
     /// From the index of each tree.
     by_index: HashSet<(String, String)>,
@@ -83,8 +83,8 @@ fn index_of(tree: &str) -> String {
     format!("{tree}/wiki/index.md")
 }
 
-/// What older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
-fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
+/// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
+fn check_for_actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     let mut finding =
         |page: &str, what: &str| found.push(Finding { page: page.to_owned(), line: 0, rule: "knowledge-only", what: what.to_owned() });
     for entry in everything.iter().filter(|entry| entry.name() == "priorities.md") {
@@ -98,7 +98,7 @@ fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
             finding(&format!("{above}/reminders"), reminders);
         }
     }
-    // A folder without files is in no index.
+    // The vault's index has no empty folders.
     let folders = TREES.iter().flat_map(|tree| [format!("{tree}/reminders"), format!("{tree}/wiki/reminders")]);
     for folder in std::iter::once("reminders".to_owned()).chain(folders) {
         if vault.root().join(&folder).is_dir() {
@@ -107,14 +107,14 @@ fn actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     }
 }
 
-/// What a page says by itself.
-fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
+/// Checks a page's own text, and collects its links.
+fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let mut finding = |line, rule, what: String| found.push(Finding { page: path.to_owned(), line, rule, what });
     let name = entry.name();
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let note = Note::of(text);
-    if !FRAME.contains(&name) {
+    if !STRUCTURAL.contains(&name) {
         match note.headings().into_iter().find(|heading| heading.level == 1) {
             Some(heading) if heading.text.nfc().eq(stem.nfc()) => {}
             Some(heading) => {
@@ -128,7 +128,7 @@ fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found:
         finding(task.line + 1, "knowledge-only", "a task; those live on the board".into());
     }
     for line in remote_images(text) {
-        finding(line, "remote-image", "an image of another server, which learns when the page is read".into());
+        finding(line, "remote-image", "loads from another server, which learns when the page is read".into());
     }
     if frontmatter::block(text).is_some_and(|yaml| yaml.lines().any(|line| line.trim_end() == "status: partial")) {
         finding(0, "unfinished", "the session that wrote it was cut off".into());
@@ -145,19 +145,19 @@ fn look_at(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found:
         }
         if here.is_some_and(|here| path == index_of(here)) {
             linked.by_index.insert((here.unwrap_or_default().to_owned(), to.to_owned()));
-        } else if !FRAME.contains(&name) && to != path {
+        } else if !STRUCTURAL.contains(&name) && to != path {
             linked.by_pages.insert(to.to_owned());
         }
     }
 }
 
-/// What others say of a page.
+/// Checks the links from other pages to a page.
 fn check_links(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
-    let Some(here) = tree(path).filter(|_| !FRAME.contains(&entry.name())) else { return };
+    let Some(here) = tree(path).filter(|_| !STRUCTURAL.contains(&entry.name())) else { return };
     let mut finding = |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });
     if !linked.by_pages.contains(path) {
-        finding("orphan", "no page links to it but an index or log".into());
+        finding("orphan", "no page except an index or log links to it".into());
     }
     if has_index.contains(here) && here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
         finding("index-gap", format!("{} does not list it", index_of(here)));

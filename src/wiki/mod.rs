@@ -1,8 +1,8 @@
-//! The wiki that toolset `agent` keeps: how it begins, and the rules that a program can check.
+//! The wiki that toolset `agent` maintains: its initial files, and the rules that a program can check.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`starter`] | the files that it begins with |
+//! | [`starter`] | its initial files |
 //! | [`mod@lint`] | the check of its rules |
 //! | [`links`] | links between pages |
 
@@ -10,5 +10,5 @@ pub mod links;
 pub mod lint;
 pub mod starter;
 
-/// The folder of a domain, or of what belongs to both.
+/// The folders of the two domains, and of what belongs to both.
 pub const TREES: [&str; 3] = ["work", "life", "shared"];

@@ -1,4 +1,4 @@
-//! What a wiki begins with: its trees, its index and log pages, its rules, and the three skills. The files themselves are
+//! A new wiki: its trees, its index and log pages, its rules, and the three skills. The files themselves are
 //! `fixtures/wiki`; a test compares the two.
 
 use crate::disk::{self, Mode};
@@ -24,7 +24,7 @@ pub static FILES: &[(&str, &[u8])] = files![
     "work/wiki/log.md",
 ];
 
-/// Its folders, with those that have no file yet.
+/// Its folders, including those without a file.
 const FOLDERS: [&str; 8] = [
     "work/wiki/entities",
     "work/wiki/concepts",
@@ -36,7 +36,7 @@ const FOLDERS: [&str; 8] = [
     "raw/assets",
 ];
 
-/// Writes the starter wiki into a vault, over nothing. Gives each file and folder, in their order, and whether it is new.
+/// Writes the starter wiki into a vault, and overwrites nothing. Returns each folder and file, in order, and whether it is new.
 ///
 /// # Errors
 /// The path, and what the disk says of it. What was written before stays; the next run goes on.

@@ -18,14 +18,14 @@ pub(super) struct Base {
     pub(super) formulas: Vec<(String, Formula)>,
     /// Summaries of its own, by name.
     pub(super) summaries: Vec<(String, Expr)>,
-    /// Its views as they are written, by name: a mistake in one is none in the others.
+    /// Its views as they are written, by name: a mistake in one does not affect the others.
     views: Vec<(String, Yaml)>,
-    /// As it is written, and where that begins.
+    /// Its source, and the line on which that begins.
     text: String,
     first_line: usize,
 }
 
-/// An expression, or why it is none: a mistake in a formula is none in the views that do not use it.
+/// An expression, or why it is not one: a mistake in a formula does not affect views that do not use it.
 pub(super) type Formula = Result<Expr, String>;
 
 /// One view of a base.
@@ -86,7 +86,7 @@ impl Base {
             if members.len() > limits::QUERY_FORMULAS {
                 return Err(Failure::Malformed(format!("a base with more than {} {key}", limits::QUERY_FORMULAS), Some(key.to_owned())));
             }
-            // One that is empty is null.
+            // An empty expression is null.
             let text = |yaml: &Yaml| if yaml.is_null() { Ok("null".to_owned()) } else { text_of(yaml, key) };
             members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text(expression)?))).collect()
         };
@@ -106,7 +106,7 @@ impl Base {
         Ok(Base { filter, formulas, summaries, views, text: text.to_owned(), first_line })
     }
 
-    /// The view of a name, else the first; `None` for a base without views.
+    /// The view of this name, or without a name the first; `None` for a base without views.
     ///
     /// # Errors
     /// [`Failure::Argument`] for a name that no view has; those of [`Base::parse`].
@@ -158,7 +158,7 @@ impl View {
     }
 }
 
-/// The expression of filters; `part` says in messages where they are.
+/// The expression of filters; `part` names them in messages.
 fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Expr, Failure> {
     let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
     if depth > limits::QUERY_DEPTH {
@@ -215,7 +215,7 @@ fn formulas_in(expr: &Expr) -> Vec<&str> {
     names
 }
 
-/// Refuses an expression that needs a formula which is none, or which needs its own value.
+/// Refuses an expression that uses a formula that is malformed or uses its own value.
 ///
 /// # Errors
 /// [`Failure::Wrong`].
@@ -243,7 +243,7 @@ pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
     let (mut inner, mut start) = (String::new(), 0);
     for (number, line) in lines(text).iter().enumerate().filter(|(_, line)| line.kind == Kind::Code) {
         let content = text.part(line.range.clone());
-        // Behind the marks of a quote or callout.
+        // Without the marks of a quote or callout.
         let bare = content.trim_start_matches(['>', ' ', '\t']).trim_end();
         match open {
             None => {
@@ -267,6 +267,6 @@ pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
             }
         }
     }
-    // A block that is not closed goes on to the end.
+    // An unclosed block extends to the end.
     open.filter(|(.., is_base)| *is_base && found == wanted).map(|_| (inner, start))
 }

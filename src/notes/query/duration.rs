@@ -1,4 +1,4 @@
-//! Lengths of time: years and months are of the calendar, all others are seconds.
+//! Durations: years and months are calendar units, all others are seconds.
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -9,7 +9,7 @@ pub(super) struct Duration {
 }
 
 const DAY: f64 = 86_400.0;
-/// Days of a month in the long run: 400 years have 146,097.
+/// Average days of a month: 400 years have 146,097.
 const DAYS_OF_MONTH: f64 = 146_097.0 / 4_800.0;
 
 /// Units by their names: months and seconds of each.
@@ -25,7 +25,7 @@ const UNITS: [(&[&str], f64, f64); 8] = [
 ];
 
 impl Duration {
-    /// `7d`, `1 week`, `2h 30m`, also with a minus.
+    /// `7d`, `1 week`, `2h 30m`, also negative.
     pub(super) fn parse(text: &str) -> Option<Duration> {
         let mut rest = text.trim();
         let is_negative = rest.starts_with('-');
@@ -61,7 +61,7 @@ impl Duration {
         self.months * DAYS_OF_MONTH * DAY + self.rest
     }
 
-    /// In words, as moment.js says it: `a day`, `2 hours`.
+    /// In words, as moment.js writes it: `a day`, `2 hours`.
     pub(super) fn text(self) -> String {
         let seconds = self.seconds().abs();
         let (minutes, hours, days) = ((seconds / 60.0).round(), (seconds / 3_600.0).round(), (seconds / DAY).round());
@@ -85,7 +85,7 @@ impl Duration {
         phrase.unwrap_or_else(|| "a very long time".into())
     }
 
-    /// How long ago it was, or how long it will be, from now.
+    /// As a time relative to now: `in 2 hours`, `a day ago`.
     pub(super) fn relative(self) -> String {
         if self.seconds() > 0.0 { format!("in {}", self.text()) } else { format!("{} ago", self.text()) }
     }

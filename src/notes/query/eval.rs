@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, MutexGuard};
 
-/// A value, or why there is none, in words for a cell of a table.
+/// A value, or why there is none, as a message for a table cell.
 pub(super) type Outcome = Result<Value, String>;
 
-/// Steps after which cancelling and the time are looked at.
-const LOOK_EVERY: u64 = 1 << 15;
+/// Steps between checks of cancellation and deadline.
+const CHECK_EVERY: u64 = 1 << 15;
 
 /// Files with links to a file.
 pub(super) type Sources = Rc<BTreeSet<String>>;
@@ -33,16 +33,16 @@ pub(super) struct Evaluator<'a> {
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
     pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
-    /// The files with links to a file, by what was asked for.
+    /// The files that link to a path, by that path.
     pub(super) sources: RefCell<HashMap<String, Sources>>,
     /// Parts of expressions that may still be evaluated.
     steps: Cell<u64>,
-    /// How many expressions are being evaluated inside each other.
+    /// The nesting depth of the expression being evaluated.
     depth: Cell<usize>,
     deadline: Deadline,
 }
 
-/// A file, and what was found out about it.
+/// A file, and the formulas evaluated for it so far.
 pub(super) struct Row<'e> {
     pub(super) entry: &'e Arc<Entry>,
     /// Its frontmatter as JSON.
@@ -134,8 +134,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether one of some filters is true, or (`decides` is false) all of them. One that cannot be computed is neither: where no other
-    /// one decides, it is the outcome, so that `not` does not make it true.
+    /// Whether any filter is true or, if `decides` is false, all of them are. One that cannot be computed is neither true nor false:
+    /// unless another decides, its error is the outcome, so that `not` does not make it true.
     fn decide(&self, decides: bool, parts: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
         let mut outcome = Ok(Value::Bool(!decides));
         for part in parts {
@@ -153,12 +153,12 @@ impl<'a> Evaluator<'a> {
         self.value(expr, row, locals).is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may; cancelling and the time are looked at now and then.
+    /// Counts work, so that no expression takes longer than a search may; cancellation and deadline are checked now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
-        let is_time_to_look = before / LOOK_EVERY != left / LOOK_EVERY;
-        let goes_on = !is_time_to_look || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
+        let is_check_due = before / CHECK_EVERY != left / CHECK_EVERY;
+        let goes_on = !is_check_due || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
         self.steps.set(if goes_on { left } else { 0 });
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
     }
@@ -172,7 +172,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Text(text.into()))
     }
 
-    /// A list that was made; each value takes memory.
+    /// A computed list as a value; its length costs steps, because each value takes memory.
     pub(super) fn list(&self, values: impl IntoIterator<Item = Value>) -> Outcome {
         let list = Value::list_of(values);
         let Value::List(inner) = &list else { return Ok(list) };
@@ -243,7 +243,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Which of two comes first; a text that is compared with a date is read as one.
+    /// Which of two comes first; a text that is compared with a date is parsed as one.
     pub(super) fn compare(&self, left: &Value, right: &Value) -> Option<Ordering> {
         match (left, right) {
             (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.source.zone.parse(text)?.0)),

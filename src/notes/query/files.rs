@@ -1,4 +1,4 @@
-//! What expressions can ask of files: their names, times, tags, properties and links.
+//! What expressions can read of files: their names, times, tags, properties and links.
 
 use super::eval::{Evaluator, Outcome, Sources};
 use super::value::{Date, Link, Value, is_wikilink};
@@ -54,7 +54,7 @@ impl<'a> Evaluator<'a> {
         Value::Date(Date { at: self.source.zone.at(at), has_time: true })
     }
 
-    /// The links of a note, as the app lists them: with the text that is shown.
+    /// The links of a note, as the app lists them: with their display texts.
     pub(super) fn links(&self, entry: &Arc<Entry>, embeds: bool) -> Outcome {
         let (text, links) = self.source.vault.links_in(entry);
         self.spend(text.len() / 64 + links.len())?;
@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
         Ok(Value::Object(Rc::new(entry.properties().unwrap_or_default())))
     }
 
-    /// A value of the frontmatter: texts that are dates or links are values of those types.
+    /// A value of the frontmatter: texts that are dates or links become values of those types.
     pub(super) fn value_of(&self, json: &Json, entry: &Entry) -> Value {
         match json {
             Json::Null => Value::Null,
@@ -90,17 +90,17 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What links mean; found out when the first expression asks.
+    /// The link index, loaded when an expression first needs it.
     pub(super) fn names(&self) -> Option<&LinkIndex> {
         self.names.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
     }
 
-    /// Why the links of the vault are not known, where an expression asked for them.
+    /// Why the link index could not be loaded, if an expression needed it.
     pub(super) fn take_error(&mut self) -> Option<Error> {
         self.names.take().and_then(Result::err)
     }
 
-    /// The file that a link means.
+    /// The file that a link resolves to.
     pub(super) fn file_of(&self, link: &Link) -> Option<String> {
         if link.path.contains("://") {
             return None;
@@ -108,7 +108,7 @@ impl<'a> Evaluator<'a> {
         self.names()?.file_of(&link.path, &link.folder)
     }
 
-    /// The files with links to a file; where a path means none, those with a link that is written like it.
+    /// The files that link to a path; if it resolves to no file, those with a link that is written like it.
     pub(super) fn sources(&self, path: &str) -> Result<Sources, String> {
         if let Some(known) = self.sources.borrow().get(path) {
             return Ok(Rc::clone(known));
@@ -123,12 +123,12 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// The folder of a file; nothing for the root.
+/// The folder of a file; empty for the root.
 pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
     crate::vault::links::folder_of(&entry.path).into()
 }
 
-/// A link of a note with its display text: what is written, else the target.
+/// A link of a note with its display text: as written, else the target.
 pub(super) fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
     let written = text.part(link.range.clone());
     let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();

@@ -1,4 +1,4 @@
-//! The functions of the language, by the type of what they are called on.
+//! The functions of the language, by the type of value they are called on.
 
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
@@ -107,7 +107,7 @@ impl Evaluator<'_> {
                     Some(entry) => self.has_link(&entry, &first),
                     None => Ok(Value::Bool(false)),
                 },
-                // A link is a text, too: its target.
+                // A link is also a text: its target.
                 _ => self.of_text(&format!("{}{}", link.path, link.subpath), name, &values).unwrap_or_else(unsuited),
             },
             Value::File(_) if is_row => self.of_file(row.entry, name, &values).unwrap_or_else(unsuited),
@@ -183,7 +183,7 @@ impl Evaluator<'_> {
                     Value::Pattern(pattern) => pattern.regex.find_iter(text).count(),
                     _ => text.matches(&argument).count(),
                 };
-                // Groups of the matches together are no longer than the text, each time that they are named.
+                // For each reference to a group, the groups of all matches together are no longer than the text.
                 let most = text.len() * (1 + with.matches('$').count()) + count * with.len();
                 match self.spend(most / 16) {
                     Ok(()) if most <= limits::QUERY_TEXT_BYTES * 10 => self.made(replace(text, &first, &with)),
@@ -234,7 +234,7 @@ impl Evaluator<'_> {
             "unique" => {
                 let mut kept: Vec<&Value> = Vec::new();
                 for value in list.iter() {
-                    // Links that are written differently stay two, as in the app.
+                    // Links that are written differently stay distinct, as in the app.
                     let is_same = |known: &&Value| known.type_name() == value.type_name() && known.text() == value.text();
                     if !kept.iter().any(is_same) {
                         kept.push(value);
@@ -285,7 +285,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Whether a file has a link to another one.
+    /// Whether a file links to another.
     fn has_link(&self, entry: &Arc<Entry>, other: &Value) -> Outcome {
         let sources = match other {
             Value::File(path) => self.sources(path)?,
@@ -321,7 +321,7 @@ fn number_of(value: &Value) -> Result<f64, String> {
     }
 }
 
-/// Decimal digits behind those that are shown; a number that differs from a half differs from it in these.
+/// Decimal digits after those that are shown; a number that is not exactly a half differs from it in these.
 const EXACT_DIGITS: usize = 60;
 
 fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
@@ -337,7 +337,7 @@ fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
         }),
         "toFixed" if !number.is_finite() => Ok(Value::Text(Value::Number(number).text().into())),
         "toFixed" => digits().map(|digits| {
-            // Halves away from zero, as JavaScript; the formatter here takes the even neighbour. A half is exact in decimal digits.
+            // JavaScript rounds halves away from zero, Rust's formatter to even. A half is exact in decimal digits.
             let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
             let behind = exact.len().checked_sub(EXACT_DIGITS).and_then(|at| exact.get(at..));
             let is_half = behind.is_some_and(|behind| behind.trim_end_matches('0') == "5");

@@ -1,9 +1,9 @@
-//! What the fuzz targets (`tests/fuzz`) check of the inside of this module. Compiled for them only.
+//! What the fuzz targets (`tests/fuzz`) check inside this module. Compiled for them only.
 
 use super::base::Base;
 use super::parse::parse;
 
-/// Any text is an expression or has a mistake at a position inside of it; any text is a base or is refused.
+/// Any text is an expression or has a mistake at a position inside it; any text is a base or is refused.
 pub fn query(text: &str) {
     if let Err(wrong) = parse(text, &[]) {
         assert!(wrong.position <= text.chars().count());

@@ -3,10 +3,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `parse` | expressions: from text to a tree, with all names checked |
-//! | `value`, `duration` | what an expression can be |
+//! | `value`, `duration` | the values of expressions |
 //! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
-//! | [`source`] | where an answer comes from |
+//! | [`source`] | what a query reads |
 //! | [`table`] | the answer: rows, groups, summaries, counts |
 #![doc = include_str!("README.md")]
 
@@ -28,9 +28,9 @@ use crate::vault;
 /// Why a query has no answer.
 #[derive(Debug)]
 pub enum Failure {
-    /// An expression is wrong; the words say where.
+    /// An expression is wrong; the message says where.
     Wrong(String),
-    /// A base is malformed; the words complete "it is". The second text, if any, is one by which the line is found.
+    /// A base is malformed; the message completes "it is". The second text, if any, is what the line is found by.
     Malformed(String, Option<String>),
     /// The request contradicts itself.
     Argument(String),

@@ -1,5 +1,5 @@
-//! Expressions: from text to a tree. Names of functions, of file properties and of formulas are checked here, so that nothing unknown is found
-//! only when a note is looked at.
+//! Parses expressions into trees. Names of functions, file properties and formulas are checked here, so that an unknown one
+//! is not found only when a note is evaluated.
 
 use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, Names, names};
 use super::value::{Pattern, Value};
@@ -9,7 +9,7 @@ use regex::RegexBuilder;
 use std::fmt;
 use std::rc::Rc;
 
-/// A tree, or a part of one.
+/// An expression tree, or a part of one.
 #[derive(Debug)]
 pub(super) enum Expr {
     Value(Value),
@@ -36,7 +36,7 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    /// Gives this expression and all parts of it.
+    /// Calls `look` with this expression and all its parts.
     pub(super) fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a Expr)) {
         look(self);
         match self {
@@ -56,7 +56,7 @@ impl Expr {
         }
     }
 
-    /// Strings that the frontmatter of each matching note contains, as JSON writes them: those of equalities that have to
+    /// Strings, escaped as in JSON, that the frontmatter of every matching note contains: those of equalities that have to
     /// hold.
     pub(super) fn required(&self) -> Vec<String> {
         match self {
@@ -77,7 +77,7 @@ impl Expr {
     }
 }
 
-/// Operators as they are written, those first that begin like others, with what binds more tightly having the higher number.
+/// Operators and their precedence; the higher binds more tightly. Longer ones come before those they begin with.
 const OPERATORS: [(&str, u8); 13] = [
     ("||", 1),
     ("&&", 2),
@@ -101,7 +101,7 @@ pub(super) const FILE_PROPERTIES: [&str; 14] =
 /// What is wrong with an expression, and where. `Display` is one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// Characters before it.
+    /// Its offset in characters.
     pub(super) position: usize,
     pub(super) what: String,
 }
@@ -169,15 +169,15 @@ impl<'a> Parser<'a> {
         Err(self.wrong(self.at, format!("{token} is missing here")))
     }
 
-    /// Operands joined by operators that bind at least this tightly.
-    fn binary(&mut self, tightness: u8) -> Result<Expr, Wrong> {
+    /// Operands joined by operators of at least this precedence.
+    fn binary(&mut self, precedence: u8) -> Result<Expr, Wrong> {
         let outer = self.depth;
         self.enter_nested()?;
         let mut left = self.unary()?;
         loop {
             self.skip_space();
             let rest = self.rest();
-            let found = OPERATORS.iter().find(|(operator, own)| *own >= tightness && rest.starts_with(operator));
+            let found = OPERATORS.iter().find(|(operator, own)| *own >= precedence && rest.starts_with(operator));
             let Some((operator, own)) = found else { break };
             // A chain is a tree as deep as it is long.
             self.enter_nested()?;
@@ -267,11 +267,11 @@ impl<'a> Parser<'a> {
             .iter()
             .min_by_key(|known| strsim::levenshtein(known, name))
             .filter(|known| strsim::levenshtein(known, name) <= name.len() / 3);
-        let meant = nearest.map(|known| format!("; is {known} meant?")).unwrap_or_default();
+        let meant = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
         self.wrong(at, format!("there is no {what} {name}{meant}"))
     }
 
-    /// Expressions with commas between them, up to what ends them.
+    /// Expressions separated by commas, up to `end`, which is consumed.
     fn list(&mut self, end: &str) -> Result<Vec<Expr>, Wrong> {
         let mut list = Vec::new();
         while !self.take(end) {
@@ -409,7 +409,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let flags = rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         if let Some(flag) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {
-            return Err(self.wrong(self.at, format!("there is no flag {flag} of regular expressions; there are g, i, m, s and u")));
+            return Err(self.wrong(self.at, format!("{flag} is not a flag of regular expressions; there are g, i, m, s and u")));
         }
         self.at += flags.len();
         let mut builder = RegexBuilder::new(&source);

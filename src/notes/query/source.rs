@@ -1,10 +1,10 @@
-//! Where an answer comes from.
+//! What a query reads.
 
 use crate::calendar::Zone;
 use crate::clock::Now;
 use crate::vault::Vault;
 
-/// Where an answer comes from, and who waits for it.
+/// What a query reads, and whom it asks whether to go on.
 pub struct Source<'a> {
     pub vault: &'a Vault,
     pub zone: &'a Zone,

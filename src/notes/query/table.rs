@@ -1,4 +1,4 @@
-//! The answer to a query: the files that are wanted as rows, in their order and groups, with summaries; or only counts.
+//! The answer to a query: the matching files as rows, sorted and grouped, with summaries; or only counts.
 
 use super::Failure;
 use super::base::{Base, Sort, in_note, names_of, property, refuse_broken};
@@ -41,9 +41,9 @@ pub struct Query {
     pub group_by: Option<String>,
     /// `tag`, `property`, `folder` or `value:` and a property id.
     pub count: Option<String>,
-    /// Rows, or counts, of a page.
+    /// Rows, or counts, per page.
     pub limit: usize,
-    /// Where the page before ended.
+    /// Where the previous page ended.
     pub after: Option<LastRow>,
 }
 
@@ -54,14 +54,14 @@ pub struct LastRow {
     pub number: usize,
     /// The path, or the name that is counted.
     pub name: String,
-    /// A hash of what sorts the row.
+    /// A hash of its group and sort keys.
     pub keys: u64,
 }
 
-/// What a query gives, as a result has it: rows with their columns, or counts.
+/// The result of a query, as it is serialized: rows with their columns, or counts.
 #[derive(Debug, Default, Serialize)]
 pub struct Answer {
-    /// Files that are wanted.
+    /// Matching files.
     pub total: usize,
     /// Property ids.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ pub struct Answer {
     pub unknown_properties: Vec<String>,
 }
 
-/// A row with what it is sorted by.
+/// A row with its group and sort keys.
 struct Sorted<'e> {
     row: Row<'e>,
     group: Value,
@@ -146,7 +146,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
-    // What a base names need not be misspelt: it is written once for notes that come later.
+    // What a base names need not be misspelt: a base is also written for notes to come.
     let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
     let unknown_properties = unknown_properties(&files, asked.copied());
@@ -185,7 +185,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
 }
 
 impl Evaluator<'_> {
-    /// Refuses an answer that lacks something because work was left undone.
+    /// Refuses an answer that lacks something because the evaluation was cut short.
     fn finish(&mut self) -> Result<(), Failure> {
         match self.take_error() {
             Some(error) => Err(error.into()),
@@ -199,7 +199,7 @@ fn takes_too_long() -> Failure {
     Failure::Wrong("The query takes too long; give it a path, or a simpler expression".into())
 }
 
-/// A value, as far as a cell may be long.
+/// A value as a cell; an error if it cannot be computed or is too long.
 fn cell(outcome: Outcome) -> Json {
     let mut left = limits::QUERY_CELL_CHARS;
     match outcome.map(|value| value.json(&mut left)) {
@@ -209,7 +209,7 @@ fn cell(outcome: Outcome) -> Json {
     }
 }
 
-/// What is empty comes last in both directions.
+/// Empty values come last in both directions.
 fn ordered(a: &Value, b: &Value, is_descending: bool) -> Ordering {
     let order = a.order(b);
     if is_descending && !a.is_empty() && !b.is_empty() { order.reverse() } else { order }
@@ -234,7 +234,7 @@ fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize) -> Result<Base, F
     Base::parse(&text, line)
 }
 
-/// The files that are wanted, by path.
+/// The matching files, by path.
 fn select<'e>(
     source: &Source<'_>,
     query: &Query,
@@ -311,8 +311,8 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
     fitting_in(limits::QUERY_PAGE_CHARS, groups)
 }
 
-/// The number of the row with which a page begins: the one after the last of the page before, wherever that is now. Where another value
-/// has moved that row, the one that has come after it.
+/// The number of the first row of a page: the one after the last row of the previous page, wherever that is now. If changed keys have
+/// moved that row, the one that followed it.
 fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
     let Some(LastRow { number, name, keys }) = after else { return 0 };
     let found = rows.iter().enumerate().find(|(_, sorted)| *sorted.row.entry.path == **name);
@@ -323,7 +323,7 @@ fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
     }
 }
 
-/// How many files have each of something.
+/// How many files have each tag, property, folder or value.
 fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: &[Row<'_>]) -> Result<BTreeMap<String, usize>, Failure> {
     let names_of = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
@@ -362,7 +362,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
     Ok(counts.into_values().filter_map(shown).collect())
 }
 
-/// A page of counts: the most frequent are on the first.
+/// A page of counts, the most frequent first.
 fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Answer {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
@@ -399,7 +399,7 @@ fn unknown_properties<'e>(files: &[Arc<Entry>], used: impl Iterator<Item = &'e E
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// The value of a summary: one of the base's own, or one of those that every base has.
+/// The value of a summary: one of the base's own, or a built-in one.
 fn summarize(
     evaluator: &Evaluator<'_>,
     name: &str,

@@ -34,7 +34,7 @@ pub(super) struct Date {
     pub(super) has_time: bool,
 }
 
-/// A list, which knows how deep the lists in it are: values that deep would exhaust the stack.
+/// A list with its nesting depth: values nested without bound would exhaust the stack.
 #[derive(Debug, Clone)]
 pub(super) struct List {
     values: Vec<Value>,
@@ -112,7 +112,7 @@ impl Value {
         Value::List(Rc::new(List { depth: values.iter().map(depth).max().unwrap_or(0) + 1, values }))
     }
 
-    /// Whether lists are nested in it deeper than they may be.
+    /// Whether its lists are nested deeper than they may be.
     pub(super) fn is_too_deep(&self) -> bool {
         matches!(self, Value::List(list) if list.depth > limits::QUERY_DEPTH)
     }
@@ -146,12 +146,12 @@ impl Value {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it is null, or a text, list or object with nothing in it.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self, Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_)) && !self.is_truthy()
     }
 
-    /// As text, as it is joined and shown; of a list that is too long for a text, its beginning.
+    /// As text, for joining and display; a list that is too long for a text is cut.
     pub(super) fn text(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -168,12 +168,12 @@ impl Value {
         }
     }
 
-    /// As it stands in an answer; `None` where that takes more than the characters that are left.
+    /// As JSON for an answer; `None` if that takes more than the `left` characters.
     pub(super) fn json(&self, left: &mut usize) -> Option<Json> {
         let json = match self {
             Value::Null => Json::Null,
             Value::Bool(truth) => Json::Bool(*truth),
-            // Whole numbers as such.
+            // Whole numbers as integers.
             Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
             Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
             Value::List(list) => return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array),
@@ -199,7 +199,7 @@ impl Value {
         }
     }
 
-    /// The order of rows and of `sort`: by type, within one by value; text without regard to case. What is empty comes last.
+    /// The order of rows and of `sort`: by type, then by value; texts without regard to case. Empty values come last.
     pub(super) fn order(&self, other: &Value) -> Ordering {
         let rank = |value: &Value| match value {
             Value::Number(_) => 0,
@@ -212,7 +212,7 @@ impl Value {
         let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
         rank(self).cmp(&rank(other)).then_with(|| match (self, other) {
             (Value::Date(_) | Value::Bool(_), _) => self.compare(other).unwrap_or(Ordering::Equal),
-            // NaN has an order, too: without one sorting is not defined.
+            // NaN needs an order too: sorting requires a total one.
             (Value::Number(one), Value::Number(another)) => one.total_cmp(another),
             (Value::Duration(one), Value::Duration(another)) => one.seconds().total_cmp(&another.seconds()),
             _ => by_text(),
@@ -220,7 +220,7 @@ impl Value {
     }
 }
 
-/// The texts of values with a separator, cut soon after [`limits::QUERY_TEXT_BYTES`].
+/// The texts of values joined by a separator, cut soon after [`limits::QUERY_TEXT_BYTES`].
 pub(super) fn joined(values: &[Value], separator: &str) -> String {
     let mut text = String::new();
     for (number, value) in values.iter().enumerate() {

@@ -42,7 +42,7 @@ fn members<const COUNT: usize>(members: [(&str, Value); COUNT]) -> Map<String, V
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    // Half of an answer is for each.
+    // Each of the two lists gets half of the answer.
     const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
     let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) = snapshot.iter().partition(|found| found.in_progress);

@@ -146,8 +146,8 @@ impl From<Refused> for Error {
     }
 }
 
-/// What a person has to mend: notes that cannot be read as accomplishments, ids that several notes have, and values that are not
-/// known with what they count as.
+/// What a person has to fix: notes that cannot be read as accomplishments, ids that several notes have, and unknown values with what
+/// they count as.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT));
     let twice = snapshot.duplicates.iter().map(|id| {
@@ -177,13 +177,13 @@ fn page<'a, T: Serialize>(
     Ok((count, items, next))
 }
 
-/// What sorts accomplishments by their id's number.
+/// The key that sorts accomplishments by the number of their id.
 fn by_id(found: &Accomplishment) -> String {
     let digits = found.id.trim_start_matches("ACC-");
     format!("{digits:0>12} {}", found.path.as_str())
 }
 
-/// What sorts accomplishments by priority, the highest first, and then by id.
+/// The key that sorts accomplishments by priority, the highest first, and then by id.
 fn by_priority(found: &Accomplishment) -> String {
     let least = PRIORITIES.iter().position(|priority| *priority == found.priority).unwrap_or(0);
     format!("{} {}", PRIORITIES.len() - least, by_id(found))
@@ -219,7 +219,7 @@ fn full(snapshot: &Snapshot, changed: &Changed) -> Value {
     part(snapshot, changed, 0)
 }
 
-/// The same with the tasks from one on.
+/// The same with the tasks from `from_task` on.
 fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
     let whole = shown(snapshot, changed, usize::MAX);
     if from_task == 0 && whole.to_string().len() <= limits::RESULT_CHARS {
@@ -295,7 +295,7 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
 }
 
 fn position(Position { x, y }: Position) -> Value {
-    // Whole numbers look like them, as on the canvas.
+    // Whole numbers are written as integers, as on the canvas.
     let number = |value: f64| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
     json!({ "x": number(x), "y": number(y) })
 }

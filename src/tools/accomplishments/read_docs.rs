@@ -46,7 +46,7 @@ result! {
         document_count: Option<usize>,
         /// As far as they fit.
         document_names: Option<Vec<String>>,
-        /// Documents of this page that are read one by one, with doc_name.
+        /// Documents of this page that have to be read one by one, with doc_name.
         too_long: Option<Vec<String>>,
         /// Documents of this page that are no text, or too large.
         unreadable: Option<Vec<String>>,
@@ -112,7 +112,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let mut fits = |chars: usize| left.checked_sub(chars).inspect(|rest| left = *rest).is_some();
     let after = paging::after(arguments)?;
     let start = match &after {
-        // Also where the last one was renamed meanwhile.
+        // Works even if the last one was renamed meanwhile.
         Some(after) => {
             let order = |name: &str| (name.starts_with(PREFIX), name.to_owned());
             names.partition_point(|name| order(name) <= order(after))
@@ -124,7 +124,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     for (name, path) in found.iter().skip(start) {
         let content = match text_of(context, path) {
             Ok((content, _)) => content,
-            // One that went away in between is not there.
+            // Deleted since it was listed.
             Err(VaultError::NotFound { .. }) => continue,
             Err(_) => {
                 if fits(json!(name).to_string().len() + 1) {

@@ -28,7 +28,7 @@ pub fn overview(context: &Context<'_>) -> Result<String, Error> {
     let canvas = projects.canvas(None)?;
     let (shown, agrees, broken) = match projects.on_canvas(context.vault, &snapshot, &canvas) {
         Ok((shown, agrees)) => (shown, agrees, None),
-        // What the notes say can be shown without it.
+        // What the notes say can be shown without the canvas.
         Err(error @ accomplishments::Error::Vault(VaultError::Malformed { .. })) => (snapshot.iter().collect(), true, Some(error)),
         Err(error) => return Err(error.into()),
     };
@@ -61,7 +61,7 @@ fn graph(text: &mut String, shown: &[&Accomplishment]) {
     text.push_str("\n```mermaid\nflowchart LR\n");
     for found in drawn {
         let class = found.status.replace(' ', "");
-        // Of Mermaid's text only the quote and the number sign mean something.
+        // In a Mermaid label only the quote and the number sign are special.
         let title = super::clipped(&found.title, limits::GRAPH_TITLE).replace('#', "#35;").replace('"', "#quot;");
         let _ = writeln!(text, "    {}[\"{}: {title}\"]:::{class}", node(&found.id), found.id);
     }

@@ -1,6 +1,6 @@
 //! `ingest`: material, filed into the wiki by a session.
 
-use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, refused, reply, wanted};
+use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, overrides, refused, reply};
 use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
@@ -52,7 +52,7 @@ const ATTACHMENT: [Field; 2] =
 fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request, Error> {
     if let Some(id) = arguments.maybe("continue") {
         let request = agent.request_of(login, id).map_err(refused)?;
-        return Ok(Request { wanted: wanted(arguments), ..request });
+        return Ok(Request { overrides: overrides(arguments), ..request });
     }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
     let (mut attachments, mut bytes) = (Vec::new(), 0);
@@ -73,7 +73,7 @@ fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request,
         domain: arguments.maybe("domain").map(str::to_owned),
         attachments,
         cases: texts("cases"),
-        wanted: wanted(arguments),
+        overrides: overrides(arguments),
         written_before: Vec::new(),
     })
 }
@@ -86,7 +86,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if !background {
         job.wait(&Listening::of(context));
     }
-    let seen = job.look();
+    let seen = job.view();
     match seen.outcome.as_deref() {
         Some(Err(failure)) if !background => Err(failed(failure, &seen.so_far).with("job_id", job.id.as_str())),
         None if !background => Err(failed(&Failure::Cancelled, &seen.so_far)),

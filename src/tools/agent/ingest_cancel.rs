@@ -20,5 +20,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let job = job(context, arguments.text("job_id"))?;
     job.cancel();
     job.has_ended_within(limits::AGENT_CANCEL_WAIT);
-    reply(job_members(&job, &job.look()))
+    reply(job_members(&job, &job.view()))
 }

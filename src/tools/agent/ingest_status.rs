@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if let Some(id) = arguments.maybe("job_id") {
         let job = job(context, id)?;
-        return reply(job_members(&job, &job.look()));
+        return reply(job_members(&job, &job.view()));
     }
     let short = |mut members: Map<String, Value>| {
         members.retain(|name, _| {
@@ -31,6 +31,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Value::Object(members)
     };
     let jobs: Vec<Value> =
-        agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(job_members(job, &job.look()))).collect();
+        agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(job_members(job, &job.view()))).collect();
     reply(Map::from_iter([("jobs".to_owned(), jobs.into())]))
 }

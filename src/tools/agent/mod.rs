@@ -9,7 +9,7 @@ use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Arguments, Caller, Context, Reply, Tool};
 use crate::agent::job::{Job, JobView};
-use crate::agent::{Agent, Failure, Filed, SoFar, Status, Wanted, Watcher};
+use crate::agent::{Agent, Failure, Filed, Overrides, SoFar, Status, Watcher};
 use crate::limits;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -45,16 +45,16 @@ const STATUS: [Field; 4] = [
     optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
 ];
 
-/// What a call may ask for instead of the configured route; [`wanted`] reads it.
+/// What a call may ask for instead of the configured route; [`overrides`] reads it.
 const MODEL: Field = optional("model", Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS }, "One of the configured models");
 const MAX_TURNS: Field =
     optional("max_turns", Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument }, "Fewer turns than configured");
 const TIMEOUT_MS: Field =
     optional("timeout_ms", Shape::Integer { min: 1_000, max: 3_600_000, outside: Code::InvalidArgument }, "Less time than configured");
 
-fn wanted(arguments: &Arguments) -> Wanted {
+fn overrides(arguments: &Arguments) -> Overrides {
     let number = |name: &str| arguments.has(name).then(|| arguments.number(name));
-    Wanted {
+    Overrides {
         model: arguments.maybe("model").map(str::to_owned),
         max_turns: number("max_turns"),
         timeout_ms: number("timeout_ms").map(|number| number as u64),
@@ -65,7 +65,7 @@ fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
     context.systems.agent.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
 }
 
-/// The caller of a tool follows the session.
+/// Reports what a session does to the caller of the tool.
 struct Listening<'a> {
     caller: &'a dyn Caller,
     reports: Cell<u64>,
@@ -88,7 +88,7 @@ impl Watcher for Listening<'_> {
     }
 }
 
-/// A failure as a tool's, with what was done until then.
+/// A failure as the tool's error, with what was done until then.
 fn failed(failure: &Failure, so_far: &SoFar) -> Error {
     let code = match failure {
         Failure::Argument(_) => Code::InvalidArgument,
@@ -110,7 +110,7 @@ fn refused(failure: Failure) -> Error {
     failed(&failure, &SoFar::default())
 }
 
-/// What the vault has of a session; what is empty is left out.
+/// What a session has left in the vault; empty members are left out.
 fn filed_members(filed: &Filed) -> Map<String, Value> {
     let commit = filed.commit.as_ref().map(|commit| {
         present(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
@@ -133,7 +133,7 @@ fn present(value: Value) -> Map<String, Value> {
     members
 }
 
-/// A job as a result has it.
+/// A job as the members of a result.
 fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
     let so_far = &seen.so_far;
     let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));

@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki by a session.
 
-use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, refused, wanted};
+use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, overrides, refused};
 use crate::agent::SoFar;
 use crate::agent::ingest::DOMAINS;
 use crate::limits;
@@ -50,7 +50,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let _permit = agent.permit_waiting().map_err(refused)?;
     let (login, question, domain) = (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
     let mut so_far = SoFar::default();
-    let answer = agent.query(login, question, domain, &wanted(arguments), &Listening::of(context), &mut so_far);
+    let answer = agent.query(login, question, domain, &overrides(arguments), &Listening::of(context), &mut so_far);
     let answer = answer.map_err(|failure| failed(&failure, &so_far))?;
     Reply::of(&Answer {
         answer: &answer.answer,

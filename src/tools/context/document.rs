@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// A part of a document, made when it is needed and not kept: a document may be all of a large vault.
 pub(super) struct Section<'a> {
-    /// Its characters, where they are known before it is made.
+    /// Its length in characters, if it is known before it is made.
     length: Option<usize>,
     make: Box<dyn Fn() -> Cow<'a, str> + 'a>,
 }
@@ -19,7 +19,7 @@ impl<'a> Section<'a> {
         Section { length: None, make: Box::new(make) }
     }
 
-    /// One of so many characters.
+    /// One whose length in characters may be known.
     pub(super) fn of_length(length: Option<usize>, make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
         Section { length, make: Box::new(make) }
     }
@@ -34,7 +34,7 @@ pub(super) struct Document<'a> {
 }
 
 result! {
-    /// What there is to know about a chunk; the text itself is the content.
+    /// The facts about a chunk; the text itself is the content.
     #[derive(Debug)]
     pub struct About {
         /// Notes that match, in all chunks together.
@@ -75,7 +75,7 @@ struct Part {
 }
 
 impl Document<'_> {
-    /// One chunk. `files` is the number of notes that the document is about; without any there are words instead,
+    /// One chunk. `files` is the number of notes that the document is about; if there are none, the text is
     /// `nothing`.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Document<'_> {
         let lengths: Vec<usize> =
             self.sections.iter().map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count())).collect();
         let total_chars = lengths.iter().sum();
-        // With one chunk there is no line at its head.
+        // A single chunk has no line at its head.
         let budget = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
         let budget = budget.saturating_sub(self.head.len()).max(1);
         let (mut text, mut number, mut used) = (String::new(), 0, 0);

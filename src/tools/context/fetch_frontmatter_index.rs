@@ -1,4 +1,4 @@
-//! `fetch_frontmatter_index`: what notes there are, as a table.
+//! `fetch_frontmatter_index`: matching notes as a table.
 
 use super::document::{About, Document, Section};
 use super::{CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
@@ -42,7 +42,7 @@ fn row(entry: &Entry) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text as one cell of a table, and cut where it is long; paths are whole.
+/// A text as one cell of a table: no line breaks, and `|` escaped.
 fn cell(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! Toolset `git`: notes of a repository. Every change is a commit that the remote has before anything here moves.
+//! Toolset `git`: notes of a repository. Every change is a commit that is pushed before anything here changes.
 
 mod vault_delete_file;
 mod vault_list_files;
@@ -56,8 +56,8 @@ result! {
     }
 }
 
-/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or of the
-/// note that a name means.
+/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or that of
+/// the note that a name resolves to.
 fn note_path(context: &Context<'_>, text: &str, creates: bool) -> Result<VaultPath, Error> {
     let refused = |why: &str| {
         let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
@@ -77,7 +77,7 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
     context.systems.git.as_deref().ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
-/// Gives a note these bytes, or deletes it, and tells what became of it. `verb` is the result's own word: `written` or `deleted`.
+/// Gives a note these bytes, or deletes it, and reports the outcome. `verb` is the name of the result's flag: `written` or `deleted`.
 fn change(
     context: &Context<'_>,
     path: &VaultPath,
@@ -95,7 +95,7 @@ fn change(
     }
     let message = format!("{}\n\nLogin: {}", message.trim_end(), context.principal.login);
     context.caller.progress(1, Some(3), "committing and pushing");
-    // What is replaced is kept for undo; the change is committed here, and not with what the call has changed.
+    // A caller of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
     let vault = context.vault.on_behalf_of(&Arc::new(Caller::new(&context.principal.login, tool)));
     let done = repository(context)?
         .change(&vault, path, after, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
@@ -146,7 +146,7 @@ fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<Str
     Some(format!("{} {}", hint.replace("NAME", name), index.as_str()))
 }
 
-/// The frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
+/// Checks the frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
 fn check_frontmatter(content: &str) -> Result<(), Error> {
     let wrong = |why: String| Err(Error::new(Code::InvalidArgument, format!("Argument content {why}")));
     let shape = "must begin with frontmatter: a line ---, YAML with date, tags and type, and a line ---";

@@ -34,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// What the text may take, as JSON writes it, with the other members.
+/// Characters that the text may take, as JSON; the other members take the rest.
 const READ_CHARS: usize = limits::RESULT_CHARS * 9 / 10;
 
 result! {

@@ -47,7 +47,7 @@ result! {
     }
 }
 
-/// The note that is named; one that is to be made gets the ending of notes.
+/// The note that is named; one that is to be created gets the ending `.md`.
 fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error> {
     let mut named = context.named(name, create && is_note(name))?;
     if create && !is_note(name) && context.vault.entry(&named.path).is_err() {

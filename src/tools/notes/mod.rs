@@ -46,7 +46,7 @@ const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default:
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::Anything), "");
 
-/// The result of a tool that changes links or tags; `updated` is its own word for their number.
+/// The result of a tool that changes links or tags; `updated` is its name for their number.
 fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, Error> {
     Reply::of(&json!({
         updated: rewritten.updated,

@@ -87,7 +87,7 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     let to = in_same_folder.as_deref().or(name).unwrap_or(to);
     let folder = VaultPath::folder(to)?;
     let is_folder = to.ends_with('/') || context.vault.list(&folder).is_ok();
-    // A folder in another case may be the same one.
+    // A folder whose name differs only in case may be the same one.
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
         return Ok(folder.child(from.name())?);
     }

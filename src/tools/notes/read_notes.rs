@@ -214,7 +214,7 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
         fits = fitting(part.get(..end)?, &mut budget.json);
         chars = 0;
     }
-    // Behind a note that is cut nothing else is shown.
+    // After a note that is cut nothing else is shown.
     budget.chars = if fits < part.len() { 0 } else { chars };
     budget.json = json;
     Some(fits)

@@ -126,7 +126,7 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether a list has items that are lists or maps: how they are written is not kept.
+/// Whether a list has items that are lists or maps: their formatting would be lost.
 fn has_nested(list: &Value) -> bool {
     list.as_array().is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
 }
@@ -135,13 +135,13 @@ fn is_tags(name: &str) -> bool {
     matches!(name.to_lowercase().as_str(), "tags" | "tag")
 }
 
-/// Whether two values are the same one; of tags without case and number sign.
+/// Whether two values are the same; tags are compared without case and number sign.
 fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
     let bare = |value: &Value| value.as_str().map(|text| text.trim().trim_start_matches('#').to_lowercase());
     one == other || tags && bare(one).is_some() && bare(one) == bare(other)
 }
 
-/// The items of tags that are written as one text with commas or spaces, and what stands between them.
+/// The items of tags that are written as one text with commas or spaces, and their separator.
 fn items_of_text(own: &Value) -> Option<(Vec<Value>, &'static str)> {
     let text = own.as_str().filter(|text| text.trim().contains([',', ' ']))?;
     let items = text.split([',', ' ']).filter(|item| !item.is_empty()).map(Value::from);
@@ -152,7 +152,7 @@ fn joined(items: &[Value], between: &str) -> Value {
     items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(between).into()
 }
 
-/// A property with further values; as it was where nothing is new.
+/// A property with further values; unchanged if none is new.
 fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
     let (comma, between) =
         own.as_ref().filter(|_| tags).and_then(items_of_text).map_or((None, None), |(items, between)| (Some(items), Some(between)));

@@ -99,7 +99,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         due_before: due_before.map(str::to_owned),
     };
     let found = context.vault.tasks(&query, &context.proceed("notes read"))?;
-    // A page begins behind a path and a line; the digits sort as the numbers do.
+    // A page begins after a path and a line; the padded digits sort as the numbers do.
     let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
     let after = paging::after(arguments)?;
     let rest: Vec<&VaultTask> = found.iter().filter(|task| after.as_ref().is_none_or(|after| key(task) > *after)).collect();

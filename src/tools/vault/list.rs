@@ -54,7 +54,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// What sorts before what; the cursor is the same text.
+/// The sort key of a child; the cursor is the same text.
 fn order((name, stamp): &Child) -> String {
     format!("{}{name}", u8::from(stamp.is_some()))
 }

@@ -1,4 +1,4 @@
-//! `vault_list_all`: the map of the vault.
+//! `vault_list_all`: every file of the vault.
 
 use crate::tools::paging::{self, CURSOR, LIMIT, Next};
 use crate::tools::reply::fitting;

@@ -12,7 +12,7 @@ use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, optional};
 use crate::vault::write::Written;
 
-/// The tools, in the order in which they are listed: the map of the vault first.
+/// The tools, in the order in which they are listed: the overview of the vault first.
 pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
 
 const PATH: &str = "Path, for example projects/idea.md; also [[Name]] or daily:today";

@@ -65,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
     let limit = if cut { context.options.read_lines } else { limit };
-    // What the other members take of the answer.
+    // The other members take the rest of the answer.
     let max_chars = limits::RESULT_CHARS - 3_000;
     let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;
     let mut shown = Shown {

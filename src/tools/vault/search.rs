@@ -131,7 +131,7 @@ impl<'a> Match<'a> {
         }
     }
 
-    /// Without the passages that alone are longer than an answer may be.
+    /// Without the last passages, as long as this result alone is longer than an answer may be.
     fn shortened(mut self, most: usize) -> Self {
         while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
             self.passages.as_mut().and_then(Vec::pop);
@@ -141,7 +141,7 @@ impl<'a> Match<'a> {
     }
 }
 
-/// A day or moment that a file has to be modified at, or before or after.
+/// The day or moment that an argument names, as its first and last moment.
 fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Now, Now)>, Error> {
     let wrong = || {
         Error::new(Code::InvalidArgument, format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."))
@@ -194,7 +194,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     } else {
         limits::RESULT_CHARS
     };
-    let page_behind = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
+    let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
         let cursor = last.map(|hit| found.cursor(hit)).transpose();
         let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
         Ok(Next::after(arguments, cursor.as_deref()))
@@ -204,12 +204,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         let budget = most.saturating_sub(length(&answer(Vec::new(), next)?));
         Ok(fitting_in(budget, found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget))))
     };
-    let results = matches(page_behind(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
+    let results = matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
     if !found.more && results.len() == found.hits.len() {
         return answer(results, Inline::default());
     }
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
-    let reply = answer(results, page_behind(last)?)?;
+    let reply = answer(results, page_after(last)?)?;
     // One result and the cursor may be too long together.
     if length(&reply) > most { answer(matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
 }
