@@ -326,7 +326,7 @@ impl Agent {
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
         // Equal shares for this session, which has its slot already, and for each free slot.
         let share = (daily - spent) / (self.gate.free() + 1) as f64;
-        if share < limits::AGENT_LEAST_USD {
+        if share < limits::AGENT_MIN_USD {
             return Err(format!(
                 "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, including what \
                  running ones may cost. Try again later, or raise the setting."

@@ -275,7 +275,7 @@ impl Agent {
             Some(key) => text.replace(&key.0, "(the key)"),
             None => text.into_owned(),
         };
-        process::plain(text.as_bytes(), limits::AGENT_WORDS)
+        process::plain(text.as_bytes(), limits::AGENT_MESSAGE_CHARS)
     }
 
     /// The program's name for messages, without its folder.
@@ -295,7 +295,7 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions { lines: false, keep: limits::AGENT_WORDS, kill_group_at_end: true };
+        let spawn = SpawnOptions { lines: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
         if running.finished(limits::AGENT_VERSION_WAIT).is_none() {

@@ -133,7 +133,7 @@ impl Index {
     pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File], replace: bool) -> Result<(), Failure> {
         let options: &[&str] = if replace { &["--add", "--replace"] } else { &["--add"] };
         let runner = self.on(runner);
-        let soon = Runner { index: runner.index.clone(), ..runner.uncancellable(limits::GIT_AFTER) };
+        let soon = Runner { index: runner.index.clone(), ..runner.uncancellable(limits::GIT_POST_COMMIT) };
         match put_entries(&soon, files, options, &["-q", "--unmerged", "--refresh"]) {
             // Refreshing failed, most likely by timeout: git compares the files itself at its next run.
             Err(Failure::Git(_)) => put_entries(&runner, files, options, &[])?,

@@ -355,7 +355,7 @@ impl Git {
 
     /// Whether the branch contains a commit.
     fn branch_contains(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
-        let runner = runner.uncancellable(limits::GIT_DOUBT);
+        let runner = runner.uncancellable(limits::GIT_PUSH_CHECK);
         objects::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
     }
 

@@ -195,5 +195,5 @@ impl<'a> Runner<'a> {
 fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();
-    process::plain(lines.join("\n").as_bytes(), limits::GIT_WORDS)
+    process::plain(lines.join("\n").as_bytes(), limits::GIT_MESSAGE_CHARS)
 }

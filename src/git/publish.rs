@@ -151,7 +151,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
 
 /// Checks whether a push that failed has reached the remote all the same; a later push may be on top of it.
 fn confirm_push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
-    let asking = runner.uncancellable(limits::GIT_DOUBT);
+    let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
     Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Push::Accepted,
         Ok(false) => Push::Refused(words),

@@ -73,7 +73,7 @@ fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Dest
         return Err(failure);
     }
     drop(index);
-    let hook = runner.uncancellable(limits::GIT_AFTER).at(&repository.top);
+    let hook = runner.uncancellable(limits::GIT_POST_COMMIT).at(&repository.top);
     let _ = repository.hook(&hook, "post-commit", &[]);
     refuse_if_kept(&kept)
 }

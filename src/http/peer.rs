@@ -75,7 +75,7 @@ impl Peer {
 
     /// Whether its thread has had time to read what came with the connection.
     pub(super) fn is_old_enough(&self) -> bool {
-        self.started.elapsed() >= limits::EVICT_NEVER_BEFORE
+        self.started.elapsed() >= limits::EVICT_MIN_AGE
     }
 
     pub(super) fn time_in_activity(&self) -> Duration {

@@ -1,7 +1,7 @@
-//! The bounds on what others can cost, each once, with its unit in the name or type and its reason in its comment. (What a
-//! setting may be is said in `config`.)
+//! All resource limits, each defined once, with the unit in its name or type and the reason in its comment. (The valid ranges of
+//! settings are in `config`.)
 //!
-//! A peer, a model or a vault may be as large, slow or hostile as it likes; what it can cost is written here.
+//! A peer, a model or a vault may be arbitrarily large, slow or hostile; these limits bound what it can cost.
 
 mod agent;
 mod http;

@@ -1,32 +1,31 @@
-//! Bounds on logins, and on those who try.
+//! Bounds on logins, clients, tokens and login attempts.
 
 use std::time::Duration;
 
-/// Access tokens: opaque, looked up at each use, so revocation is immediate.
+/// Lifetime of access tokens: opaque, looked up at each use, so revocation is immediate.
 pub const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
-/// Authorization codes: from the end of the login to the client's exchange.
+/// Lifetime of authorization codes, from the end of the login to the client's exchange.
 pub const CODE_LIFE: Duration = Duration::from_secs(5 * 60);
-/// A refresh token expires when it was not used for this long; sliding.
+/// A refresh token expires if it is unused for this long (sliding).
 pub const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
-/// How long a server that starts waits for the state folder.
+/// How long a starting server waits for the lock on the state folder.
 pub const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// How often the use of a grant is written down.
+/// How often the last use of a grant is saved.
 pub const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
-/// How long an already exchanged refresh token leads to its successor instead of revoking the family, unless
-/// `--refresh-window` says otherwise: honest clients share tokens between processes and were measured to be up to an hour
-/// late.
+/// How long an already exchanged refresh token yields its successor instead of revoking the grant, unless `--refresh-window` says
+/// otherwise: legitimate clients share tokens between processes and were measured to be up to an hour late.
 pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
 /// Exchanged refresh tokens remembered per grant.
 pub const RETIRED_TOKENS: usize = 64;
-/// Access tokens alive per grant; the oldest is dropped.
+/// Valid access tokens per grant; the oldest is dropped.
 pub const ACCESS_TOKENS_PER_GRANT: usize = 50;
 /// Access tokens of one machine client (`client_credentials`).
 pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
-/// Registered clients that have logged in, and as many that have not.
+/// Registered clients with a login; also the limit for those without one.
 pub const CLIENTS: usize = 1_000;
 /// A registration that never led to a grant is forgotten after this.
 pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Grants in all; the one unused for longest is dropped.
+/// Grants in total; the least recently used is dropped.
 pub const GRANTS: usize = 1_000;
 /// Authorization codes outstanding.
 pub const CODES: usize = 1_000;
@@ -34,54 +33,54 @@ pub const CODES: usize = 1_000;
 pub const REDIRECT_URIS: usize = 8;
 /// Bytes of one redirect URI; the longest of a known client has 70.
 pub const REDIRECT_URI_BYTES: usize = 512;
-/// Bytes of the file with registrations that have not led to a login: twice [`CLIENTS`] of the longest ones.
+/// Bytes of the file of registrations without a login: twice what [`CLIENTS`] of the largest take.
 pub const REGISTRATIONS_BYTES: u64 = 16 * 1024 * 1024;
-/// Bytes of the state file: a thousand clients, grants and codes, each with all it may hold, take half of it.
+/// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size take.
 pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
-/// Bytes of the file with a change of several files: the largest notes and canvases in base64, before and after.
+/// Bytes of the journal of a change of several files: the largest notes and canvases in base64, before and after.
 pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
-/// The time over which registrations of one address are counted.
+/// The window in which registrations from one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
-/// How often it is said in the log that registrations are refused.
+/// How often refused registrations are logged.
 pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
-/// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice for a login; a thousand in a
-/// row is an attempt to displace the others.
+/// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice per login; a thousand in a row
+/// would be an attempt to displace the others.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
-/// Bytes of a redirect URI that is asked for, or of `state`.
+/// Bytes of the redirect URI in an authorization request, or of `state`.
 pub const URI_CHARS: usize = 2_000;
 /// Characters of a client's name that are kept and shown.
 pub const CLIENT_NAME_CHARS: usize = 80;
-/// Passwords checked at the same time: bcrypt takes a quarter second of one core by design.
+/// Passwords checked at the same time: by design, bcrypt takes a quarter of a second of one core.
 pub const PASSWORD_CHECKS: usize = 2;
-/// Logins waiting for a password check; further ones get an answer to try again.
+/// Logins waiting for a password check; further ones are asked to try again.
 pub const PASSWORD_QUEUE: usize = 64;
 /// Logins of one source that wait, so that one source cannot fill the queue.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
-/// Logins that wait at one address which several sources share: a proxy that is not trusted to name its clients.
+/// Logins waiting from one address that several sources share: a proxy that is not trusted to identify its clients.
 pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;
 /// How often a waiting login checks whether the delay of its source is over.
-pub const PASSWORD_LOOK: Duration = Duration::from_millis(100);
-/// Bytes of a password: bcrypt reads no more, and a silent cut would be a weaker password than typed.
+pub const PASSWORD_POLL: Duration = Duration::from_millis(100);
+/// Bytes of a password: bcrypt reads no more, and truncating it silently would weaken the password.
 pub const PASSWORD_BYTES: usize = 72;
 /// Addresses whose failed logins are remembered.
 pub const THROTTLED_SOURCES: usize = 10_000;
-/// Sources that are remembered because a login came from there.
+/// Sources remembered because of a successful login from them.
 pub const KNOWN_SOURCES: usize = 256;
-/// Failed logins whose answers are held back at one time, each with its connection; further ones get an answer to try again.
+/// Failed logins whose responses are delayed at one time, each occupying a connection; further ones are asked to try again.
 pub const THROTTLE_HELD: usize = 64;
-/// The longest wait of an address that keeps failing.
-pub const THROTTLE_LONGEST: Duration = Duration::from_secs(4);
-/// Bytes of a message on the control socket, which a command of the owner's sends.
+/// The longest delay for an address that keeps failing.
+pub const THROTTLE_MAX_DELAY: Duration = Duration::from_secs(4);
+/// Bytes of a message on the control socket, sent by one of the owner's commands.
 pub const CONTROL_BYTES: u64 = 1024;
 /// How long either side of the control socket waits for the other.
 pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
 /// Failures of an address are forgotten after this long without another.
 pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a log line waits until the ones before it are read; then it is dropped, and counted.
+/// How long a log line waits for the reader of the earlier ones before it is dropped and counted.
 pub const LOG_PATIENCE: Duration = Duration::from_millis(200);
-/// Bytes of a line that are written at once: POSIX's least `PIPE_BUF` is smaller, Linux's is this.
+/// Bytes of a line written at once: Linux's `PIPE_BUF` (the POSIX minimum is smaller).
 pub const LOG_PIECE: usize = 4096;
-/// What `check --server` keeps of one answer, in bytes; the documents have two thousand.
+/// Bytes that `check --server` keeps of one response; the documents have about two thousand.
 pub const CHECK_BYTES: usize = 64 * 1024;
 /// How long it waits for `curl`, which gives up by itself after 15 s.
 pub const CHECK_PATIENCE: Duration = Duration::from_secs(20);

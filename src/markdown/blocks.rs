@@ -1,15 +1,15 @@
-//! The lines of a note and what each is: the part of CommonMark's block structure that tools and search need, with
-//! Obsidian's comments and math. Containers (quotes, callouts, lists) are not nested: a line is what stands behind its markers, but
-//! what is in one is no heading of the note, as in Obsidian.
+//! The lines of a note and the kind of each: the part of CommonMark's block structure that tools and search need, with
+//! Obsidian's comments and math. Containers (quotes, callouts, lists) do not form a tree: a line's kind is that of the content after
+//! its markers, except that headings in containers are not headings of the note, as in Obsidian.
 
 use super::frontmatter;
 use crate::slice::Part;
 use std::ops::Range;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Of the frontmatter, its fences included.
+    /// In the frontmatter, fences included.
     Frontmatter,
     /// White space only.
     Blank,
@@ -17,18 +17,18 @@ pub enum Kind {
     Text,
     /// An ATX heading; its level.
     Heading(u8),
-    /// A line of the text of a setext heading; its level.
+    /// A text line of a setext heading; its level.
     Setext(u8),
-    /// What stands below a setext heading.
+    /// The underline of a setext heading.
     Underline,
     /// The first line of a list item.
     Item {
         /// The character in its checkbox.
         status: Option<char>,
     },
-    /// Of a code block, its fences included.
+    /// In a code block, fences included.
     Code,
-    /// In a comment (`<!-- -->` or `%% %%`), in math, or in an element for code, of several lines.
+    /// In a multi-line comment (`<!-- -->` or `%% %%`), math block, or `<pre>`, `<script>` or `<style>` element.
     Hidden,
 }
 
@@ -38,23 +38,23 @@ pub struct Line {
     /// Its bytes, without the line end.
     pub range: Range<usize>,
     pub kind: Kind,
-    /// Where its content begins: behind quote markers, the list marker, the checkbox.
+    /// Where its content begins: after quote markers, list marker and checkbox.
     pub content: usize,
-    /// Whether code, or what is hidden, begins here.
+    /// Whether fenced code or a hidden construct begins here.
     pub opens: bool,
-    /// Whether it is of a block of HTML, which ends with the next blank line and has no Markdown of its own.
+    /// Whether it is in an HTML block, which ends with the next blank line and contains no Markdown.
     pub is_html: bool,
 }
 
 /// A construct that continues in the next line.
 enum Open {
-    /// `column` is that of the list item which it is in.
+    /// `column` is that of the enclosing list item.
     Fence {
         mark: char,
         length: usize,
         quotes: usize,
         column: usize,
-        /// Columns before one that closes it, at most.
+        /// The maximum indentation of the closing fence.
         most: usize,
     },
     Until {
@@ -63,17 +63,17 @@ enum Open {
     },
 }
 
-/// All lines of a note. Those of an empty text are none.
+/// All lines of a note; an empty text has none.
 pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
     let mut lines: Vec<Line> = Vec::new();
     let mut open: Option<Open> = None;
-    // The columns of the contents of the list items that are open, the outermost first, and in how many quotes they are.
+    // The content columns of the open list items, outermost first, and the quote depth they are at.
     let mut items: Vec<usize> = Vec::new();
     let mut item_quotes = 0;
-    // The block of HTML that goes on: the column of the list item that it is in, and in how many quotes it is.
+    // The open HTML block: the column of the enclosing list item, and the quote depth.
     let mut html: Option<(usize, usize)> = None;
-    // Whether the paragraph that goes on is a table, and whether it has a line of a quote: no heading ends with it.
+    // Whether the current paragraph is a table, and whether it contains a quoted line: neither becomes a setext heading.
     let (mut is_table, mut is_quoted) = (false, false);
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
@@ -87,12 +87,12 @@ pub fn lines(text: &str) -> Vec<Line> {
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
         if let Some(Open::Fence { mark, length, quotes: outer, column, most }) = open {
-            // In a fence outside of quotes the marker of a quote is code.
+            // In a fence outside quotes, a quote marker is code.
             let inner = if outer == 0 { line } else { rest };
             let (behind, indent) = (inner.trim_start(), columns(inner));
             let run = behind.chars().take_while(|&c| c == mark).count();
             let closes = run >= length && indent <= most && behind.chars().skip(run).all(char::is_whitespace);
-            // A fence ends with the quote, and with the list item, that it is in.
+            // A fence ends with the enclosing quote or list item.
             if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
                 lines.push(Line { content: range.start, range, kind: Kind::Code, opens: false, is_html: false });
@@ -100,7 +100,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             }
             open = None;
         }
-        // All but comments of Obsidian's own end with the quote that they are in.
+        // All but Obsidian's own comments end with the enclosing quote.
         open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer } if quotes < *outer && *mark != "%%"));
         if let Some(Open::Until { mark, .. }) = open {
             let closing = line.find(mark).map(|at| at + mark.len());
@@ -116,14 +116,14 @@ pub fn lines(text: &str) -> Vec<Line> {
         if quotes < item_quotes {
             items.clear();
         }
-        // The column of the innermost item that the line is in.
+        // The column of the innermost enclosing list item.
         let column = items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
         let is_code = after_blank && indent >= items.last().copied().unwrap_or(0) + 4 && !trimmed.is_empty();
         let is_shallow = indent < column + 4;
         let goes_on = html.filter(|(outer, depth)| indent >= *outer && quotes >= *depth);
         let begins = || (is_shallow && begins_html(trimmed, after_blank)).then_some((column, quotes));
         html = goes_on.or_else(begins).filter(|_| !trimmed.is_empty() && unclosed(trimmed).is_none());
-        // That of the marker, where a list item begins.
+        // The width of the list marker, if a list item begins here.
         let mut item_width = 0;
         let kind_and_content = if trimmed.is_empty() {
             (Kind::Blank, rest)
@@ -142,13 +142,13 @@ pub fn lines(text: &str) -> Vec<Line> {
         } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
             (Kind::Heading(level), title)
         } else if let Some(level) = underline(trimmed)
-            && lines.last().is_some_and(|last| is_of_paragraph(text, last))
+            && lines.last().is_some_and(|last| in_paragraph(text, last))
             && items.is_empty()
             && quotes == 0
             && indent < 4
             && !(is_table || is_quoted)
         {
-            for line in lines.iter_mut().rev().take_while(|line| is_of_paragraph(text, line)) {
+            for line in lines.iter_mut().rev().take_while(|line| in_paragraph(text, line)) {
                 line.kind = Kind::Setext(level);
             }
             (Kind::Underline, trimmed)
@@ -175,20 +175,20 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
         let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
-        is_quoted = is_of_paragraph(text, &line) && (quotes > 0 || is_quoted);
+        is_quoted = in_paragraph(text, &line) && (quotes > 0 || is_quoted);
         lines.push(line);
     }
     lines
 }
 
-/// Whether a line is of a paragraph: no thematic break, and no comment in a line of its own.
-fn is_of_paragraph(text: &str, line: &Line) -> bool {
+/// Whether a line is in a paragraph: neither a thematic break nor a comment on a line of its own.
+fn in_paragraph(text: &str, line: &Line) -> bool {
     let own = text.part(line.range.clone());
     line.kind == Kind::Text && !is_rule(own) && !own.trim_start().starts_with("<!--")
 }
 
-/// Ranges of what belongs together: a paragraph, a list item with its further lines, a table, a quote, a code block, the
-/// frontmatter, a heading. Lines that are left out divide what is before and behind them.
+/// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a code block, the frontmatter, a
+/// heading. Lines missing from `lines` separate blocks.
 pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
@@ -200,7 +200,7 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
             Kind::Heading(_) | Kind::Item { .. } => false,
             Kind::Frontmatter | Kind::Code | Kind::Hidden | Kind::Setext(_) => last == line.kind,
         };
-        // A line end has two bytes at most.
+        // A line ending has at most two bytes.
         match blocks.last_mut().filter(|block| continues && line.range.start <= block.end + 2) {
             Some(block) => block.end = line.range.end,
             None if line.kind != Kind::Blank => blocks.push(line.range.clone()),
@@ -211,7 +211,7 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Ranges of the text between headings, each with its heading; what stands before the first one is a section, too.
+/// The ranges of sections, each a heading with the text up to the next one; the text before the first heading is a section, too.
 pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
     let mut sections: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
@@ -226,7 +226,7 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
     sections
 }
 
-/// A line without quote markers, and how many there were.
+/// The number of a line's quote markers, and the line without them.
 pub(super) fn unquoted(line: &str) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
@@ -236,29 +236,29 @@ pub(super) fn unquoted(line: &str) -> (usize, &str) {
     (quotes, rest)
 }
 
-/// The width of the white space that a line begins with; a tab goes on to the next multiple of four.
+/// The width of a line's indentation; a tab extends to the next multiple of four.
 pub(super) fn columns(line: &str) -> usize {
     columns_from(0, line)
 }
 
-/// The same of a part of a line, from a column on.
+/// The same for a part of a line that begins at a column.
 fn columns_from(start: usize, part: &str) -> usize {
     let white = part.chars().take_while(|c| matches!(c, ' ' | '\t'));
     white.fold(start, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 }) - start
 }
 
-/// Mark and length of the fence that a line opens, and the width of the list marker before it.
+/// Character and length of the fence that a line opens, and the width of a list marker before it.
 fn fence(line: &str, indent: usize) -> Option<(char, usize, usize)> {
     // A list item may begin with one.
     let (width, line) = item(line, indent).map_or((0, line), |(width, _, inner)| (width, inner));
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|&c| c == mark).count();
-    // What begins with three backticks and has more of them is code within a line.
+    // A line that begins with three backticks and contains more of them is inline code.
     let info = line.get(length..)?;
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length, width))
 }
 
-/// Whether a line begins a block of HTML that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
+/// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
 fn begins_html(line: &str, after_blank: bool) -> bool {
     let Some(inner) = line.strip_prefix('<') else { return false };
     let name = inner.strip_prefix('/').unwrap_or(inner);
@@ -266,7 +266,7 @@ fn begins_html(line: &str, after_blank: bool) -> bool {
     let (name, rest) = name.split_at_checked(end).unwrap_or_default();
     let is_block = HTML_BLOCKS.split(' ').any(|block| block.eq_ignore_ascii_case(name))
         && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
-    // Any other tag has to be whole, and alone in a line that continues no paragraph.
+    // Any other tag has to be complete, and alone on a line that does not continue a paragraph.
     let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
     let is_alone = rest.trim_end().strip_suffix('>').is_some_and(|attributes| !attributes.contains(['<', '>']));
     is_block || after_blank && is_tag && is_alone
@@ -278,24 +278,24 @@ const HTML_BLOCKS: &str = "address article aside base basefont blockquote body c
     menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead title tr \
     track ul";
 
-/// Whether a line may be the second one of a table.
+/// Whether a line may be the delimiter row of a table.
 pub(super) fn is_delimiter_row(line: &str) -> bool {
     line.contains('|') && line.contains('-') && line.chars().all(|c| "|-: \t".contains(c))
 }
 
-/// How many cells a row of a table has.
+/// The number of cells in a table row.
 fn cells(row: &str) -> usize {
     let row = row.trim().replace("\\|", "");
     let row = row.strip_prefix('|').unwrap_or(&row);
     row.strip_suffix('|').unwrap_or(row).split('|').count()
 }
 
-/// What ends the comment, math or element with text of its own that a line begins with, where that is not in the same line.
+/// The closing delimiter of the comment, math or raw-text element that a line opens, if it is not on the same line.
 fn unclosed(line: &str) -> Option<&'static str> {
     let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
     marks.into_iter().find_map(|(opening, closing)| {
         let inner = line.strip_prefix(opening)?;
-        // The name of an element ends there.
+        // The element's name must end there.
         let is_whole = !opening.ends_with(char::is_alphabetic) || inner.is_empty() || inner.starts_with([' ', '\t', '>']);
         (is_whole && !inner.contains(closing)).then_some(closing)
     })
@@ -309,14 +309,14 @@ fn heading(line: &str) -> Option<(u8, &str)> {
     is_heading.then_some((level as u8, title.trim_start()))
 }
 
-/// The level of the setext heading that a line may be the end of.
+/// The level of the setext heading that a line may underline.
 pub(super) fn underline(line: &str) -> Option<u8> {
     let line = line.trim_end();
     let all = |mark: char| line.chars().all(|c| c == mark);
     if all('=') { Some(1) } else { all('-').then_some(2) }
 }
 
-/// The width of the marker of a list item with the white space behind it, the checkbox, and what is behind that.
+/// The width of a list marker with the white space after it, the checkbox, and the content after that.
 fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &str)> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
@@ -347,7 +347,7 @@ fn is_rule(line: &str) -> bool {
     marks.clone().all(|c| c == first) && marks.count() >= 2
 }
 
-/// The line end of the line in which an offset lies, or of one near it; `\n` for a text of one line.
+/// The line ending of the line at an offset, or else of the line before it; `\n` for a text of one line.
 pub fn line_end(text: &str, at: usize) -> &'static str {
     let bytes = text.as_bytes();
     let behind = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);

@@ -1,5 +1,5 @@
-//! The YAML block at the head of a note: where it is, and the tags in it. Reading only; writing keeps bytes and is done
-//! by callers that replace text.
+//! The YAML block at the start of a note: where it is, and the tags in it. Read-only; callers write by replacing text, so that
+//! all other bytes are kept.
 
 use crate::limits;
 use crate::slice::Part;
@@ -7,8 +7,8 @@ use crate::yaml;
 use serde_yaml::Value;
 use std::ops::Range;
 
-/// The frontmatter block of a note's text: what stands between the fences; `None` when there is none. The block starts
-/// in the first line with `---` (a byte order mark before it is allowed) and must be closed with `---` or `...`.
+/// The frontmatter of a note: the text between the fences; `None` if there is none. It must begin with `---` in the first line
+/// (a byte order mark before it is allowed) and be closed with `---` or `...`.
 pub fn block(text: &str) -> Option<&str> {
     let start = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (first, rest) = start.split_once('\n')?;
@@ -39,7 +39,7 @@ pub fn end(text: &str) -> usize {
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
 
-/// The block and what stands before it, to be kept without the rest of the note; empty where it is too long to be read.
+/// The text up to the end of the frontmatter, to be kept without the rest of the note; empty if it is too long to be parsed.
 pub fn head(text: &str) -> &str {
     text.get(..end(text)).filter(|head| head.len() <= limits::FRONTMATTER_BYTES).unwrap_or_default()
 }
@@ -47,7 +47,7 @@ pub fn head(text: &str) -> &str {
 /// The values of a block.
 ///
 /// # Errors
-/// What it is instead, to be read after "it is", and where; in one line and without the note's text.
+/// The problem and where it is, phrased to follow "it is"; in one line and without the note's text.
 pub fn values(block: &str) -> Result<Value, String> {
     if block.len() > limits::FRONTMATTER_BYTES {
         return Err("too long".into());
@@ -59,7 +59,7 @@ pub fn values(block: &str) -> Result<Value, String> {
     })
 }
 
-/// Whether a block may have tags. Most notes have none, and parsing YAML costs more than everything else done to a small note.
+/// Whether a block may contain tags. Most notes have none, and parsing YAML costs more than all other processing of a small note.
 pub fn may_have_tags(block: &str) -> bool {
     ["tag", "Tag", "TAG"].iter().any(|name| memchr::memmem::find(block.as_bytes(), name.as_bytes()).is_some())
 }
@@ -86,7 +86,7 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     Ok(tags)
 }
 
-/// Where the tags of a note's frontmatter are written, without `#`: in the lines of `tags` and `tag`, between white space, commas,
+/// The ranges of the tags in a note's frontmatter, without `#`: in the lines of `tags` and `tag`, separated by white space, commas,
 /// brackets and quotes.
 pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
     let Some(block) = range(text) else { return Vec::new() };
@@ -128,7 +128,7 @@ fn names(value: &Value) -> Vec<String> {
     }
 }
 
-/// A tag written as a bare number or boolean is still what the person typed, as far as YAML kept it.
+/// A scalar as a string: a tag written as a bare number or boolean, as far as YAML preserves what was typed.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -138,16 +138,16 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// The characters outside of quotes: where each stands, the one before it, and it.
+/// The characters outside quotes, each with its offset and the character before it: (offset, previous, character).
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut last) = (None, ' ', ' ');
     let (mut first, mut has_closed, mut is_mark) = (true, false, false);
-    // A part of a list that goes on from the line before is inside of its brackets.
+    // A continuation line of a flow list is already inside its brackets.
     let bare = text.trim();
     let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
     text.char_indices().filter_map(move |(at, c)| {
         let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
-        // A quote in the middle of a plain value is a character of it.
+        // A quote in the middle of a plain value is an ordinary character.
         let is_start = (was.is_whitespace() || "[{,:".contains(was)) && (first || last == ':' || depth > 0 && "[{,".contains(last));
         let closes = quote == Some('\'') && c == '\'';
         match quote {
@@ -155,13 +155,13 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, c
             Some('"') if was == '\\' => before = ' ',
             Some(open) if c == open => quote = None,
             None if matches!(c, '"' | '\'') && is_start => quote = Some(c),
-            // Two single quotes in single quotes are one.
+            // Two single quotes inside single quotes are an escaped one.
             None if c == '\'' && has_closed => quote = Some(c),
             None if matches!(c, '[' | '{') && is_start => depth += 1,
             None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
             _ => {}
         }
-        // An anchor or a tag comes before a value, as the markers of an item and of a key do.
+        // An anchor or a tag precedes a value, as do the markers of an item or a key.
         is_mark = !c.is_whitespace() && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
         first &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
         has_closed = closes;

@@ -1,4 +1,4 @@
-//! What stands inside of the lines of a note: code, comments and math, and outside of them tags and links.
+//! Inline elements of a note: code, comments and math, and, outside of these, tags and links.
 
 use super::blocks::{Kind, Line, blocks, lines};
 use crate::limits;
@@ -6,7 +6,7 @@ use crate::slice::Part;
 use crate::text::floor;
 use std::ops::Range;
 
-/// What ends a tag, besides white space, as in Obsidian.
+/// Whether a character ends a tag, as in Obsidian.
 fn ends_tag(c: char) -> bool {
     c.is_whitespace()
         || c.is_ascii_punctuation() && !matches!(c, '_' | '-' | '/')
@@ -14,7 +14,7 @@ fn ends_tag(c: char) -> bool {
         || c.is_control()
 }
 
-/// The tag that begins at an offset where `#` stands, as a range with the sign. At least one of its characters is no digit.
+/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters must not be a digit.
 fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(|c| !c.is_whitespace() && c != '\u{feff}') {
@@ -25,12 +25,12 @@ fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
     Some(at..at + 1 + name.len())
 }
 
-/// Whether a text has anything like an inline tag; most notes have none, and need not be looked at closely.
+/// Whether a text may contain an inline tag; most notes have none and need not be parsed.
 pub fn may_have_tags(text: &str) -> bool {
     memchr::memchr_iter(b'#', text.as_bytes()).any(|at| tag_at(text, at).is_some())
 }
 
-/// The inline tags of a note, as ranges with the sign: outside of code, HTML comments, math and the targets of links.
+/// The inline tags of a note, as ranges including the `#`: outside code, HTML comments, math and link targets.
 pub fn tags(text: &str) -> Vec<Range<usize>> {
     let mut tags = Vec::new();
     for block in prose(text, &lines(text)) {
@@ -45,7 +45,7 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
     tags
 }
 
-/// The blocks that have text: neither code, frontmatter nor comments of HTML and math of several lines.
+/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments and math.
 pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
@@ -53,14 +53,14 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
         let bare = text.part(line.range.clone()).trim_start_matches(['>', ' ', '\t']);
         match line.kind {
             Kind::Code | Kind::Frontmatter => {}
-            // Comments of Obsidian have tags and links.
+            // Obsidian's own comments may contain tags and links.
             Kind::Hidden => {
                 hidden = if bare.starts_with("<!--") || bare.starts_with("$$") { true } else { hidden && !bare.starts_with("%%") };
                 if !hidden {
                     shown.push(Line { kind: Kind::Text, ..line.clone() });
                 }
             }
-            // The end of a comment, and what stands behind it.
+            // The end of a comment, with text after it.
             Kind::Text if hidden && line.content > line.range.start => {
                 shown.push(Line { range: line.content..line.range.end, ..line.clone() });
             }
@@ -71,24 +71,24 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     blocks(&shown)
 }
 
-/// What a range of a block is that has no tags.
+/// The kind of a range in a block that contains no tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
     /// Code, an HTML comment or math.
     Opaque,
     /// `[[…]]`.
     Wikilink,
-    /// `](…)`, with where the bracket is that it closes.
+    /// `](…)`, with the offset of the opening bracket.
     Destination(usize),
 }
 
-/// Code, HTML comments, math, wikilinks and destinations of links in a block, in order.
+/// Code, HTML comments, math, wikilinks and link destinations in a block, in order.
 pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     let mut at = block.start;
     let end = block.end;
-    // Comments have any length; where one is not closed, none behind it is.
+    // Comments may have any length; if one is not closed, no later one is.
     let mut may_close = true;
     while let Some(rest) = text.get(at..end) {
         let Some(next) = rest.find(['\\', '`', '$', '<', '[', ']']) else { break };
@@ -100,8 +100,8 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
                 continue;
             }
-            [b'`', ..] => code_span(near(rest)),
-            [b'$', ..] => math(near(rest)),
+            [b'`', ..] => code_span(bounded(rest)),
+            [b'$', ..] => math(bounded(rest)),
             [b'<', ..] if may_close && rest.starts_with("<!--") => {
                 let close = rest.find("-->");
                 may_close = close.is_some();
@@ -109,11 +109,11 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
             }
             [b'[', b'[', ..] => {
                 kind = Span::Wikilink;
-                in_line(rest).find("]]").map(|close| close + 2)
+                bounded_line(rest).find("]]").map(|close| close + 2)
             }
             [b']', ..] => open.pop().filter(|_| rest.starts_with("](")).and_then(|opening| {
                 kind = Span::Destination(opening);
-                destination(in_line(rest))
+                destination(bounded_line(rest))
             }),
             [b'[', ..] => {
                 open.push(at);
@@ -126,14 +126,14 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 found.push((kind, at..at + length));
                 at += length;
             }
-            // A run of backticks that opens nothing is skipped as one.
+            // A run of backticks that opens nothing is skipped as a whole.
             None => at += rest.bytes().take_while(|byte| *byte == b'`').count().max(1),
         }
     }
     found
 }
 
-/// The length of the end of a link, `](…)`: parentheses in the target are balanced, or it stands in angle brackets.
+/// The length of the end of a link, `](…)`, whose target has balanced parentheses or is in angle brackets.
 fn destination(text: &str) -> Option<usize> {
     let bracketed = text.get(2..)?.starts_with('<').then(|| text.find('>')).flatten().unwrap_or(2);
     let mut open = 0;
@@ -148,14 +148,14 @@ fn destination(text: &str) -> Option<usize> {
     None
 }
 
-/// The beginning of a text, as far as code, math and links reach at most.
-fn near(text: &str) -> &str {
+/// The beginning of a text, up to the maximum length of code, math and links.
+fn bounded(text: &str) -> &str {
     text.part(..floor(text, limits::INLINE_BYTES))
 }
 
 /// The same, to the end of the line.
-fn in_line(text: &str) -> &str {
-    near(text).split('\n').next().unwrap_or_default()
+fn bounded_line(text: &str) -> &str {
+    bounded(text).split('\n').next().unwrap_or_default()
 }
 
 /// The length of the code span that a text begins with: up to a run of as many backticks.
@@ -173,8 +173,8 @@ fn code_span(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space inside of the signs and without a
-/// digit behind them, so that prices are none.
+/// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space just inside the delimiters or a digit after
+/// them, so that prices do not count.
 fn math(text: &str) -> Option<usize> {
     if let Some(inner) = text.strip_prefix("$$") {
         return inner.find("$$").map(|close| close + 4);

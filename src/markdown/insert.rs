@@ -1,4 +1,4 @@
-//! Text put into a note at a heading, a block or a line, with every other byte kept.
+//! Inserting text into a note at a heading, block or line, keeping every other byte.
 
 use super::blocks::{Kind, columns, line_end, unquoted};
 use super::frontmatter;
@@ -16,13 +16,13 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The text with the edit made.
+    /// Applies the edit to a text.
     pub fn apply(&self, text: &str) -> String {
         splice(text, self.range.clone(), &self.text)
     }
 }
 
-/// The text with several edits made, which do not overlap.
+/// Applies several edits, which must not overlap.
 pub fn apply_all(text: &str, edits: &[Edit]) -> String {
     let mut in_order: Vec<&Edit> = edits.iter().collect();
     in_order.sort_unstable_by_key(|edit| edit.range.start);
@@ -59,10 +59,10 @@ pub enum Position {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     Target(FindError),
-    /// A line that the note does not have; how many it has.
+    /// The line does not exist; the number of lines in the note.
     NoLine(usize),
     Frontmatter,
-    /// Only a part of a note has something before, behind or to be replaced.
+    /// Only a part of a note can be replaced, or have text before or after it.
     WholeNote,
 }
 
@@ -72,17 +72,17 @@ impl From<FindError> for Refused {
     }
 }
 
-/// The lines that the text replaces, and what goes with it.
+/// The lines that the text replaces, and what is added to it.
 struct Insertion<'a> {
     lines: Range<usize>,
-    /// A heading that is made above it.
+    /// A heading to create above the text.
     heading: Option<String>,
     /// The id that the replaced block keeps.
     id: Option<&'a str>,
 }
 
-/// The edit that puts text at a position, and the line, from 1, in which the text then begins. With `create` a heading that is
-/// missing is made: at the end of the note or of the section that the path names, one level below it.
+/// The edit that inserts text at a position, and the line, from 1, in which the text then begins. With `create`, a missing heading is
+/// created: at the end of the note, or of the section that the path names, one level below it.
 ///
 /// # Errors
 /// [`Refused`].
@@ -109,7 +109,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         return Err(Refused::Frontmatter);
     }
     let (mut edit, line) = edit(note, &insertion, new);
-    // What begins with a line of three dashes must not make properties of the text below it.
+    // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
     let is_at_start = edit.range.start == 0 && !has_properties(note.text) && !has_properties(new);
     let is_made = is_at_start && has_properties(&edit.apply(note.text));
@@ -119,13 +119,13 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     Ok((edit, line + usize::from(is_made)))
 }
 
-/// A line; of a setext heading all of its lines.
+/// The range of a line; for a setext heading, that of all its lines.
 fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
     let headings = note.headings();
     headings.into_iter().map(|heading| heading.lines).find(|lines| lines.contains(&line)).unwrap_or(line..line + 1)
 }
 
-/// Where a position is at lines, which have no inside.
+/// The lines to replace at a position relative to lines, which have no inside.
 fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     match position {
         Position::Start | Position::Before => lines.start..lines.start,
@@ -134,26 +134,26 @@ fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     }
 }
 
-/// Behind the last line of a range that is not blank.
+/// The line after the last one of a range that is not blank.
 fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
     lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
 }
 
 fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
-    // Text after a block goes after its id, too, unless it continues a list, a quote or a table.
+    // Text after a block also goes after its id line, unless it continues a list, quote or table.
     let marker = |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
     let continues = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
     let with_id = block.lines.start..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
         return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
     }
-    // A block that is replaced by nothing leaves no id either.
+    // A block replaced by nothing loses its id, too.
     let stays = !new.trim().is_empty();
     let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
     Insertion { lines: if stays { block.lines.clone() } else { with_id }, heading: None, id }
 }
 
-/// The line behind a block and, if it is a list item, what is indented below it.
+/// The line after a block and, if it is a list item, after what is indented below it.
 fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
     let indent = |line: usize| columns(unquoted(note.line(line)).1);
     let is_item = matches!(note.kind(block.start), Some(Kind::Item { .. }));
@@ -179,7 +179,7 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     Ok(Insertion { lines, heading: None, id: None })
 }
 
-/// A heading that is made; `None` where the headings above it are not there, or named twice.
+/// The insertion that creates a heading; `None` if its parent headings are missing or ambiguous.
 fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
     let headings = note.headings();
     let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
@@ -199,7 +199,7 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
     is_name.then(|| Insertion { lines: at..at, heading: Some(format!("{} {name}", "#".repeat(level))), id: None })
 }
 
-/// The edit itself: the text with the note's line ends, apart from what it must not join.
+/// The edit itself: the text with the note's line endings, separated from what it must not join.
 fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) {
     let Range { start, end } = insertion.lines;
     let is_at_end = end >= note.lines.len();
@@ -214,11 +214,11 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
         let last = parts.lines.len().saturating_sub(1);
         let is_line =
             matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. })) && !parts.line(last).trim_start().starts_with(['|', '>']);
-        // Behind code, a table or a quote an id stands alone.
+        // After code, a table or a quote, an id needs a line of its own.
         text = if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) };
     }
     if text.is_empty() && insertion.heading.is_none() {
-        // The lines around do not become one paragraph, or a heading.
+        // The lines around it must not become one paragraph or a heading.
         let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
         let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
         return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
@@ -233,7 +233,7 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     };
     let parts = Note::of(&own);
     let mut whole = own.clone();
-    // A line that replaces another of the same paragraph stays in it.
+    // Prose that replaces lines of a paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
     let stays = start < end && insertion.heading.is_none() && (0..parts.lines.len()).all(is_prose);
@@ -247,7 +247,7 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     if joins_behind(&parts) && !was_joined(&joins_behind) {
         whole.push('\n');
     }
-    // A last line without an end stays one.
+    // A last line without a line ending stays so.
     if !ends_open {
         whole.push('\n');
     }
@@ -277,7 +277,7 @@ mod tests {
         Ok(made)
     }
 
-    /// Nothing above or below a block is lost with it.
+    /// Replacing a block keeps everything above and below it.
     #[test]
     fn a_block_is_what_its_id_names() {
         for (text, new, expected) in [
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(after, "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n> - [ ] new\n");
     }
 
-    /// What is inserted takes nothing into it, and is taken into nothing; lists stay as they are.
+    /// Inserted text neither absorbs its surroundings nor is absorbed by them; lists stay as they are.
     #[test]
     fn text_stays_apart_from_what_would_swallow_it() {
         use Position::{After, End, Start};
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(put("# A\nx\ny\n\n# B\n", Target::Heading("A"), Replace, ""), "# A\n\n# B\n");
         assert_eq!(put("# A\n", Target::Heading("A"), After, "b"), "# A\nb\n");
         assert_eq!(put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"), "# A\nb\n\nSet\n---\n", "a heading stays what it is");
-        // What is in a quote or an item is no heading of the note.
+        // A heading in a quote or list item is not a heading of the note.
         let boxed = "## A\n> [!info]\n> # Box\n> a\n\nout\n1. root:\n   # ls\n2. b\n\n## B\n";
         assert_eq!(put(boxed, Target::Heading("A"), End, "3. c"), boxed.replace("2. b\n", "2. b\n3. c\n"));
         assert_eq!(put(boxed, Target::Heading("A"), Replace, "- new"), "## A\n- new\n\n## B\n");
@@ -411,12 +411,12 @@ mod tests {
         assert_eq!(put("> a\n\n^x\n", Target::Block("x"), Replace, "> new"), "> new\n\n^x\n");
         assert_eq!(put("> a\n^x\n", Target::Block("x"), After, "- new"), "> a\n^x\n- new\n");
         assert_eq!(put("> a\n\n^x\n\nb\n", Target::Block("x"), After, "> new"), "> a\n\n^x\n> new\n\nb\n");
-        // The list, table or quote alone, and all of it; what goes on it stands before its id.
+        // The whole list, table or quote and nothing else; a continuation goes before its id.
         for (block, new) in
             [("- a\n  b\n\n- c\n", "- new\n"), ("> [!x] t\n> - a\n>\n> b\n", "> new\n"), ("| a |\n|---|\n| b |\n", "| new |\n")]
         {
             let text = |block: &str| format!("Things:\n{block}\n^x\n\nend\n");
-            // A row alone is no table, and would be a line of the paragraph.
+            // A row alone is not a table, and would join the paragraph.
             let before = if new.starts_with('|') { "\n" } else { "" };
             assert_eq!(put(&text(block), Target::Block("x"), Replace, new), text(&format!("{before}{new}")));
             assert_eq!(put(&text(block), Target::Block("x"), Position::End, new), text(&format!("{block}{new}")));
@@ -440,7 +440,7 @@ mod tests {
         );
     }
 
-    /// Notes made by chance: the bytes outside are equal, and no other heading, task or block changes.
+    /// Random notes: the bytes outside the insertion and the kind of line endings do not change.
     #[test]
     fn every_byte_outside_of_an_insertion_stays() {
         let mut random = crate::text::random::Random::new();

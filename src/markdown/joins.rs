@@ -1,14 +1,14 @@
-//! Whether a text and the lines around it would be read as one: then a blank line has to part them.
+//! Whether a text and the lines around it would form one block, so that a blank line has to separate them.
 
 use super::blocks::{Kind, is_delimiter_row, underline};
 use super::parts::Note;
 
-/// Whether a line makes a heading of the paragraph above it.
+/// Whether a line turns the paragraph above it into a heading.
 pub(super) fn is_underline(line: &str) -> bool {
     !line.trim().is_empty() && underline(line.trim_start()).is_some()
 }
 
-/// Whether the first line of a new text would go on what stands in the line before it, or make a heading of it.
+/// Whether the first line of a new text would continue the line before it, or turn it into a heading.
 pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let (above, first) = (note.line(before), new.line(0));
     let is_paragraph = matches!(note.kind(before), Some(Kind::Text));
@@ -18,14 +18,14 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
     match new.kind(0) {
         _ if is_paragraph && is_underline(first) => true,
         Some(_) if is_html(note, before) => true,
-        // Rows go on a table and lines a quote, but a table and a callout begin anew.
+        // Rows continue a table and lines a quote, but a new table or callout does not.
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(new.line(1)),
-        // The id of a paragraph ends it.
+        // A block id ends its paragraph.
         Some(_) if bare.starts_with('>') && above.starts_with('>') => {
             is_callout(bare) || is_paragraph && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1)
         }
         Some(Kind::Text) if bare.starts_with('>') => false,
-        // What is indented is meant to go on the item.
+        // Indented text is meant to continue the list item.
         Some(Kind::Text | Kind::Code) if is_indented => is_paragraph,
         Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
         Some(Kind::Item { .. }) => is_paragraph && !ends_paragraph(bare),
@@ -33,7 +33,7 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
     }
 }
 
-/// Whether a list item ends a paragraph above it: an empty one and one that does not begin with 1 do not.
+/// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1.
 fn ends_paragraph(item: &str) -> bool {
     let (marker, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
     let number = marker.strip_suffix(['.', ')']).and_then(|number| number.parse().ok());
@@ -48,7 +48,7 @@ fn is_html(note: &Note<'_>, line: usize) -> bool {
     note.lines.get(line).is_some_and(|line| line.is_html)
 }
 
-/// Whether the line behind a new text would go on its last line.
+/// Whether the line after a new text would continue its last line.
 pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
     let Some(last) = new.lines.len().checked_sub(1) else { return false };
     if !matches!(new.kind(last), Some(Kind::Text | Kind::Item { .. })) {
@@ -59,12 +59,12 @@ pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bo
     match note.kind(behind) {
         Some(kind) if is_html(new, last) => kind != Kind::Blank,
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(note.line(behind + 1)),
-        // A quote that begins below a callout, or with one, is another one.
+        // A quote after a callout, or one that is a callout itself, is separate.
         Some(Kind::Text) if bare.starts_with('>') => {
             above.starts_with('>') && (is_callout(bare) || (0..=last).any(|line| is_callout(new.line(line))))
         }
         Some(Kind::Text | Kind::Setext(_)) => true,
-        // An empty item would make a heading of it.
+        // An empty item (`-`) would turn it into a heading.
         Some(Kind::Item { .. }) => {
             let before_text = (0..=last).rev().map(|line| new.kind(line)).find(|kind| *kind != Some(Kind::Text));
             let is_of_item = matches!(before_text, Some(Some(Kind::Item { .. })));

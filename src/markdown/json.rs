@@ -1,5 +1,5 @@
-//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, how
-//! numbers are written, members that are unknown here. The text is one that a JSON parser has accepted.
+//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, number formats,
+//! unknown members. The text must be valid JSON.
 
 use super::properties::splice;
 use crate::slice::Part;
@@ -13,29 +13,29 @@ fn value_at<'a, T: Deserialize<'a>>(text: &'a str, at: usize) -> Option<T> {
     serde_json::Deserializer::from_str(text.get(at..)?).into_iter().next()?.ok()
 }
 
-/// Where a value stands in the text that it was read from.
+/// The range of a value in the text that it was parsed from.
 fn range_of(text: &str, value: &RawValue) -> Range<usize> {
     let start = value.get().as_ptr().addr() - text.as_ptr().addr();
     start..start + value.get().len()
 }
 
-/// The values of the members of the object that begins at or after `at`.
+/// The ranges of the member values of the object that begins at or after `at`.
 pub fn members(text: &str, at: usize) -> BTreeMap<String, Range<usize>> {
     let members: BTreeMap<String, &RawValue> = value_at(text, at).unwrap_or_default();
     members.into_iter().map(|(name, value)| (name, range_of(text, value))).collect()
 }
 
-/// The elements of the array that begins at or after `at`.
+/// The ranges of the elements of the array that begins at or after `at`.
 pub fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
     value_at::<Vec<&RawValue>>(text, at).unwrap_or_default().into_iter().map(|value| range_of(text, value)).collect()
 }
 
-/// The value of a member of the object that begins at `at`.
+/// The range of a member value of the object that begins at or after `at`.
 pub fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
     members(text, at).remove(name)
 }
 
-/// An array without some of its elements.
+/// The text with some elements of an array removed, given by index.
 pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let all = elements(text, array);
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return text.to_owned() };
@@ -43,7 +43,7 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let mut kept = String::new();
     let mut before: Option<usize> = None;
     for (number, element) in all.iter().enumerate().filter(|(number, _)| !gone.contains(number)) {
-        // Keeps the separator before it; the first that is kept takes that of the first element.
+        // Each element keeps the separator before it, except the first that is kept.
         let from = match (before, number.checked_sub(1).and_then(|above| all.get(above))) {
             (Some(_), Some(above)) => above.end,
             _ => element.start,
@@ -55,7 +55,7 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     splice(text, start..last.end, &kept)
 }
 
-/// An array with one more element at its end, in one line as Obsidian writes it.
+/// The text with an object appended to an array, on one line as Obsidian writes it.
 pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> String {
     let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     let element = format!("{{{}}}", members.join(","));
@@ -71,7 +71,7 @@ pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> Str
     }
 }
 
-/// An object with another value for a member, which is added where it is missing.
+/// The text with a member of an object set to a value, added if it is missing.
 pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
     let all = members(text, object);
     if let Some(range) = all.get(name) {
@@ -91,7 +91,7 @@ pub fn start(text: &str) -> usize {
     space(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
-/// The first byte from `at` on that is not white space.
+/// The offset of the first byte from `at` on that is not white space.
 pub fn space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().part(at..);
     at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())

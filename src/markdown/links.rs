@@ -1,4 +1,4 @@
-//! Links of a note or canvas with their targets, which file of a vault a target means to Obsidian, and how a target is written.
+//! Links in a note or canvas with their targets, the file to which Obsidian resolves a target, and how a target is written.
 
 use super::blocks::lines;
 use super::frontmatter;
@@ -16,7 +16,7 @@ pub enum Syntax {
     Wikilink,
     /// `[text](target)`
     Markdown,
-    /// The `file` of a node or the `background` of a group in a canvas: a path from the root, as it is.
+    /// The `file` of a node or the `background` of a group in a canvas: a path from the root, unencoded.
     CanvasPath,
 }
 
@@ -25,7 +25,7 @@ pub enum Syntax {
 pub struct Link {
     pub is_embed: bool,
     pub syntax: Syntax,
-    /// The string in which it stands, in frontmatter and in a canvas.
+    /// The quoting of the string that contains it, in frontmatter or a canvas.
     pub quoting: Quoting,
     /// The link with its brackets.
     pub range: Range<usize>,
@@ -42,7 +42,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The same link with ranges of the outer text; it was found in `string`, which is a quoted string of that text.
+    /// The same link with ranges in the outer text that contains `string`, in which it was found.
     fn inside(self, string: &Quoted) -> Link {
         let outer = |range: Range<usize>| string.outer(range);
         Link {
@@ -55,7 +55,7 @@ impl Link {
         }
     }
 
-    /// Another path as it is written instead of the one it has; `None` where its syntax cannot hold it.
+    /// Another path as written in this link; `None` if its syntax cannot express it.
     pub fn write_path(&self, path: &str) -> Option<String> {
         let is_possible = match self.syntax {
             Syntax::Wikilink => !path.contains(['#', '|', '^', '[', ']']),
@@ -71,7 +71,7 @@ impl Link {
     }
 }
 
-/// All links of a file of the vault by its name: a note or a canvas; other files have none.
+/// All links in a note or canvas, as identified by the file name; other files have none.
 pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     match name.rsplit_once('.') {
         Some((_, ending)) if ending.eq_ignore_ascii_case("md") => links(text),
@@ -80,8 +80,8 @@ pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     }
 }
 
-/// All internal links of a note, in order: in its text, outside of code, HTML comments and math, and as whole strings in its
-/// frontmatter.
+/// All internal links of a note, in order: whole strings in its frontmatter, and those in its text outside code, HTML comments and
+/// math.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links = in_frontmatter(text);
     for block in prose(text, &lines(text)) {
@@ -100,27 +100,27 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
     let Some(block) = frontmatter::range(text) else { return Vec::new() };
     let mut start = block.start;
     let mut links = Vec::new();
-    // The indentation of the property whose block scalar (`|`, `>`) the lines are in.
-    let mut block_of_text: Option<usize> = None;
+    // The indentation of the property whose block scalar (`|`, `>`) contains the current lines.
+    let mut block_scalar: Option<usize> = None;
     for line in text.part(block).split_inclusive('\n') {
         let (from, end) = (start, start + line.len());
         start = end;
         let indent = line.len() - line.trim_start_matches(' ').len();
-        if line.trim().is_empty() || block_of_text.is_some_and(|outer| indent > outer) {
+        if line.trim().is_empty() || block_scalar.is_some_and(|outer| indent > outer) {
             continue;
         }
         let (value, _) = frontmatter::without_comment(line.trim_end());
         let last = value.rsplit([' ', ':']).next().unwrap_or_default();
-        block_of_text = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
+        block_scalar = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
         let mut at = from;
         while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
             at += found;
             let before = text.part(from..at).trim_end();
-            // An anchor or a tag of YAML comes before the value.
+            // A YAML anchor or tag precedes the value.
             let mark = before.rsplit_once([' ', '\t']).filter(|(_, mark)| mark.starts_with(['&', '!']));
             let before = mark.map_or(before, |(outer, _)| outer.trim_end());
             let string = Quoted::yaml(text, at).filter(|_| before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?']));
-            // A quote in the middle of a value begins no string, and a name of a property is no link.
+            // A quote in the middle of a value does not begin a string, and a key is not a link.
             let Some(string) = string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':')) else {
                 at += 1;
                 continue;
@@ -136,12 +136,12 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
             at = string.end;
         }
     }
-    // Malformed frontmatter has no values, and is never written.
+    // Malformed frontmatter has no links, and is never changed.
     let is_malformed = || !frontmatter::block(text).is_some_and(|yaml| frontmatter::values(yaml).is_ok_and(|values| values.is_mapping()));
     if !links.is_empty() && is_malformed() { Vec::new() } else { links }
 }
 
-/// The links of a canvas: files of its nodes, backgrounds of its groups, and links in its texts. One that is malformed has none.
+/// The links in a canvas: files of nodes, backgrounds of groups, and links in texts. A malformed canvas has none.
 fn in_canvas(text: &str) -> Vec<Link> {
     let start = json::start(text);
     if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_err() {
@@ -204,7 +204,7 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
     })
 }
 
-/// `range` is that of `](target "title")`, `opening` that of the bracket before the text.
+/// `range` is that of `](target "title")`, `opening` the offset of the bracket before the text.
 fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link> {
     let inner = text.get(range.start + 2..range.end - 1)?;
     let trimmed = inner.trim_start();
@@ -213,7 +213,7 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
         Some(bracketed) => (bracketed.split('>').next()?, start + 1),
         None => (trimmed.split([' ', '\t']).next()?, start),
     };
-    // What follows it can only be a title.
+    // Only a title may follow the target.
     let behind = text.get(start + target.len()..range.end - 1)?.trim_start_matches('>').trim_start();
     if target.is_empty() || has_scheme(target) || !behind.is_empty() && !behind.starts_with(['"', '\'', '(']) {
         return None;
@@ -237,12 +237,12 @@ fn has_scheme(target: &str) -> bool {
     !is_relative(target) && target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'))
 }
 
-/// A target without its subpath, which begins with the first number sign.
+/// A target split into path and subpath, which begins with the first `#`.
 pub fn split_subpath(target: &str) -> (&str, Option<&str>) {
     target.find('#').map_or((target, None), |at| (target.part(..at), target.get(at..)))
 }
 
-/// A target decoded as JavaScript's `decodeURI` does: characters that separate the parts of a URI stay encoded.
+/// A target decoded as by JavaScript's `decodeURI`: characters that are reserved in URIs stay encoded.
 fn decode(target: &str) -> String {
     let bytes = target.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -256,13 +256,13 @@ fn decode(target: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| target.to_owned())
 }
 
-/// A target as it is written in a Markdown link, so that [`decode`] gives it again.
+/// A target encoded for a Markdown link; [`decode`] reverses it.
 fn encode(target: &str) -> String {
     let is_odd = |c: char| " %()<>\"\\\u{a0}".contains(c);
     target.chars().map(|c| if is_odd(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
 }
 
-/// The comparable last name of a path without `.md`: a link can only mean a file with the same key.
+/// The last name of a path as [`comparable_name`] gives it, without `.md`: a link can only resolve to a file with the same key.
 pub fn key_of(path: &str) -> String {
     let name = comparable_name(path.trim().rsplit('/').next().unwrap_or_default());
     name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
@@ -273,27 +273,27 @@ pub fn key_of(path: &str) -> String {
 pub enum Resolved<'a> {
     Missing,
     One(&'a str),
-    /// Obsidian takes the one that is first in its index.
+    /// Obsidian opens the one that comes first in its index.
     Several(Vec<&'a str>),
 }
 
-/// Text as names are compared: NFC, no-break spaces as spaces, without case.
+/// A name normalized for comparison: NFC, no-break spaces as spaces, lower case.
 pub fn comparable_name(name: &str) -> String {
     name.nfc().map(|c| if c == '\u{a0}' { ' ' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
-/// A file that a link may mean: its path as [`comparable_name`] gives it, and as it is.
+/// A file that a link may resolve to: its path as [`comparable_name`] gives it, and as it is.
 pub type Candidate<'a> = (&'a str, &'a str);
 
-/// The file that the path of a link in a note of the folder `source` means, among all files of the vault. An empty path means no
-/// file but the note itself.
+/// Resolves the path of a link in a note of the folder `source` among all files of the vault. An empty path, which means the note
+/// itself, is [`Resolved::Missing`].
 pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = Candidate<'a>> + Clone) -> Resolved<'a> {
     let wanted = comparable_name(path.trim());
     let name = wanted.rsplit('/').next().unwrap_or_default().to_owned();
     if name.is_empty() {
         return Resolved::Missing;
     }
-    // A name with a dot is first the name of any file.
+    // A name with a dot is first tried as a complete file name.
     if name.contains('.') {
         let found = resolve_as(&wanted, source, files.clone());
         if found != Resolved::Missing {
@@ -303,7 +303,7 @@ pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = Candida
     resolve_as(&format!("{wanted}.md"), source, files)
 }
 
-/// The same for a path with its extension, lower case.
+/// The same for a comparable path with its extension.
 fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candidate<'a>>) -> Resolved<'a> {
     let last = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
     let name = wanted.get(last(wanted)..);
@@ -342,19 +342,19 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     }
 }
 
-/// Whether a path is written from the folder of its note.
+/// Whether a path is relative to the folder of its note.
 pub fn is_relative(path: &str) -> bool {
     path.starts_with("./") || path.starts_with("../")
 }
 
-/// Whether the path of a link, which is relative to the folder `source`, leads to a file without any search.
+/// Whether the path of a link, taken as relative to the folder `source`, is exactly that of a file.
 pub fn leads_to(path: &str, source: &str, file: &str) -> bool {
     let (wanted, file) = (comparable_name(path.trim()), comparable_name(file));
     let found = joined(&comparable_name(source), &wanted);
     found.is_some_and(|found| found == file || format!("{found}.md") == file)
 }
 
-/// A path from a folder to a file, both from the root.
+/// The relative path from a folder to a file, both given from the root.
 pub fn relative(folder: &str, file: &str) -> String {
     let (folder, file): (Vec<&str>, Vec<&str>) = (folder.split('/').filter(|name| !name.is_empty()).collect(), file.split('/').collect());
     let shared = folder.iter().zip(&file).take_while(|(one, other)| one == other).count().min(file.len() - 1);

@@ -1,17 +1,17 @@
-//! What the text of a note means in Markdown and to Obsidian. Pure functions over text, no files; every element has its byte
-//! range.
+//! Parsing and editing notes as Markdown, with Obsidian's extensions. Pure functions over text, no files; every element has its
+//! byte range.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`frontmatter`] | the YAML block at the head of a note, and the tags in it |
+//! | [`frontmatter`] | the YAML block at the start of a note, and the tags in it |
 //! | [`blocks`] | lines, headings, list items, code, comments and math |
-//! | [`inline`] | what stands inside of a block: code, comments, math and tags |
-//! | [`links`] | links with their targets, and the files that these mean |
+//! | [`inline`] | inline elements of a block: code, comments, math and tags |
+//! | [`links`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
-//! | [`mod@insert`], `joins` | text put at one of those, and what it must not be joined with |
+//! | [`mod@insert`], `joins` | inserting text at one of those, and what it must not be joined with |
 //! | [`tasks`] | dates, priority and recurrence of tasks |
-//! | [`properties`] | properties set and removed |
-//! | [`quoted`], [`json`] | strings in frontmatter and canvases; values of a canvas replaced |
+//! | [`properties`] | setting and removing properties |
+//! | [`quoted`], [`json`] | strings in frontmatter and canvases; replacing values in a canvas |
 
 pub mod blocks;
 pub mod frontmatter;
@@ -32,7 +32,7 @@ use crate::text::fold::fold;
 /// the inline ones.
 ///
 /// # Errors
-/// As [`frontmatter::values`], with the tags that there are all the same.
+/// As [`frontmatter::values`], returned together with the inline tags.
 pub fn tags(text: &str) -> (Vec<String>, Option<String>) {
     let (mut tags, problem) = match frontmatter::tags(text) {
         Ok(tags) => (tags, None),

@@ -12,7 +12,7 @@ pub struct Note<'a> {
     pub lines: Vec<Line>,
 }
 
-/// A heading. Lines are counted from 0.
+/// A heading. Lines are numbered from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     pub level: u8,
@@ -27,9 +27,9 @@ pub struct Heading {
 pub struct Block {
     /// Without `^`.
     pub id: String,
-    /// Its lines, without one that has nothing but the id.
+    /// Its lines, excluding a line with only the id.
     pub lines: Range<usize>,
-    /// The line below the block that has nothing but the id.
+    /// The line below the block that contains only the id.
     pub id_line: Option<usize>,
 }
 
@@ -41,16 +41,16 @@ pub struct Task {
     /// The character in the box, and where it is.
     pub status: char,
     pub status_at: Range<usize>,
-    /// What stands behind the box.
+    /// The text after the box.
     pub content: Range<usize>,
 }
 
-/// Why a part is not the one that was named.
+/// Why a name does not identify one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
-    /// There is none; those that exist.
+    /// No match; the names that exist.
     Missing(Vec<String>),
-    /// There are several: number of the line, from 1, and text of each.
+    /// Several matches: line number, from 1, and text of each.
     Several(Vec<(usize, String)>),
 }
 
@@ -59,17 +59,17 @@ impl<'a> Note<'a> {
         Note { text, lines: lines(text) }
     }
 
-    /// The text of a line without its end; empty behind the last.
+    /// The text of a line without its line ending; empty for a line past the end.
     pub fn line(&self, number: usize) -> &'a str {
         self.lines.get(number).and_then(|line| self.text.get(line.range.clone())).unwrap_or_default()
     }
 
-    /// The byte at which a line begins; the end of the text for the line behind the last.
+    /// The offset at which a line begins; the end of the text for a line past the end.
     pub fn start(&self, number: usize) -> usize {
         self.lines.get(number).map_or(self.text.len(), |line| line.range.start)
     }
 
-    /// The number of the line in which a byte lies.
+    /// The number of the line that contains an offset.
     pub fn line_at(&self, at: usize) -> usize {
         self.lines.partition_point(|line| line.range.start <= at).saturating_sub(1)
     }
@@ -78,7 +78,7 @@ impl<'a> Note<'a> {
         self.lines.get(number).map(|line| line.kind)
     }
 
-    /// The first line behind the frontmatter.
+    /// The first line after the frontmatter.
     pub fn body(&self) -> usize {
         self.lines.iter().take_while(|line| line.kind == Kind::Frontmatter).count()
     }
@@ -111,15 +111,15 @@ impl<'a> Note<'a> {
         headings
     }
 
-    /// The line behind the section of a heading: the next heading of its level or a higher one.
+    /// The line after the section of a heading: the next heading of the same or a higher level.
     pub fn section_end(&self, headings: &[Heading], number: usize) -> usize {
         let level = headings.get(number).map_or(0, |heading| heading.level);
         let next = headings.iter().skip(number + 1).find(|heading| heading.level <= level);
         next.map_or(self.lines.len(), |heading| heading.lines.start)
     }
 
-    /// The heading with a text, or the last one of a path (`A > B`), each in the section of the one before. What is written alike
-    /// comes first, then what differs in case and spaces, then, unless it has to be `strict`, what Obsidian takes for the same.
+    /// The heading with a text, or the last one of a path (`A > B`), each in the section of the previous one. Exact matches are
+    /// preferred, then those that differ only in case and spaces, then, unless `strict`, those that Obsidian considers equal.
     ///
     /// # Errors
     /// [`FindError`].
@@ -143,7 +143,7 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// Where the text of a heading is, without markers; `None` for one of several lines.
+    /// The range of a heading's text, without markers; `None` if it spans several lines.
     pub fn heading_text(&self, headings: &[Heading], number: usize) -> Option<Range<usize>> {
         let heading = headings.get(number)?;
         let line = self.lines.get(heading.lines.start)?;
@@ -154,10 +154,10 @@ impl<'a> Note<'a> {
         (!is_setext || heading.lines.len() == 2).then_some(start..start + length)
     }
 
-    /// The numbers of all headings that a path names, compared in a form.
+    /// The indices of all headings that a path names, compared in a normalized form.
     fn headings_of(&self, headings: &[Heading], path: &[&str], form: &dyn Fn(&str) -> String) -> Vec<usize> {
         let own: Vec<String> = headings.iter().map(|heading| form(&heading.text)).collect();
-        // The numbers of the headings among which the next name is looked for.
+        // The ranges of headings among which the next name is searched.
         let mut within: Vec<Range<usize>> = std::iter::once(0..headings.len()).collect();
         let mut found = BTreeSet::new();
         for part in path {
@@ -165,8 +165,8 @@ impl<'a> Note<'a> {
             if wanted.is_empty() {
                 return Vec::new();
             }
-            let is_it = |number: &usize| own.get(*number) == Some(&wanted);
-            found = within.into_iter().flatten().filter(is_it).collect::<BTreeSet<usize>>();
+            let matches_name = |number: &usize| own.get(*number) == Some(&wanted);
+            found = within.into_iter().flatten().filter(matches_name).collect::<BTreeSet<usize>>();
             let section = |number: &usize| {
                 let end = self.section_end(headings, *number);
                 number + 1..headings.partition_point(|heading| heading.lines.start < end)
@@ -180,7 +180,7 @@ impl<'a> Note<'a> {
     pub fn blocks(&self) -> Vec<Block> {
         let (text_starts, part_starts) = (self.text_starts(), self.part_starts());
         let mut blocks = Vec::new();
-        // The list items that are open: how far each is set in, and its line.
+        // The open list items: indentation and line of each.
         let mut items: Vec<(usize, usize)> = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
             let indent = columns(self.line(number));
@@ -200,7 +200,7 @@ impl<'a> Note<'a> {
                 let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
                 let start = part_starts.get(last).copied().unwrap_or(last);
-                // An id that is set in belongs to the item that it is set in.
+                // An indented id belongs to the list item that it is indented under.
                 let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
                 blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !continues {
@@ -232,10 +232,10 @@ impl<'a> Note<'a> {
         starts
     }
 
-    /// For each line the first line of the quote, table, list, code block or paragraph that it may be the end of.
+    /// For each line the first line of the quote, table, list, code block or paragraph that may end with it.
     fn part_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
-        // Where the list begins that goes on.
+        // The first line of the current list.
         let mut list: Option<usize> = None;
         for (number, line) in self.lines.iter().enumerate() {
             let text = self.line(number).trim_start();
@@ -247,7 +247,7 @@ impl<'a> Note<'a> {
             let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
             list = match line.kind {
                 _ if is_quote => None,
-                Kind::Item { .. } => list.filter(|list| !self.is_other_list(*list, number)).or(Some(number)),
+                Kind::Item { .. } => list.filter(|list| !self.begins_new_list(*list, number)).or(Some(number)),
                 _ => list.filter(|_| is_of_list),
             };
             starts.push(match (list, before) {
@@ -273,14 +273,14 @@ impl<'a> Note<'a> {
         line.is_some_and(|line| !self.text.part(line.range.start..line.content).trim_matches(['>', ' ', '\t']).is_empty())
     }
 
-    /// Whether a list item begins another list than the one whose first item is given: its marker is another one at the same indentation.
-    fn is_other_list(&self, first: usize, number: usize) -> bool {
+    /// Whether a list item begins a new list after the one with the given first item: same indentation, but a different marker.
+    fn begins_new_list(&self, first: usize, number: usize) -> bool {
         let marker = |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).chars().next();
         let (one, other) = (self.line(first), self.line(number));
         columns(one) == columns(other) && marker(one) != marker(other)
     }
 
-    /// The block with an id, without case.
+    /// The block with an id, ignoring case.
     ///
     /// # Errors
     /// [`FindError`].
@@ -310,20 +310,20 @@ impl<'a> Note<'a> {
     }
 }
 
-/// Whether a text is the id of a block.
+/// Whether a text is a valid block id.
 fn is_block_id(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-')
 }
 
-/// The text of an ATX heading without the markers that close it.
+/// The text of an ATX heading without its closing markers.
 pub fn without_closing(content: &str) -> &str {
     let content = content.trim();
     let open = content.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
 }
 
-/// For each part of a subpath (`#A#B`) the number of the heading that it means: the first one, in the section of the one before.
-/// None where the subpath means no heading.
+/// For each part of a subpath (`#A#B`) the index of its heading: the first match within the section of the previous one. `None` for
+/// each part if the subpath matches no heading.
 pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<Option<usize>> {
     fn find(headings: &[Heading], within: Range<usize>, parts: &[String]) -> Option<Vec<usize>> {
         let Some((wanted, rest)) = parts.split_first() else { return Some(Vec::new()) };
@@ -343,13 +343,13 @@ pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<Option<usize
     }
 }
 
-/// The text of a heading as a link has it: what would end the link, or begin a part of it, is a space.
+/// The text of a heading as written in a link: characters that would end the link or begin another part become spaces.
 pub fn heading_in_link(heading: &str) -> String {
     let spaced = heading.replace(['#', '|', '^', ':', '\\', '[', ']'], " ").replace("%%", " ");
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A heading as Obsidian compares it with that of a link: punctuation is a space, and case means nothing.
+/// A heading normalized as Obsidian does to match it with a link: punctuation becomes spaces, and case is ignored.
 pub fn comparable(heading: &str) -> String {
     let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
     let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();

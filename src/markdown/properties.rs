@@ -1,5 +1,5 @@
-//! Properties of a note's frontmatter set and removed, with every other byte kept: comments, order, quotes, line ends. What was
-//! made is parsed again, and if it says anything but what was meant, it is not used.
+//! Setting and removing properties in a note's frontmatter, keeping every other byte: comments, order, quotes, line endings. The
+//! result is parsed again and rejected unless it is exactly what was intended.
 
 use super::blocks::line_end;
 use super::frontmatter::{self, outside_quotes, without_comment};
@@ -23,18 +23,17 @@ pub fn parse(text: &str) -> Result<Mapping, String> {
     }
 }
 
-/// The name that a property has in a note, where it has it in another case.
+/// The name of a property as the note spells it, which may differ in case.
 pub fn name_in(properties: &Mapping, name: &str) -> String {
     let names = || properties.keys().filter_map(Value::as_str);
     let same = names().find(|own| *own == name).or_else(|| names().find(|own| own.to_lowercase() == name.to_lowercase()));
     same.unwrap_or(name).to_owned()
 }
 
-/// The text with a property set, at the end of the frontmatter if it is new, or removed (`None`). Without frontmatter one is
-/// made.
+/// The text with a property set, at the end of the frontmatter if it is new, or removed (`None`). Missing frontmatter is created.
 ///
 /// # Errors
-/// When the frontmatter is malformed, or written so that it cannot be changed safely.
+/// If the frontmatter is malformed, or written in a form that cannot be changed safely.
 pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> {
     let Some(block) = frontmatter::range(text) else {
         let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
@@ -43,7 +42,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
         return if new.is_some() { set(&fenced, key, new) } else { Ok(text.to_owned()) };
     };
     if text.part(block.clone()).trim_start().starts_with('{') {
-        return Err("its frontmatter is JSON, which is read and not written".into());
+        return Err("its frontmatter is JSON, which is only read, never written".into());
     }
     let mut wanted = parse(text)?;
     let value = new.map(serde_yaml::to_value).transpose().map_err(|error| error.to_string())?;
@@ -59,7 +58,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
                 property.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
             match comments.take(1).next() {
                 Some(comment) => {
-                    format!("the comment \"# {comment}\" at its {key:?} would be lost; take it out or move it, and repeat the change")
+                    format!("the comment \"# {comment}\" at its {key:?} would be lost; remove or move it, and repeat the change")
                 }
                 None => not_replaceable(),
             }
@@ -81,7 +80,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     }
 }
 
-/// A value as it follows the colon of a new property: a list of plain values with an item in each line, as Obsidian writes it.
+/// A value as written after the colon of a new property: a list has one item per line, as Obsidian writes it.
 fn below(new: &Json, eol: &str) -> String {
     match new {
         Json::Array(items) if !items.is_empty() => items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect(),
@@ -113,7 +112,7 @@ struct Property {
     lines: Vec<Range<usize>>,
 }
 
-/// A property of the outermost mapping; `None` where it is not written as most people and programs do.
+/// Finds a property of the top-level mapping; `None` if it is not written in the usual form.
 fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property> {
     let mut at = block.start;
     let mut lines = text.get(block)?.split_inclusive('\n').map(|line| {
@@ -129,16 +128,16 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         Some((range.clone(), range.end - value.len()))
     })?;
     let mut property = Property { value: colon, lines: vec![first.clone()] };
-    // In a block of text number signs and brackets are text.
-    let is_text = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
-    let depth = |line: &str| if is_text { 0 } else { depth(line) };
+    // In a block scalar, `#` and brackets are text.
+    let is_block_scalar = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
+    let depth = |line: &str| if is_block_scalar { 0 } else { depth(line) };
     let mut open = depth(text.get(colon..first.end)?);
     let mut waiting = Vec::new();
     for (line_range, line) in lines {
         let bare = line.trim_end();
-        let is_comment = !is_text && open <= 0 && bare.trim_start().starts_with('#');
-        let is_set_in = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
-        let continues = !is_comment && (open > 0 || is_set_in || bare == "-" || bare.starts_with("- "));
+        let is_comment = !is_block_scalar && open <= 0 && bare.trim_start().starts_with('#');
+        let is_indented = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
+        let continues = !is_comment && (open > 0 || is_indented || bare == "-" || bare.starts_with("- "));
         if continues {
             open += depth(line);
             property.lines.append(&mut waiting);
@@ -152,20 +151,20 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
     Some(property)
 }
 
-/// Where the key of a property stands, if it is written as most people and programs do.
+/// The range of a property's key, if it is written in the usual form.
 pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
     let property = find_property(text, frontmatter::range(text)?, key)?;
     let start = property.lines.first()?.start;
     Some(start..start + text.get(start..property.value)?.trim_end_matches([':', ' ']).len())
 }
 
-/// How many brackets a piece of YAML leaves open; as good as it has to be, since the outcome is parsed again.
+/// How many brackets a line of YAML leaves open; an approximation suffices, since the result is parsed again.
 fn depth(line: &str) -> i32 {
     let bracket = |c: char| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'));
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
-/// `None` where comments would be lost.
+/// The text with the value of a property replaced; `None` if comments would be lost.
 fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<String> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
@@ -180,15 +179,15 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     }
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
-    // In another order, or written anew, comments at items that stay could not be kept.
+    // If items are reordered or rewritten, the comments at those that stay could not be kept.
     let is_emptied = new.as_array().is_some_and(Vec::is_empty);
     if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
         return None;
     }
-    let is_text = value.trim_start().starts_with(['|', '>']);
-    // Comments of their own in a list that is written anew stay below it; anywhere else they cannot be kept.
+    let is_block_scalar = value.trim_start().starts_with(['|', '>']);
+    // Comment lines in a list that becomes empty stay below it; anywhere else they cannot be kept.
     let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
-    if !is_list && !is_text && further.iter().any(|line| line.contains('#')) {
+    if !is_list && !is_block_scalar && further.iter().any(|line| line.contains('#')) {
         return None;
     }
     let old = value.trim();
@@ -214,7 +213,7 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     Some(splice(text, property.value..end, &format!("{line}{ending}{comments}")))
 }
 
-/// The lines of a list with those of its items that stay, as they are, and new ones like them.
+/// The lines of a block list: items that stay are unchanged, and new ones are written in the same style.
 fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Option<String> {
     let old: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let mut lines: Vec<(Option<Json>, &str)> = Vec::new();
@@ -235,7 +234,7 @@ fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Opt
     let quote = sample.trim_start().strip_prefix('-')?.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
     let kept: Vec<&Json> = lines.iter().filter_map(|(item, _)| item.as_ref()).collect();
     let (same, fresh) = items.split_at_checked(kept.len())?;
-    // Another order than the lines have, or new ones that do not come last: then all of them are written anew.
+    // If the order differs, or new items do not come last, the whole list is rewritten.
     if kept.is_empty() || !kept.iter().copied().eq(same) || fresh.iter().any(|item| kept.contains(&item)) {
         return None;
     }
@@ -246,7 +245,7 @@ fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Opt
     Some(list.concat())
 }
 
-/// The items of a list; those that stay are written as they were in the old value or its further lines.
+/// The items of a list as written; those that stay keep their spelling in the old value or its continuation lines.
 fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
@@ -266,14 +265,14 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     items.iter().map(&mut shown).collect()
 }
 
-/// A text as YAML writes it in one line; in quotes where it needs them, or where it is to look like what was there.
+/// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).
 fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let single = format!("'{}'", text.replace('\'', "''"));
     let is_flow = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
     let plain = !text.contains(is_flow)
         && text.trim() == text
         && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
-        // Other YAML parsers read a post code as a number.
+        // Other YAML parsers read a string such as a postcode as a number.
         && !(text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok())
         && !text.contains(" #");
     match quote {
@@ -285,7 +284,7 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
 }
 
 fn json(text: &str) -> String {
-    // YAML has no such characters as they are.
+    // YAML does not allow these characters unescaped.
     let escaped = |text: String, c: char| text.replace(c, &format!("\\u{:04x}", c as u32));
     ['\u{7f}', '\u{85}', '\u{2028}', '\u{2029}', '\u{feff}']
         .into_iter()

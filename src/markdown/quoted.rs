@@ -1,8 +1,8 @@
-//! Strings in quotes, as YAML and JSON write them, with the offsets of their bytes.
+//! Quoted strings in YAML and JSON, with the offsets of their bytes.
 
 use std::ops::Range;
 
-/// What a string stands in.
+/// How a string is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     None,
@@ -13,7 +13,7 @@ pub enum Quoting {
 }
 
 impl Quoting {
-    /// A part of a string as it is written in these quotes.
+    /// Part of a string, escaped for these quotes.
     pub fn escape(self, part: &str) -> String {
         match self {
             Quoting::None => part.to_owned(),
@@ -23,31 +23,31 @@ impl Quoting {
     }
 }
 
-/// A string in quotes.
+/// A quoted string.
 #[derive(Debug)]
 pub struct Quoted {
-    /// What it says.
+    /// The unescaped string.
     pub text: String,
     pub quoting: Quoting,
-    /// Where it ends in the text around it, with its closing quote.
+    /// Where it ends in the outer text, after its closing quote.
     pub end: usize,
-    /// Where each byte of `text`, and its end, is written in the text around it.
+    /// The offset in the outer text of each byte of `text`, and of its end.
     offsets: Vec<usize>,
 }
 
 impl Quoted {
-    /// The string of JSON that begins at an offset, if one does.
+    /// The JSON string that begins at an offset, if one does.
     pub fn json(outer: &str, at: usize) -> Option<Quoted> {
         outer.get(at..)?.starts_with('"').then(|| Quoted::read(outer, at, outer.len()))?
     }
 
-    /// The same of YAML, for a string in one line.
+    /// The quoted YAML string that begins at an offset, if it is on one line.
     pub fn yaml(outer: &str, at: usize) -> Option<Quoted> {
         let line = outer.get(at..)?.split('\n').next()?;
         Quoted::read(outer, at, at + line.len())
     }
 
-    /// Where a range of the text is written in the text around it.
+    /// The range in the outer text of a range of `text`.
     pub fn outer(&self, range: Range<usize>) -> Range<usize> {
         let offset = |at: usize| self.offsets.get(at).copied().unwrap_or(self.end);
         offset(range.start)..offset(range.end)
@@ -75,7 +75,7 @@ impl Quoted {
     }
 }
 
-/// The character that an escape sequence means, and the length of the sequence; `None` for one that JSON does not have.
+/// The character that an escape sequence stands for, and the sequence's length; `None` if JSON does not have it.
 fn escaped(rest: &str) -> Option<(char, usize)> {
     let unit = |at: usize| rest.get(at..at + 4)?.chars().try_fold(0, |code, digit| Some(code * 16 + digit.to_digit(16)?));
     Some(match rest.chars().nth(1)? {

@@ -1,10 +1,9 @@
-//! What people note of a task behind its text: dates, priority and recurrence, in the signs of the plugin Tasks or as fields of
-//! Dataview.
+//! Metadata after the text of a task: dates, priority and recurrence, as emoji of the Tasks plugin or as Dataview fields.
 
 use crate::clock::parse_date;
 use crate::text::floor;
 
-/// Bytes of the value of a field: a date or a rule.
+/// Maximum bytes of the value of a field: a date or a recurrence rule.
 const FIELD_BYTES: usize = 200;
 
 /// Dates are `YYYY-MM-DD`.
@@ -30,7 +29,7 @@ pub fn is_done(status: char) -> bool {
     matches!(status, 'x' | 'X')
 }
 
-/// The facts in the text of a task.
+/// Parses the metadata in the text of a task.
 pub fn facts(text: &str) -> Facts<'_> {
     let dated = |signs: &[char], fields: &[&str]| {
         let behind = text.rsplit_once(signs).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));

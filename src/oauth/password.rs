@@ -102,7 +102,7 @@ impl Passwords {
                 break;
             }
             // Nothing signals that the delay of an address is over.
-            queue = self.changed.wait_timeout(queue, limits::PASSWORD_LOOK).unpoisoned().0;
+            queue = self.changed.wait_timeout(queue, limits::PASSWORD_POLL).unpoisoned().0;
         }
         queue.waiting.retain(|waiting| waiting.number != number);
         queue.checking.push(from.clone());

@@ -54,7 +54,7 @@ impl Throttle {
         let (count, last) = failures.entry(from.clone()).or_insert((0, now));
         *count = if now.since(*last) > limits::THROTTLE_MEMORY { 1 } else { count.saturating_add(1) };
         *last = now;
-        (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_LONGEST)
+        (Duration::from_millis(250) * 2_u32.pow((*count - 1).min(8))).min(limits::THROTTLE_MAX_DELAY)
     }
 
     /// A permit for an answer that is held back: each holds a connection.

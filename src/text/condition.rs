@@ -1,9 +1,9 @@
-//! What a query asks of a file.
+//! The conditions of a query.
 
 use super::fold::fold;
 use super::pattern::Expression;
 
-/// Where a text has to be.
+/// Where a term has to occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
     /// In path, tags or text.
@@ -15,33 +15,33 @@ pub enum Field {
     Content,
 }
 
-/// A part of a note in which all of a condition has to hold.
+/// A part of a note within which a whole condition has to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Line,
     Block,
     Section,
-    /// A list item with a checkbox, whatever is in it.
+    /// A list item with a checkbox, whatever its status.
     Task,
     TaskTodo,
     TaskDone,
 }
 
-/// A text to be found.
+/// A string or pattern to be found.
 #[derive(Debug)]
 pub enum Term {
-    /// Without case; folded.
+    /// Ignoring case; folded.
     Folded(String),
-    /// As it is.
+    /// Case-sensitive.
     Exact(String),
     Regex(Expression),
 }
 
-/// What a file has to have.
+/// A condition on a file.
 #[derive(Debug)]
 pub enum Condition {
     Has(Field, Term),
-    /// A tag, or one nested below it; without its number sign, folded.
+    /// A tag, or one nested below it; without `#`, folded.
     Tag(String),
     /// A property, with any value or with this one; folded.
     Property(String, Option<String>),
@@ -52,7 +52,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The same of tags instead of texts: `tag:(a OR b)`.
+    /// The same condition on tags instead of terms: `tag:(a OR b)`.
     pub(super) fn into_tags(self) -> Condition {
         let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();
         match self {
@@ -65,7 +65,7 @@ impl Condition {
         }
     }
 
-    /// The parts that all have to hold; parentheses around some of them change nothing.
+    /// Adds the parts that all have to hold, flattening nested conjunctions.
     pub(super) fn split(self, parts: &mut Vec<Condition>) {
         match self {
             Condition::All(inner) => inner.into_iter().for_each(|part| part.split(parts)),
@@ -73,7 +73,7 @@ impl Condition {
         }
     }
 
-    /// The texts of which a file that fulfils this has some.
+    /// Adds the terms that a file that meets this may contain, for ranking.
     pub(super) fn hints(&self, found: &mut Vec<String>) {
         match self {
             Condition::Has(_, Term::Folded(text)) => found.push(text.clone()),
@@ -85,6 +85,7 @@ impl Condition {
         found.retain(|hint| !hint.is_empty());
     }
 
+    /// Adds folded strings that every file that meets this has in its text, path or tags.
     pub(super) fn required<'a>(&'a self, found: &mut Vec<&'a str>) {
         match self {
             Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => found.push(text),
@@ -95,7 +96,7 @@ impl Condition {
         }
     }
 
-    /// Whether one of its terms is of some kind.
+    /// Whether any of its terms is of the given kind.
     pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
         match self {
             Condition::Has(_, term) => is_of_kind(term),

@@ -1,6 +1,6 @@
-//! Case folding for search, and where a match in the folded text is in the original.
+//! Case folding for search, and mapping a match in the folded text back to the original.
 //!
-//! Texts are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
+//! Strings are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
 use crate::slice::Part;
 use std::ops::Range;
@@ -10,9 +10,9 @@ use unicode_normalization::char::{canonical_combining_class, compose};
 /// A text folded for comparison without case.
 #[derive(Debug, Clone)]
 pub struct Folded {
-    /// `None` when folding changes no byte: then the original is used, and no second copy is kept.
+    /// `None` if folding changes nothing: then the original is used, without a second copy.
     text: Option<Box<str>>,
-    /// Starts and ends, in turn, of what folding made longer or shorter: (offset in the folded text, offset in the original).
+    /// Alternating starts and ends of what folding made longer or shorter: (offset in the folded text, offset in the original).
     shifts: Box<[(u32, u32)]>,
 }
 
@@ -43,8 +43,8 @@ impl Folded {
         self.text.as_deref().unwrap_or(original)
     }
 
-    /// The bytes of the original that a match in the folded text covers; whole characters with their marks, which composing
-    /// may have put into another order.
+    /// The range of the original that a match in the folded text covers; whole characters with their combining marks, which
+    /// composition may have reordered.
     pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
         let is_mark = |at: usize| original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark);
         let mut start = self.original_offsets(from).start.min(original.len());
@@ -58,7 +58,7 @@ impl Folded {
         (start, end)
     }
 
-    /// Where an offset was; inside of what folding made longer or shorter, where that began and ended.
+    /// The original offset of a folded one; within a part that folding made longer or shorter, the start and end of that part.
     fn original_offsets(&self, folded: usize) -> Range<usize> {
         let after = self.shifts.partition_point(|(at, _)| *at as usize <= folded);
         let (base_folded, base_original) = after.checked_sub(1).and_then(|last| self.shifts.get(last)).copied().unwrap_or((0, 0));
@@ -71,7 +71,7 @@ impl Folded {
     }
 }
 
-/// A text folded where the original is not needed: queries, names, tags.
+/// Folds a string whose original is not needed: queries, names, tags.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -81,8 +81,8 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Start and length of each character together with what follows it and is composed with it: combining marks, and the letters
-/// that join (the vowels and finals of decomposed Hangul, vowel signs of Indic scripts).
+/// Start and length of each character with the following ones that are composed with it: combining marks and joining letters (the
+/// vowels and finals of decomposed Hangul, vowel signs of Indic scripts).
 pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -102,12 +102,12 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Whether a character that is no mark may be composed with the one before it (Unicode, `NFC_QC=Maybe`).
+/// Whether a character that is not a combining mark may be composed with the one before it (Unicode, `NFC_QC=Maybe`).
 fn may_join(c: char) -> bool {
     matches!(c, '\u{9be}'..='\u{ddf}' | '\u{102e}' | '\u{1161}'..='\u{11c2}' | '\u{1b35}' | '\u{11000}'..='\u{11fff}' | '\u{16100}'..='\u{16dff}')
 }
 
-/// Whether a single character may become another one in composed form: ranges that contain all of Unicode's `NFC_QC=No`.
+/// Whether NFC may change a single character: ranges that contain all of Unicode's `NFC_QC=No`.
 fn has_other_form(c: char) -> bool {
     matches!(c,
         '\u{340}'..='\u{344}' | '\u{374}' | '\u{37e}' | '\u{387}' | '\u{958}'..='\u{fb9}' | '\u{1f71}'..='\u{1ffd}'
@@ -128,8 +128,8 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
     }
 }
 
-/// Lower case by Unicode, and the three letters whose capital does not come back by it: ß and ẞ as `ss` (so that
-/// STRASSE finds Straße), and the Greek final sigma.
+/// Unicode lower case, except for three letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
+/// Straße), and the Greek final sigma becomes σ.
 fn push_folded(folded: &mut String, c: char) {
     match c {
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(found("x \u{e5}\u{328} y", "x \u{105}").as_deref(), Some("x \u{e5}\u{328}"));
         assert_eq!(found("q\u{301}z", "q").as_deref(), Some("q\u{301}"));
         assert_eq!(found("q\u{301}z", "\u{301}z").as_deref(), Some("q\u{301}z"));
-        // One letter that is two in composed form.
+        // One letter that becomes two in composed form.
         assert_eq!(found("x\u{fa7}y", "\u{fb7}").as_deref(), Some("\u{fa7}"));
     }
 

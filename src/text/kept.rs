@@ -1,5 +1,5 @@
-//! A text kept for search: folded, since that is what is searched, and what it takes to have the original back. Most of a
-//! text is the same in both, so this is a tenth more than the text alone, and not twice as much.
+//! A text kept in memory for search: folded, since that is what is searched, with the changes needed to restore the original. Most
+//! of a text is the same in both forms, so this takes a tenth more than the text alone, not twice as much.
 
 use super::fold::{clusters, push_cluster};
 use crate::slice::Part;
@@ -9,15 +9,15 @@ use std::ops::Range;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Kept {
     folded: Box<str>,
-    /// What was changed, in order. Each begins with the bytes since the one before (in the folded text), as a number of seven
-    /// bits a byte. Then 0 for an ASCII capital; else the folded length plus one, the original length, and the original bytes.
+    /// The changes, in order. Each begins with the number of bytes since the previous one (in the folded text), as a varint. Then
+    /// 0 for an ASCII capital; else the folded length plus one, the original length, and the original bytes.
     changes: Box<[u8]>,
     /// Characters of the original.
     chars: u32,
 }
 
 impl Kept {
-    /// Folds a text, and records what that changed.
+    /// Folds a text and records the changes.
     pub fn of(original: &str) -> Kept {
         let mut folded = String::with_capacity(original.len());
         let mut changes = Vec::new();
@@ -58,18 +58,18 @@ impl Kept {
         &self.folded
     }
 
-    /// Characters of the text as it was.
+    /// The number of characters in the original.
     pub fn chars(&self) -> usize {
         self.chars as usize
     }
 
-    /// The text as it was.
+    /// The original text.
     pub fn original(&self) -> String {
         self.part(0..usize::MAX).1
     }
 
-    /// What a range of the folded text was, whole characters of both; and where the part really begins: a character that
-    /// was changed is not torn.
+    /// The original of a range of the folded text, in whole characters; and where the range then begins: changed characters are
+    /// not split.
     pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
         let wanted = wanted.start..wanted.end.min(self.folded.len());
         let mut original = String::with_capacity(wanted.len() + 16);
@@ -100,7 +100,7 @@ impl Kept {
             }
             begins = begins.min(change);
             match bytes {
-                // They were a text when they were put there.
+                // They are UTF-8, as they were copied from a string.
                 Some(bytes) => original.push_str(std::str::from_utf8(bytes).unwrap_or_default()),
                 None => original.push_str(&self.folded.part(change..at).to_ascii_uppercase()),
             }
@@ -115,7 +115,7 @@ impl Kept {
     }
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Appends a number as a varint (LEB128): seven bits per byte, lowest first; the highest bit says that more follow.
 pub(crate) fn push_number(into: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -124,7 +124,7 @@ pub(crate) fn push_number(into: &mut Vec<u8>, mut number: usize) {
     into.push(number as u8);
 }
 
-/// What [`push_number`] has written; `None` at the end.
+/// Takes a number written by [`push_number`]; `None` at the end.
 #[inline]
 pub(crate) fn take_number(from: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
@@ -169,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Texts by chance, of letters that are hard.
+    /// Random texts of difficult letters.
     #[test]
     fn any_text_comes_back() {
         let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ 🎻\n.Ω\u{2126}가\u{1100}\u{1161}".chars().collect();

@@ -1,13 +1,13 @@
-//! The loops of index and search over the text of notes, and nothing else: functions over what is in memory. No file, no
-//! protocol, no clock.
+//! The inner loops of indexing and searching the text of notes: functions on data in memory, without files, protocol or
+//! clock.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`mod@fold`] | text without case, and where it is in the original |
-//! | [`kept`] | a text that is searched without case and takes little memory |
+//! | [`mod@fold`] | case folding, and mapping back to the original |
+//! | [`kept`] | a compact text that is searched ignoring case |
 //! | [`pattern`] | regular expressions |
-//! | [`query`], `condition` | Obsidian's search language, and what it asks of a file |
-//! | [`words`] | the words of a query, their stems and what stands in for them |
+//! | [`query`], `condition` | Obsidian's search language, and its conditions on files |
+//! | [`words`] | the words of a query, their stems and their spellings |
 //! | [`mod@snippet`] | the text around a match |
 
 mod condition;
@@ -22,17 +22,17 @@ pub mod words;
 
 use serde::Serialize;
 
-/// The last offset, up to `at`, where a character of a text begins; its end for one behind that.
+/// The last character boundary at or before `at`.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The first offset, from `at` on, where a character of a text begins; its end for one behind that.
+/// The first character boundary at or after `at`; the end of the text if there is none.
 pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
-/// Takes items as long as their JSON has not more characters together, at least one; the rest is for the next page.
+/// Takes items, at least one, as long as their JSON fits into `left` characters in total; the rest is for the next page.
 pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut taken = Vec::new();
     for item in items {

@@ -1,5 +1,5 @@
-//! Regular expressions over notes: bounded when they are compiled, and searched a window at a time, so that a search can be
-//! ended inside a large file.
+//! Regular expressions over notes: limited in compiled size, and searched one window at a time, so that a search can be stopped
+//! within a large file.
 
 use super::ceil;
 use super::fold::fold;
@@ -9,16 +9,35 @@ use regex_syntax::hir::{Hir, HirKind};
 use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 
-/// A text was not searched to its end.
+/// The search was stopped before the end of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unfinished;
 
-/// A regular expression. `^` and `$` match at line ends, and CR LF is one.
+/// A regular expression. `^` and `$` match at line boundaries, and CR LF is one line ending.
 #[derive(Debug)]
 pub struct Expression {
     regex: Regex,
-    /// A text that every match has in it, folded.
+    /// A string that every match contains, folded.
     required: Option<String>,
+}
+
+/// A pattern in which a line feed outside of a class also matches CR LF.
+fn with_crlf(pattern: &str) -> String {
+    let (mut result, mut chars, mut classes) = (String::with_capacity(pattern.len()), pattern.chars(), 0_usize);
+    while let Some(c) = chars.next() {
+        let escaped = if c == '\\' { chars.next() } else { None };
+        match (c, escaped) {
+            ('\n', _) | ('\\', Some('n')) if classes == 0 => {
+                result.push_str("(?:\\r?\\n)");
+                continue;
+            }
+            ('[', _) => classes += 1,
+            (']', _) => classes = classes.saturating_sub(1),
+            _ => {}
+        }
+        result.extend([c].into_iter().chain(escaped));
+    }
+    result
 }
 
 impl Expression {
@@ -27,6 +46,7 @@ impl Expression {
     /// # Errors
     /// What is wrong with it and where, or that it is too large, in one line.
     pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
+        let pattern = &with_crlf(pattern);
         let mut builder = RegexBuilder::new(pattern);
         builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
         let built = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
@@ -34,28 +54,29 @@ impl Expression {
             regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
             other => in_one_line(&other.to_string()),
         })?;
-        // Without the flag for case, so that letters are literals.
+        // Parsed as case-sensitive, so that letters are literals.
         let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
         let required = parsed.ok().and_then(|hir| literal(&hir)).and_then(|found| {
-            // A mark that follows a letter changes it in the folded text: no part ends before one, or begins with one.
+            // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,
+            // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
             text.pop();
-            // The expression also takes U+017F for an s; the folded text has it as it is.
+            // A case-insensitive `s` also matches U+017F, which folding leaves as it is.
             let part = text.split(['s', 'S']).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })
     }
 
-    /// A text, folded, that is in the folded form of every text that has a match.
+    /// A folded string that the folded form of every matching text contains.
     pub fn required(&self) -> Option<&str> {
         self.required.as_deref()
     }
 
-    /// The first match, which may be empty. `proceed` is asked for each window.
+    /// The first match, which may be empty. `proceed` is called before each window.
     ///
     /// # Errors
-    /// [`Unfinished`] when that said no.
+    /// [`Unfinished`] if it returned `false`.
     pub fn find(&self, text: &str, proceed: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
         let mut at = 0;
         loop {
@@ -73,8 +94,8 @@ impl Expression {
         }
     }
 
-    /// Gives every match that is not empty, as a range of the text. `proceed` is asked for each window; whether all of the text was
-    /// searched. A match of more than [`limits::REGEX_MATCH_BYTES`] may be cut.
+    /// Passes the start and end of every non-empty match to `found`. `proceed` is called before each window; returns whether the whole
+    /// text was searched. A match longer than [`limits::REGEX_MATCH_BYTES`] may be truncated.
     pub fn each(&self, text: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
         let mut at = 0;
         while at < text.len() {
@@ -83,7 +104,7 @@ impl Expression {
             }
             let end = window_end(text, at);
             let is_last = end == text.len();
-            // A match that begins behind this may go on behind the window.
+            // A match that begins after this may extend beyond the window.
             let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
             let mut next = sure;
             while let Some(matched) = text.get(..end).and_then(|window| self.regex.find_at(window, at)) {
@@ -110,7 +131,7 @@ impl Expression {
     }
 }
 
-/// The end of the window that begins at `at`: behind a line where one ends in it.
+/// The end of the window that begins at `at`: after a line ending, if its second half has one.
 fn window_end(text: &str, at: usize) -> usize {
     let most = ceil(text, at + limits::REGEX_WINDOW_BYTES);
     if most == text.len() {
@@ -132,14 +153,14 @@ fn literal(hir: &Hir) -> Option<Vec<u8>> {
     }
 }
 
-/// A parser's words in one line. They come as the pattern with a line of carets below it, and then what is wrong; where the
-/// carets are becomes a number.
+/// A parser's error message on one line. It shows the pattern with a line of carets below it, and then the problem; the position
+/// of the carets becomes a number.
 fn in_one_line(words: &str) -> String {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut lines = words.lines();
     let carets = lines.find(|line| !line.trim().is_empty() && line.trim().chars().all(|c| c == '^' || c == ' '));
     match (carets.and_then(|carets| carets.find('^')), one_line(&lines.collect::<Vec<_>>().join(" "))) {
-        // The pattern is set in by four.
+        // The pattern is indented by four columns.
         (Some(at), what) if !what.is_empty() => format!("{} at character {}", what.trim_start_matches("error: "), at.saturating_sub(3)),
         _ => one_line(words),
     }

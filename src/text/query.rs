@@ -9,8 +9,11 @@ use super::words::{is_stop_word, query_words};
 use crate::limits;
 use std::collections::HashSet;
 
-/// Parentheses, minus signs and operators inside of each other that are read.
+/// Maximum nesting of parentheses, minus signs and operators.
 const NESTED: usize = 16;
+
+/// Punctuation that ends a clause.
+const MARKS: [char; 6] = ['?', '!', '.', ',', ';', ':'];
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -38,23 +41,25 @@ const OPERATORS: [(&str, Operator); 12] = [
 /// A query.
 #[derive(Debug, Default)]
 pub struct Parsed {
-    /// Words and phrases that files are ranked by, folded; a file that has some of them is a result, too.
+    /// Words and phrases to rank by, folded; a file that contains only some of them is a result, too.
     pub words: Vec<String>,
-    /// What files have first of all, if there is a text to be found as a whole; else empty.
+    /// The words as one phrase, which ranks files higher; empty if there are none.
     pub phrase: String,
-    /// Further texts that files are ranked by: those of conditions.
+    /// Further terms to rank by: those in conditions.
     pub hints: Vec<String>,
-    /// What every result has.
+    /// Conditions that every result meets.
     pub conditions: Vec<Condition>,
 }
 
-/// Reads a query; one that is not of the language as a whole is plain words. `is_property` says whether a note has a property of this
-/// name, folded: `[draft] plan` and `[plugin:x] failed` have a property or words.
+/// Parses a query; one that does not follow the syntax as a whole is plain words. `is_property` says whether any note has a property
+/// of this name, folded: it decides whether the brackets in `[draft] plan` and `[plugin:x] failed` are a property or words.
 ///
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
 pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, String> {
-    let rest = query.trim();
+    // Phones and word processors type these for `"`.
+    let typed = query.replace(['“', '”', '„', '«', '»'], "\"");
+    let rest = typed.trim();
     let mut parser = Parser {
         length: rest.len(),
         rest,
@@ -75,8 +80,8 @@ pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, 
     let mut parts = Vec::new();
     condition.split(&mut parts);
     let mut parsed = Parsed::default();
-    let (mut plain, folded) = (String::new(), fold(query));
-    // What is in quotes is looked for as it is, with stop words and marks.
+    let (mut plain, folded) = (String::new(), fold(&typed));
+    // Quoted text is searched for literally, including stop words and punctuation.
     let is_quoted = |text: &str| text.contains(' ') || folded.contains(&format!("\"{text}\""));
     for part in parts {
         match part {
@@ -88,10 +93,12 @@ pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, 
             }
         }
     }
-    if parsed.words.is_empty() && parsed.conditions.is_empty() && !query.contains('"') && !parser.has_operator {
+    if parsed.words.is_empty() && parsed.conditions.is_empty() && !typed.contains('"') && !parser.has_operator {
         return Ok(Parsed::of_words(query));
     }
-    parsed.words.extend(query_words(&plain));
+    // Stop words count only where the query has nothing else.
+    let has_others = !parsed.words.is_empty() || !parsed.conditions.is_empty();
+    parsed.words.extend(query_words(&plain).into_iter().filter(|word| !has_others || !is_stop_word(word)));
     let mut seen = HashSet::new();
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
@@ -101,12 +108,18 @@ pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, 
 impl Parsed {
     /// Plain words.
     fn of_words(query: &str) -> Parsed {
-        let phrase = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut phrase = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
         let words = if phrase.contains(' ') { query_words(query) } else { vec![phrase.clone()] };
+        // A note with the phrase has it without the end of the question, and without parentheses around all of it.
+        let inside = phrase.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
+        let bare = inside.unwrap_or(&phrase).trim_end_matches(MARKS);
+        if bare.contains(' ') {
+            phrase = bare.to_owned();
+        }
         Parsed { words, phrase, ..Parsed::default() }
     }
 
-    /// Folded texts that every result has.
+    /// Folded strings that every result contains.
     pub fn required(&self) -> Vec<&str> {
         let mut found = Vec::new();
         self.conditions.iter().for_each(|condition| condition.required(&mut found));
@@ -121,12 +134,12 @@ struct Parser<'a> {
     is_property: &'a dyn Fn(&str) -> bool,
     has_operator: bool,
     nested: usize,
-    /// What the operators around say of the next text.
+    /// The field that the enclosing operators set for the next term; likewise `match_case` and `scope`.
     field: Field,
     match_case: bool,
     scope: bool,
     expressions: usize,
-    /// What is wrong with the first regular expression that is.
+    /// The error in the first invalid regular expression.
     wrong: Option<String>,
 }
 
@@ -154,13 +167,15 @@ impl<'a> Parser<'a> {
         match first {
             '-' => {
                 self.rest = self.rest.strip_prefix('-')?;
-                // A lone sign, and a long option of a command.
+                // A lone minus sign, or a long command-line option.
                 if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-') {
                     return None;
                 }
-                // `npm install -g`: no result could be without a letter, or without a word that says nothing.
+                // `npm install -g`, `-5 degrees`: excluding a letter, a small number or a stop word would leave no results.
                 let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
-                let is_option = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
+                let is_number = word.len() < 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+                let is_option =
+                    is_number || matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
                 if is_option && self.nested == 0 {
                     return self.term();
                 }
@@ -179,7 +194,7 @@ impl<'a> Parser<'a> {
             '"' => self.term(),
             _ => {
                 for (name, operator) in OPERATORS {
-                    // An address begins with `file:///`.
+                    // `file:///` begins a URL.
                     if let Some(operand) = self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//")) {
                         (self.rest, self.has_operator) = (operand, true);
                         return self.nested(|parser| parser.operand(operator));
@@ -202,7 +217,7 @@ impl<'a> Parser<'a> {
                 }
                 self.rest = self.rest.strip_prefix('#').unwrap_or(self.rest);
                 let name = fold(&self.text()?);
-                Some(Condition::Tag(name.trim_matches('/').to_owned())).filter(|_| !name.is_empty())
+                Some(Condition::Tag(name.trim_end_matches('.').trim_matches('/').to_owned())).filter(|_| !name.is_empty())
             }
             Operator::Field(field) => {
                 self.field = field;
@@ -227,7 +242,7 @@ impl<'a> Parser<'a> {
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
         let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
         let name = unquoted(name);
-        // Links and check boxes.
+        // Links and checkboxes.
         if name.is_empty() || name.len() < 2 && values.is_empty() || inside.contains('[') {
             return None;
         }
@@ -247,16 +262,17 @@ impl<'a> Parser<'a> {
         Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 
-    /// A regular expression between slashes, of which a word ends behind the second. One that is wrong is noted.
+    /// A regular expression between slashes, the second of which ends a word. The first error is recorded.
     fn expression(&mut self) -> Option<Expression> {
         let (pattern, rest) = unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
+        let (flag, rest) = rest.strip_prefix('i').map_or(("", rest), |rest| ("(?i)", rest));
         let rest = Some(rest).filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
         self.expressions += 1;
         if self.expressions > limits::QUERY_EXPRESSIONS {
             self.wrong.get_or_insert(format!("it has more than {} regular expressions", limits::QUERY_EXPRESSIONS));
             return None;
         }
-        match Expression::new(&pattern.replace("\\/", "/"), true) {
+        match Expression::new(&format!("{flag}{}", pattern.replace("\\/", "/")), true) {
             Ok(expression) => {
                 self.rest = rest.trim_start();
                 Some(expression)
@@ -269,14 +285,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word, or a phrase in quotes, as what is to be found where the operators around say.
+    /// A word or quoted phrase as a condition, in the field and with the case that the enclosing operators set.
     fn term(&mut self) -> Option<Condition> {
         let text = self.text()?;
         let term = if self.match_case { Term::Exact(text) } else { Term::Folded(fold(&text)) };
         Some(Condition::Has(self.field, term))
     }
 
-    /// A word, or a phrase in quotes with single spaces; empty only within a scope: any task.
+    /// A word, or a quoted phrase with single spaces; it may be empty only within a scope, where it matches any task.
     fn text(&mut self) -> Option<String> {
         if self.rest.starts_with('"') {
             let (inside, rest) = unescaped(self.rest, '"')?;
@@ -289,6 +305,8 @@ impl<'a> Parser<'a> {
         let (word, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
         self.ends_here()?;
+        // The end of a question is no part of an operand.
+        let word = if self.nested > 0 { word.trim_end_matches(['?', '!', ',', ';']) } else { word };
         Some(word.to_owned()).filter(|word| !word.is_empty())
     }
 
@@ -304,8 +322,10 @@ impl<'a> Parser<'a> {
         self.ends_here()
     }
 
-    /// Whether a part may end here, and the next one's begin.
+    /// Checks that a part may end here, and skips white space.
     fn ends_here(&mut self) -> Option<()> {
+        // Punctuation may follow a quote or bracket.
+        self.rest = self.rest.trim_start_matches(MARKS);
         let ends = self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == ')');
         self.rest = self.rest.trim_start();
         ends.then_some(())
@@ -320,7 +340,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What stands between two marks at the beginning of a text, and what follows the second; one behind a backslash is no mark.
+/// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
 fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(mark)?;
     let mut is_escaped = false;
@@ -345,6 +365,23 @@ mod tests {
     fn what_is_of_the_language_is_read() {
         let parsed = parse_any(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
+        // Stop words count only where nothing else is asked for; punctuation ends a question and is in no operand.
+        for (query, words, conditions) in [
+            ("what is the \"MQTT controller\"?", &["mqtt controller"][..], "[]"),
+            ("What are the “callout types”", &["callout types"], "[]"),
+            ("what [status:active]?", &[], "[Property(\"status\", Some(\"active\"))]"),
+            ("what is the tag:home?", &[], "[Tag(\"home\")]"),
+            ("kettle path:Notes,", &["kettle"], "[Has(Path, Folded(\"notes\"))]"),
+        ] {
+            let parsed = parse_any(query).unwrap();
+            assert_eq!(parsed.words, words, "{query}");
+            assert_eq!(format!("{:?}", parsed.conditions), conditions, "{query}");
+        }
+        for (query, phrase) in
+            [("mqtt controller?", "mqtt controller"), ("(mqtt controller).", "(mqtt controller)"), ("(mqtt controller)", "mqtt controller")]
+        {
+            assert_eq!(parse_any(query).unwrap().phrase, phrase);
+        }
         assert_eq!(format!("{:?}", parse_any("[wip:x]").unwrap().conditions), "[Property(\"wip\", Some(\"x\"))]");
         assert_eq!(parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words, ["they said \"hello\" twice", "x"]);
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
@@ -419,6 +456,7 @@ mod tests {
             "plain words",
             "[a: [b]]",
             "[wip:x] failed",
+            "temperature -5 degrees",
             "at [wip:30:11] it stopped",
             "()",
         ];

@@ -1,4 +1,4 @@
-//! The text around a match: in one line with the matches in bold, or whole lines.
+//! The text around a match: on one line with the matches in bold, or as whole lines.
 
 use super::fold::Folded;
 use super::kept::Kept;
@@ -21,7 +21,7 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
     let text = folded.text(line);
     let mut marks = vec![within(line, match_start..match_end)];
     for needle in needles.iter().filter(|needle| needle.contains(char::is_alphanumeric)) {
-        // Folding moves offsets by little; a window a few times wider than the snippet surely covers it.
+        // Folding shifts offsets only slightly; a window several times wider than the snippet is certain to cover it.
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
         let to = ceil(text, first.end + CONTEXT * 16);
         for (at, found) in text.part(from..to).match_indices(needle) {
@@ -36,7 +36,7 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
     if start > indent {
         shown.push_str("...");
     }
-    // What the line itself has in bold stays so, also where it is cut.
+    // Bold in the line itself stays bold, even where it is cut.
     let (marks_before, last_mark) = (line.part(..start).matches("**").count(), line.rfind("**"));
     let is_bold = |from: usize, to: usize| {
         let is_open = (marks_before + line.part(start..from).matches("**").count()) % 2 == 1;
@@ -65,22 +65,22 @@ pub fn in_line(line: &str, folded: &Folded, first: Range<usize>, needles: &[&str
     shown
 }
 
-/// A match without the punctuation around it, so that Markdown in it stays whole; all of it where it has nothing else.
+/// A match without the punctuation around it, so that its Markdown stays intact; the whole match if it is only punctuation.
 fn within(line: &str, found: Range<usize>) -> Range<usize> {
     let text = line.part(found.clone());
     let start = text.find(char::is_alphanumeric).unwrap_or(0);
     let is_of_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
     let end = text.char_indices().rev().find(|(_, c)| is_of_word(*c)).map_or(text.len(), |(at, c)| at + c.len_utf8());
-    // `C++` is a word with its signs; what is left out is markup at an end where no letter follows.
+    // `C++` keeps its punctuation; otherwise that at the ends is taken for markup and left out of the bold.
     if text.get(start..end).is_none_or(str::is_empty) || text.contains("++") { found } else { found.start + start..found.start + end }
 }
 
-/// The snippet around a match (a range of the folded text) in a text that is kept, and the number of its line. Of the text as
-/// little is unfolded as will do.
+/// The snippet around a match (a range of the folded text) in a kept text, and its line number. As little of the text as possible is
+/// unfolded.
 pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
     let text = kept.folded();
     let line = line_around(text, first.clone());
-    let shown = near(kept, line.clone(), first.clone(), needles).unwrap_or_else(|| {
+    let shown = from_window(kept, line.clone(), first.clone(), needles).unwrap_or_else(|| {
         let original = kept.original();
         let folded = Folded::of(&original);
         let (start, end) = folded.original_range(&original, line.start, line.end);
@@ -92,8 +92,8 @@ pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, u
     (shown, line_of(text, first.start))
 }
 
-/// The same from the text around the match, where that is certain to be the same.
-fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) -> Option<String> {
+/// The snippet made from only the text around the match; `None` if it might differ from one made from the whole line.
+fn from_window(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) -> Option<String> {
     let text = kept.folded();
     let from = floor(text, first.start.saturating_sub(CONTEXT * 5)).max(line.start);
     let to = ceil(text, first.end + CONTEXT * 5).min(line.end);
@@ -101,29 +101,29 @@ fn near(kept: &Kept, line: Range<usize>, first: Range<usize>, needles: &[&str]) 
     let folded = Folded::of(&original);
     let part = folded.text(&original);
     let ends = begins + part.len();
-    // A mark that was cut off from its letter folds to something else.
+    // A combining mark cut off from its letter folds differently.
     let is_bold_beyond = [line.start..begins, ends..line.end].into_iter().any(|beyond| text.part(beyond).contains("**"));
     if text.get(begins..ends) != Some(part) || is_bold_beyond {
         return None;
     }
     let first = first.start - begins..first.end - begins;
     let (start, end) = folded.original_range(&original, first.start, first.end);
-    // One more than is shown, so that the end of a word is seen.
+    // One more character than is shown, to recognize the end of a word.
     let beyond = |mut chars: std::str::Chars<'_>| chars.nth(CONTEXT + 1).is_some();
     let is_enough =
         (begins == line.start || beyond(original.get(..start)?.chars())) && (ends == line.end || beyond(original.get(end..)?.chars()));
     is_enough.then(|| in_line(&original, &folded, first, needles))
 }
 
-/// The lines of a range of a text, without the last line end.
+/// The whole lines that a range of a text touches, without the last line ending.
 fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
     let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
     let end = text.get(range.end..).and_then(|behind| behind.find('\n')).map_or(text.len(), |at| range.end + at);
     start..end
 }
 
-/// Whole lines around a range, up to [`limits::PASSAGE_CHARS`]: those behind it up to the next heading, then those before it up to
-/// and with its heading. A part of a line where that is too long.
+/// Whole lines around a range, up to [`limits::PASSAGE_CHARS`]: those after it up to the next heading, then those before it up to
+/// and including its own heading. Part of a line if that alone is too long.
 pub fn part_of(text: &str, range: Range<usize>) -> Range<usize> {
     let most = limits::PASSAGE_CHARS;
     let length = |range: Range<usize>| text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count());
@@ -167,11 +167,11 @@ pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     line
 }
 
-/// The line of a match (a range of the folded text) in a text that is kept, and the same as [`around`]. Of the text as little
-/// is unfolded as will do.
+/// The line number of a match (a range of the folded text) in a kept text, and the result of [`around`]. As little of the text as
+/// possible is unfolded.
 pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, String) {
     let text = kept.folded();
-    // More than the characters that are shown, of any length, so that there is text left out where there is some.
+    // Wider than what is shown, whatever the length of the characters, so that omitted text is noticed.
     let reach = context * 4 + 64;
     let wanted = floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach);
     let of = |begins: usize, original: &str| {
@@ -182,12 +182,12 @@ pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, 
     let (begins, original) = kept.part(wanted);
     let (folded, shown) = of(begins, &original);
     let part = folded.text(&original);
-    // A mark that was cut off from its letter folds to something else.
+    // A combining mark cut off from its letter folds differently.
     let is_same = text.get(begins..begins + part.len()) == Some(part);
     (line_of(text, found.start), if is_same { shown } else { of(0, &kept.original()).1 })
 }
 
-/// The number of the line that an offset is in, from 1. Folding keeps line ends, so it is the same in a folded text.
+/// The number of the line that contains an offset, from 1. Folding keeps line endings, so it is the same in a folded text.
 pub fn line_of(text: &str, offset: usize) -> usize {
     1 + memchr::memchr_iter(b'\n', text.as_bytes().part(..offset)).count()
 }
@@ -196,7 +196,7 @@ fn push_plain(line: &mut String, text: &str) {
     line.extend(text.chars().filter(|&c| c != '\r').map(|c| if c.is_control() { ' ' } else { c }));
 }
 
-/// The beginning of the first whole word at or behind `at`, if one begins before `limit`; else `at` itself.
+/// The start of the first whole word at or after `at`, if one begins before `limit`; else `at` itself.
 fn word_start(text: &str, at: usize, limit: usize) -> usize {
     let is_cut = text.get(..at).is_some_and(|before| before.ends_with(|c: char| !c.is_whitespace()));
     let Some(rest) = text.get(at..limit).filter(|_| is_cut) else { return at };
@@ -205,7 +205,7 @@ fn word_start(text: &str, at: usize, limit: usize) -> usize {
     if word.is_empty() { at } else { limit - word.len() }
 }
 
-/// The end of the last whole word before `at`, if one ends behind `limit`; else `at` itself.
+/// The end of the last whole word before `at`, if one ends after `limit`; else `at` itself.
 fn word_end(text: &str, at: usize, limit: usize) -> usize {
     let is_cut = text.get(at..).is_some_and(|behind| behind.starts_with(|c: char| !c.is_whitespace()));
     let Some(rest) = text.get(limit..at).filter(|_| is_cut) else { return at };
@@ -278,7 +278,7 @@ mod tests {
         assert!((500..=limits::PASSAGE_CHARS).contains(&shown.chars().count()));
     }
 
-    /// Texts by chance, of letters that are hard: what is made from a part is what is made from all.
+    /// Random texts of difficult letters: a snippet from part of a text equals one from the whole.
     #[test]
     fn a_snippet_from_a_part_is_that_from_the_whole() {
         let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻.Ω가\u{1100}\u{1161}".chars().collect();
@@ -297,7 +297,7 @@ mod tests {
             let first = ends[at]..ends[at + 1 + next(2)];
             let whole = in_line(&text, &Folded::of(&text), first.clone(), &[]);
             let line = line_around(kept.folded(), first.clone());
-            let part = near(&kept, line, first.clone(), &[]);
+            let part = from_window(&kept, line, first.clone(), &[]);
             from_a_part += usize::from(part.is_some());
             assert_eq!(part.unwrap_or_else(|| whole.clone()), whole, "{text:?} {first:?}");
         }

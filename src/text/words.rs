@@ -1,10 +1,11 @@
-//! The words of a query: which of them count, and which others are nearly the same.
+//! The words of a query: which of them count, their stems, and which words are nearly the same.
 
 use super::fold::fold;
+use crate::slice::Part;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// English words that say nothing of what is looked for, those of questions among them; sorted.
+/// English stop words, including those of questions; sorted.
 const STOP_WORDS: [&str; 105] = [
     "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "but", "by",
     "can", "could", "did", "do", "does", "don't", "find", "for", "from", "get", "had", "has", "have", "how", "i", "i'm", "if", "in",
@@ -14,33 +15,33 @@ const STOP_WORDS: [&str; 105] = [
     "were", "what", "what's", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// The words of a query that count, folded, each once: without marks at their ends, and without stop words and those of marks alone,
+/// The content words of a query, folded, each once: without punctuation at their ends, and without stop words and bare punctuation,
 /// unless there is nothing else.
 pub fn query_words(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
         let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '#' | '_' | '/' | '@');
         let bare = word.trim_start_matches(is_mark).trim_end_matches(|c| is_mark(c) && c != '+');
-        // A possessive is the word itself, mostly.
+        // A possessive usually means the word itself.
         let bare = ["'s", "’s"].iter().find_map(|ending| bare.strip_suffix(ending)).unwrap_or(bare);
         let word = if bare.is_empty() { word } else { bare };
         if !all.iter().any(|known| known == word) {
             all.push(word.to_owned());
         }
     }
-    // Dashes and arrows among them; an emoji is a word.
+    // Includes dashes and arrows; an emoji is a word.
     let is_sign = |c: char| c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}');
     let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word) && !word.chars().all(is_sign)).cloned().collect();
     if content.is_empty() { all } else { content }
 }
 
-/// Whether an English word, folded, says nothing of what is looked for.
+/// Whether a folded word is an English stop word.
 pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    STOP_WORDS.binary_search(&word.replace('’', "'").as_str()).is_ok()
 }
 
-/// What an English word and its plural, tenses and nouns begin with; the word itself where no rule fits, and a phrase as it is. At least three letters
-/// are left.
+/// The common beginning of an English word and its plural, tenses and derived nouns, at least three letters; the word itself if no
+/// rule applies. A phrase is returned unchanged.
 pub fn stem(word: &str) -> &str {
     if word.contains(' ') || !word.is_ascii() {
         return word;
@@ -62,16 +63,25 @@ pub fn stem(word: &str) -> &str {
     word
 }
 
-/// Whether the word that begins at an offset of a text has a stem of so many bytes: whether it is a form of the word whose stem
-/// stands there, and not one that has it as a part.
+/// Whether a word begins at an offset of a text and its stem has this length in bytes: then it is a form of the word whose stem was
+/// found there, rather than a word that merely contains the stem.
 pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
-    let run = || text.get(at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next()).unwrap_or_default();
-    is_word_start(text, at) && stem(Pieces { rest: run() }.next().unwrap_or_default()).len() == stem_length
+    let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length)) else { return false };
+    let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let word = text.part(at..at + found.len() + tail.len());
+    // A phrase, and a word with punctuation, is not split.
+    let word = if found.chars().all(char::is_alphanumeric) { Pieces { rest: word }.next().unwrap_or_default() } else { word };
+    is_word_start(text, at) && stem(word).len() == stem_length
 }
 
-/// Whether no letter or digit stands before an offset, or one of a script that puts no spaces between words.
+/// Whether a word may begin at an offset: no letter or digit precedes it, or one of a script without spaces between words.
 pub fn is_word_start(text: &str, at: usize) -> bool {
     text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c))
+}
+
+/// Whether a word may end at an offset: no letter or digit follows.
+pub fn is_word_end(text: &str, at: usize) -> bool {
+    text.get(at..).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
 /// The words of a text: runs of letters and digits.
@@ -79,8 +89,7 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The words of a text as the index of words has them: of a script that puts no spaces between words each two letters that follow
-/// each other.
+/// The words of a text as the word index has them: for scripts without spaces between words, each pair of adjacent letters.
 pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
     words_of(text).flat_map(|rest| Pieces { rest })
 }
@@ -113,12 +122,12 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Whether a text is a word, or a part of one, that the index of words has as it is.
+/// Whether a string is a word, or part of one, that can be looked up in the word index.
 pub fn is_indexed_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
 }
 
-/// `runn` is `run`.
+/// A stem without a doubled last consonant: `runn` becomes `run`.
 fn undoubled(stem: &str) -> &str {
     let bytes = stem.as_bytes();
     match bytes {
@@ -127,18 +136,18 @@ fn undoubled(stem: &str) -> &str {
     }
 }
 
-/// The words that a phrase, a word with marks or one of a script without spaces consists of, as the index of words has them, without
-/// stop words and single letters.
+/// The parts, as in the word index, of a phrase, a word with punctuation or one in a script without spaces; without stop words and
+/// single letters.
 pub fn parts_of(text: &str) -> Vec<&str> {
     indexed_words(text).filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
 }
 
-/// Whether a text has letters of a script that puts no spaces between words.
+/// Whether a text contains letters of a script without spaces between words.
 pub fn has_unspaced(text: &str) -> bool {
     text.chars().any(is_unspaced)
 }
 
-/// Whether one edit makes one word of another: a letter taken out, put in, replaced, or exchanged with the next.
+/// Whether one edit turns one word into the other: a letter deleted, inserted, replaced, or swapped with the next.
 pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
     let same = |a: &mut dyn Iterator<Item = &char>, b: &mut dyn Iterator<Item = &char>| a.zip(b).take_while(|(a, b)| a == b).count();
     let shorter = one.len().min(other.len());
@@ -151,7 +160,7 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
     }
 }
 
-/// Whether a word, folded, is written like this on a keyboard without its letters: without accents, or with `ae` for `ä`.
+/// Whether `typed` is a folded word as typed on a keyboard that lacks its letters: without accents, or with `ae` for `ä`.
 pub fn is_spelling(word: &str, typed: &str) -> bool {
     let bare = || word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| if c == 'đ' { 'd' } else { c });
     let german = || word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
@@ -160,7 +169,7 @@ pub fn is_spelling(word: &str, typed: &str) -> bool {
         && (bare().eq(typed.chars()) || word.contains(['ä', 'ö', 'ü']) && german() == typed)
 }
 
-/// Whether a letter is of a script that puts no spaces between words.
+/// Whether a letter belongs to a script without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}')
 }
@@ -175,10 +184,11 @@ mod tests {
         assert_eq!(query_words("what is it"), ["what", "is", "it"], "unless there is nothing else");
         assert_eq!(query_words("C++ and C#, \"quoted\" (twice) +twice"), ["c++", "c#", "quoted", "twice"]);
         assert_eq!(query_words("?!"), ["?!"]);
+        assert_eq!(query_words("I don’t brew"), ["brew"]);
         assert!(STOP_WORDS.is_sorted());
     }
 
-    /// Every part of a text has words that are parts of words of the text: none is missed by looking for all of them.
+    /// The words of any part of a text are parts of the text's words, so searching for all of them misses nothing.
     #[test]
     fn the_words_of_a_part_are_parts_of_the_words_of_the_text() {
         assert_eq!(

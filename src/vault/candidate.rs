@@ -117,12 +117,11 @@ pub(super) fn score_rank(score: f32) -> u64 {
 /// text, 3 in its text in another form only.
 pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = word.text();
-    let quality = if candidate.is_in(IN_PATH) || candidate.words == 0 {
-        name_quality(entry.folded_path(), text, word.stem())
-    } else {
-        let is_alias = candidate.is_in(IN_NAME) && entry.aliases().iter().any(|alias| alias == text);
-        is_alias.then_some(NameQuality::Alias)
-    };
+    let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
+    let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
+    let may_be_alias = candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole);
+    let is_alias = may_be_alias && entry.aliases().iter().any(|alias| alias == text);
+    let quality = if is_alias { Some(NameQuality::Alias) } else { in_name };
     match quality {
         Some(quality) => (0, quality as u8),
         None if candidate.is_in(IN_TAG) => (1, tag_quality(entry.folded_tags(), text)),

@@ -183,9 +183,15 @@ impl<'a> File<'a> {
 fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
-        let equals = |own: &Value, wanted: &str| fold(&shown(own)) == wanted;
+        // A link is meant by its target.
+        let target = |own: &str| own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned);
+        let equals = |own: &Value, wanted: &str| {
+            let own = fold(&shown(own));
+            own == wanted || own.is_empty() && wanted == "null" || target(&own).is_some_and(|target| target == wanted)
+        };
         own.is_some_and(|own| match (value, own) {
             (None, _) => true,
+            (Some("null"), Value::Array(items)) if items.is_empty() => true,
             (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
             (Some(wanted), own) => equals(own, wanted),
         })

@@ -29,6 +29,11 @@ impl Pattern {
     /// # Errors
     /// What is wrong with a regular expression, see [`Expression::new`].
     pub fn new(text: &str, regex: bool, case_sensitive: bool) -> Result<Pattern, String> {
+        // A line feed also matches CR LF, as in an expression.
+        let lines = Some(text.replace("\r\n", "\n")).filter(|text| !regex && text.contains('\n'));
+        if let Some(text) = lines {
+            return Ok(Pattern::Regex(Expression::new(&regex_syntax::escape(&text), case_sensitive)?));
+        }
         Ok(match (regex, case_sensitive) {
             (true, _) => Pattern::Regex(Expression::new(text, case_sensitive)?),
             (false, true) => Pattern::Exact(Finder::new(text).into_owned(), fold(text)),

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
 use super::lexicon::Lexicon;
-use super::path::{VaultPath, range_below, text_of};
+use super::path::{VaultPath, range_below, slash_separated};
 use super::refresh_policy::RefreshPolicy;
 use super::table::Table;
 use crate::limits;
@@ -224,7 +224,7 @@ impl Index {
     pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
-        Some(path.as_deref().and_then(text_of).is_some_and(|path| events.is_being_written(&path)))
+        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path)))
     }
 
     /// Logs a warning, once.

@@ -2,7 +2,7 @@
 //! is inside.
 
 use super::error::Error;
-use super::path::{VaultPath, is_hidden, text_of};
+use super::path::{VaultPath, is_hidden, slash_separated};
 use super::scope::Scope;
 use crate::disk::{self, Folder};
 use std::ffi::OsStr;
@@ -240,7 +240,7 @@ impl Jail {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
         on_disk
             .strip_prefix(&self.root)
-            .is_ok_and(|below| !below.iter().any(hidden) && text_of(below).is_some_and(|below| self.shows(&below)))
+            .is_ok_and(|below| !below.iter().any(hidden) && slash_separated(below).is_some_and(|below| self.shows(&below)))
     }
 
     fn absent(&self, path: &VaultPath) -> Error {

@@ -5,7 +5,6 @@
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::posting::{IDS, IN_NAME, IN_PATH, IN_TAG, Posting};
-use super::rank::aliases;
 use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -138,13 +137,13 @@ impl Vault {
             };
             indexed_words(&text).for_each(|word| record(word, &Posting::count_one));
             indexed_words(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
-            let aliases = aliases(entry, &text);
+            let aliases = entry.aliases();
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
             names.flat_map(indexed_words).for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
             tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
-        let max_unindexed = entries.len() / limits::LEFT_OUT_PART + limits::LEFT_OUT_LEAST;
-        let most_bytes = bytes.min(bytes / 2 + limits::WORDS_BYTES) + limits::WORDS_LEAST_BYTES;
+        let max_unindexed = entries.len() / limits::UNINDEXED_FRACTION + limits::UNINDEXED_MIN;
+        let most_bytes = bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
         if cost > most_bytes || lexicon.unindexed.len() > max_unindexed {
             return Lexicon { version, ..Lexicon::default() };
         }

@@ -35,7 +35,7 @@ impl Index {
                 version: 0,
             })
         };
-        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::begins_as_text(on_disk);
+        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::looks_like_text(on_disk);
         if !is_text {
             return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }

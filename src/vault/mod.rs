@@ -106,7 +106,7 @@ pub use error::Error;
 pub use index::{Memory, Version};
 pub use moves::TRASH;
 pub use names::Named;
-use path::text_of;
+use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
 pub use read::fitting;
 pub use scope::{Folders, Hidden};
@@ -249,7 +249,7 @@ impl Vault {
         loop {
             if let Ok(on_disk) = self.jail.existing(&VaultPath::known(folder)) {
                 let real = if rest.is_empty() { on_disk.below().to_path_buf() } else { on_disk.below().join(rest) };
-                return text_of(&real).unwrap_or_default();
+                return slash_separated(&real).unwrap_or_default();
             }
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
             if folder.is_empty() {
@@ -380,7 +380,7 @@ impl Vault {
     /// The path below the root of an absolute path that begins with the root; `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
         let below = Path::new(absolute).strip_prefix(self.jail.root()).ok()?;
-        text_of(below)
+        slash_separated(below)
     }
 
     /// The path of an existing file as spelled on disk, and its resolved path.

@@ -1,26 +1,26 @@
-//! What Obsidian's own settings in the vault say of names and folders. They are read and never served; where they are absent or
-//! malformed, Obsidian's defaults hold.
+//! The file names and folders configured in the vault's Obsidian settings. They are read but never served; where they are missing or
+//! malformed, Obsidian's defaults apply.
 
 use super::Vault;
 use crate::disk;
 use crate::limits;
 use serde_json::Value;
 
-/// Where notes of a day, week or month are.
+/// Where daily, weekly or monthly notes are kept, and how they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Periodic {
     pub(super) folder: String,
-    /// A format of moment.js.
+    /// A moment.js format.
     pub(super) format: String,
     /// The path of the template, with or without `.md`.
     pub(super) template: Option<String>,
 }
 
-/// A kind of periodic notes: its name here and in the plugin's settings, its format by default.
+/// The kinds of periodic notes: name, here and in the plugin's settings, and default format.
 pub(super) const PERIODS: [(&str, &str); 3] = [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
 
 impl Vault {
-    /// A file of `.obsidian` as JSON; null where it is absent or malformed.
+    /// A file in `.obsidian`, parsed as JSON; null if it is missing or malformed.
     pub(super) fn obsidian(&self, name: &str) -> Value {
         let path = format!(".obsidian/{name}");
         let read = || {
@@ -36,7 +36,7 @@ impl Vault {
         read().unwrap_or_default()
     }
 
-    /// Where the notes of a period are; `None` if they are not configured, which daily notes need not be.
+    /// The settings of one kind of periodic notes; `None` if it is not configured, which daily notes need not be.
     pub(super) fn periodic(&self, member: &str, default_format: &str) -> Option<Periodic> {
         let plugin = self.obsidian("plugins/periodic-notes/data.json");
         let own = plugin.get(member).filter(|own| own.get("enabled") == Some(&Value::Bool(true))).cloned();
@@ -53,7 +53,7 @@ impl Vault {
         })
     }
 
-    /// Whether a property of this name, in any case, is a list in every note.
+    /// Whether Obsidian treats the property (case-insensitive) as a list in every note.
     pub fn is_list_property(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         let types = self.obsidian("types.json");
@@ -62,7 +62,7 @@ impl Vault {
         is_list || matches!(name.as_str(), "tags" | "aliases" | "cssclasses")
     }
 
-    /// The folder in which a note that is named without a path is made.
+    /// The folder in which a note named without a path is created.
     pub(super) fn new_note_folder(&self) -> String {
         let app = self.obsidian("app.json");
         let text = |name: &str| app.get(name).and_then(Value::as_str).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Work over many files on all cores.
+//! Processing many files on all cores.
 
 use super::entry::Entry;
 use super::error::Error;
@@ -6,10 +6,10 @@ use super::{Vault, cores};
 use crate::limits;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// One search: which files it is for, what it has read, and whether it goes on.
+/// One search: the files it covers, how much it has read, and whether to continue.
 pub(super) struct Run<'a> {
     pub(super) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
-    /// Whether there are files that are not wanted.
+    /// Whether `wanted` may exclude files.
     pub(super) is_narrowed: bool,
     /// Bytes that were read from disk.
     pub(super) read: AtomicU64,
@@ -18,8 +18,8 @@ pub(super) struct Run<'a> {
 }
 
 impl Vault {
-    /// What `look` says of each item, in their order. More than one core takes part where there is more to read than it costs to
-    /// ask for help.
+    /// The results of `look` for all items, in order. Helper threads are started only where reading `bytes` costs more than
+    /// starting them.
     pub(super) fn map_parallel<T: Sync, R: Send>(
         &self,
         items: &[T],
@@ -28,7 +28,7 @@ impl Vault {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<R>, Error> {
         let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-        // A free thread takes the next piece, so all are done at the same time.
+        // A free thread takes the next block, so all finish at about the same time.
         let work = |proceed: &dyn Fn(usize) -> bool| {
             let mut pieces: Vec<(usize, Vec<R>)> = Vec::new();
             while !stopped.load(Ordering::Relaxed) {
@@ -41,10 +41,10 @@ impl Vault {
             }
             pieces
         };
-        let helpers = if bytes < limits::SEARCH_ALONE_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
+        let helpers = if bytes < limits::SINGLE_THREAD_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
         let (mut pieces, failed) = std::thread::scope(|scope| {
             let work = &work;
-            // If no thread can be started, the others do all the work.
+            // If a thread cannot be started, the others do its share.
             let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
             let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
             let (mut pieces, mut failed) = (work(&|done| proceed(done, items.len())), false);
@@ -59,7 +59,7 @@ impl Vault {
         if stopped.into_inner() {
             return Err(Error::Cancelled);
         }
-        // A panic in a helper panics here, too: the result would be incomplete.
+        // A panic in a helper is propagated: the result would be incomplete.
         if failed {
             std::panic::resume_unwind(Box::new("a search ended early"));
         }

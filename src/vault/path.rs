@@ -10,8 +10,8 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A path below the root as text, with `/` between its names on every system; `None` where it is not UTF-8.
-pub(super) fn text_of(below: &Path) -> Option<String> {
+/// A path below the root as a string, separated by `/` on every platform; `None` if it is not UTF-8.
+pub(super) fn slash_separated(below: &Path) -> Option<String> {
     Some(below.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
@@ -29,11 +29,11 @@ impl VaultPath {
     /// Parses the path of a file.
     ///
     /// # Errors
-    /// [`Error::NotAllowed`] with the rule that was broken; the empty path and `/` break one.
+    /// [`Error::NotAllowed`] with the violated rule; the empty path and `/` are refused.
     pub fn file(text: &str) -> Result<VaultPath, Error> {
         let path = VaultPath::folder(text)?;
         if path.is_root() {
-            return Err(refused(text, "a file is meant, and this is the vault itself"));
+            return Err(refused(text, "a file path is needed, and this is the vault itself"));
         }
         Ok(path)
     }
@@ -41,7 +41,7 @@ impl VaultPath {
     /// Parses the path of a folder; the empty path and `/` are the root.
     ///
     /// # Errors
-    /// [`Error::NotAllowed`] with the rule that was broken.
+    /// [`Error::NotAllowed`] with the violated rule.
     pub fn folder(text: &str) -> Result<VaultPath, Error> {
         if text.len() > limits::PATH_BYTES {
             return Err(refused(text, "it is too long"));
@@ -53,7 +53,7 @@ impl VaultPath {
             return Err(refused(text, "it has a control character"));
         }
         let mut segments = Vec::new();
-        // `.` and an empty segment name the same folder again, as everywhere.
+        // `.` and empty segments are skipped, as usual.
         for segment in text.split('/').filter(|segment| !segment.is_empty() && *segment != ".") {
             if segment == ".." {
                 return Err(refused(text, ".. is not followed; paths start at the vault's root"));
@@ -61,16 +61,16 @@ impl VaultPath {
             if is_hidden(segment) {
                 return Err(refused(text, "hidden files and folders are not served"));
             }
-            // On Windows such a name leads to something else: a device, a stream, a file without the dot.
+            // On Windows such a name would open something else: a device, a stream, or the file without the dot.
             if cfg!(windows) && refused_elsewhere(segment).is_some() {
-                return Err(refused(text, "Windows has no such name"));
+                return Err(refused(text, "Windows does not allow such a name"));
             }
             if segment.len() > limits::NAME_BYTES {
                 return Err(refused(text, "a name in it is too long"));
             }
             segments.push(segment);
         }
-        // What is deeper is not listed either.
+        // Deeper files are not indexed either.
         if segments.len() > limits::DEPTH + 1 {
             return Err(refused(text, "it is nested too deeply"));
         }
@@ -92,7 +92,7 @@ impl VaultPath {
         self.0.rsplit_once('/').map_or(self.0.as_str(), |(_, name)| name)
     }
 
-    /// A name in this folder.
+    /// The path of a name in this folder.
     ///
     /// # Errors
     /// As [`VaultPath::file`].
@@ -100,12 +100,12 @@ impl VaultPath {
         VaultPath::file(&format!("{}/{name}", self.as_str()))
     }
 
-    /// The folder it is in; the root's is the root.
+    /// The containing folder; the root is its own parent.
     pub fn parent(&self) -> VaultPath {
         VaultPath(self.0.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default())
     }
 
-    /// The names from the root on.
+    /// The path's segments, starting at the root.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
@@ -115,7 +115,7 @@ impl VaultPath {
         self.is_root() || rest_below(path, self.as_str()).is_some_and(|rest| !rest.is_empty())
     }
 
-    /// A path that the index found on disk; it was checked name by name.
+    /// A path that the index found on disk, where each name was already checked.
     pub(super) fn known(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
@@ -133,27 +133,27 @@ impl<'de> Deserialize<'de> for VaultPath {
     }
 }
 
-/// What follows `above` in a path, or in a nested tag, that is `above` or lies below it: nothing, or `/` and the rest.
+/// The rest of a path or nested tag after the prefix `above`: empty, or beginning with `/`. `None` if it is not at or below it.
 pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What a map by path has below a folder; all of it for the empty path.
+/// The entries of a map keyed by path that lie below a folder; all of them for the empty path.
 pub(super) fn range_below<'a, V>(map: &'a BTreeMap<Arc<str>, V>, folder: &str) -> btree_map::Range<'a, Arc<str>, V> {
-    // 0 is the character after the slash.
+    // In ASCII, `0` follows `/`.
     let (first, end) = (format!("{folder}/"), format!("{folder}0"));
     let inside = (Bound::Included(first.as_str()), Bound::Excluded(end.as_str()));
     map.range::<str, _>(if folder.is_empty() { (Bound::Unbounded, Bound::Unbounded) } else { inside })
 }
 
-/// Whether a name is not served: one that begins with a dot, and Syncthing's temporary files and conflict copies. HFS+ takes a name with an
-/// ignorable character before the dot for the name without it.
+/// Whether a name is not served: dotfiles, and Syncthing's temporary files and conflict copies. HFS+ ignores some characters, so these
+/// may precede the dot.
 pub(super) fn is_hidden(name: &str) -> bool {
     let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     name.trim_start_matches(ignorable).starts_with('.') || name.starts_with("~syncthing~") || is_conflict_copy(name)
 }
 
-/// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.ENDING`, as Syncthing calls the text that lost.
+/// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the version that lost a conflict.
 fn is_conflict_copy(name: &str) -> bool {
     let rest = name.split_once(".sync-conflict-").map(|(_, rest)| rest.as_bytes());
     let time = rest.and_then(|rest| rest.get(..16));
@@ -162,16 +162,16 @@ fn is_conflict_copy(name: &str) -> bool {
     })
 }
 
-/// The path is repeated only as far as it is harmless in an answer and a log line.
+/// An error that repeats the path sanitized: without control characters, and truncated.
 fn refused(text: &str, why: &'static str) -> Error {
     let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect();
     Error::NotAllowed { path: shown, why }
 }
 
-/// Characters that names on Windows and Android do not have.
+/// Characters not allowed in names on Windows and Android.
 pub const REFUSED_CHARACTERS: [char; 8] = ['<', '>', ':', '"', '|', '?', '*', '\\'];
 
-/// What is wrong with a name for Windows, Android and iOS, to be read after the name.
+/// Why Windows, Android or iOS would not accept a name, phrased to follow the name.
 pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or(name).to_uppercase();
     let is_numbered = |device: &str| {
@@ -189,7 +189,7 @@ pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a name has what no path may have (rule 1 of the vault).
+/// Whether a name contains characters that no path may have (rule 1 of the vault).
 pub(super) fn is_odd(name: &str) -> bool {
     let bytes = name.as_bytes();
     let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);

@@ -1,10 +1,10 @@
-//! Postings: which file has a text, and in which fields.
+//! Postings: which file contains a search term, and in which fields.
 
 use super::entry::Id;
 use crate::limits;
 
-/// A file that has a text: its number (20 bits), how often its text has it, whether its path, its name and its tags have it, and
-/// whether the text has it only as a part of other words.
+/// A file that contains a term: its id (20 bits), how often the term occurs in its text, whether its path, name and tags contain it,
+/// and whether it occurs in the text only inside other words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting(u32);
 
@@ -13,41 +13,41 @@ pub(super) const IN_PATH: u32 = 1 << 11;
 pub(super) const IN_NAME: u32 = 1 << 10;
 pub(super) const IN_TAG: u32 = 1 << 9;
 const INSIDE: u32 = 1 << 8;
-/// The most occurrences that are counted.
+/// The maximum count of occurrences.
 pub(super) const COUNT: u32 = INSIDE - 1;
 
-/// The bits of a file's number.
+/// The mask of a file id.
 pub(super) const IDS: u32 = (1 << 20) - 1;
 
-const _: () = assert!(limits::FILES <= 1 << 20, "a number takes what a posting has for it");
+const _: () = assert!(limits::FILES <= 1 << 20, "every file id fits into a posting");
 
 impl Posting {
     pub(super) fn new(id: Id) -> Posting {
         Posting(id << 12)
     }
 
-    /// What [`Posting::without_id`] said, of this file.
+    /// The posting of this file with the bits of [`Posting::without_id`].
     pub(super) fn of(id: Id, rest: u16) -> Posting {
         Posting(id << 12 | u32::from(rest))
     }
 
-    /// All but the number of the file.
+    /// All but the file id.
     pub(super) fn without_id(self) -> u16 {
         (self.0 & 0xfff) as u16
     }
 
-    /// Of so many occurrences as a form of the word, and so many as a part of other words.
+    /// Sets the count: occurrences as a form of the word, or, if there are none, those inside other words.
     pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
         self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
         self
     }
 
-    /// The same of a word that has a text so many times as a form of it and so many times else.
+    /// The posting of a term that occurs in each occurrence of this word `forms` times as a form of it and `others` times inside it.
     pub(super) fn times(self, forms: u32, others: u32) -> Posting {
         Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
     }
 
-    /// Adds what another one of the same file says.
+    /// Merges another posting of the same file.
     pub(super) fn join(&mut self, other: Posting) {
         let fields = self.fields() | other.fields();
         let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
@@ -63,7 +63,7 @@ impl Posting {
         self.0 |= fields;
     }
 
-    /// [`IN_PATH`], [`IN_NAME`] and [`IN_TAG`], where it has them.
+    /// Those of [`IN_PATH`], [`IN_NAME`] and [`IN_TAG`] that are set.
     pub(super) fn fields(self) -> u32 {
         self.0 & (IN_PATH | IN_NAME | IN_TAG)
     }
@@ -72,12 +72,12 @@ impl Posting {
         self.0 >> 12
     }
 
-    /// Whether the text has it in other words only.
+    /// Whether the term occurs in the text only inside other words.
     pub(super) fn is_inside(self) -> bool {
         self.0 & INSIDE != 0
     }
 
-    /// Occurrences in the text up to 255: forms of the word, if there are some.
+    /// Occurrences in the text, at most 255: those as a form of the word, if there are any.
     pub(super) fn count(self) -> u32 {
         self.0 & COUNT
     }

@@ -1,5 +1,5 @@
-//! Which files have a text, and how often: for a word, or a part of one, the index of words says it; for any other text, those that
-//! have all its words are looked at. It is kept for the next query with the same text. A file that has changed since is looked at.
+//! Which files contain a search term, and how often: a word or part of one is looked up in the word index; for any other term, the files
+//! that contain all its words are scanned. Results are cached for the next query; files changed since are scanned again.
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
@@ -7,7 +7,6 @@ use super::error::Error;
 use super::lexicon::Lexicon;
 use super::parallel::Run;
 use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
-use super::rank::aliases;
 use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -18,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-/// All files that have a text, as of a version of the table.
+/// All files that contain a term, at one version of the table.
 #[derive(Debug)]
 pub(super) struct Postings {
     version: u64,
@@ -34,28 +33,28 @@ impl Postings {
         Arc::new(Postings { version, found, forms })
     }
 
-    /// How many there are.
+    /// The number of postings.
     pub(super) fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// What keeping them costs, in postings.
+    /// The cost of caching them, in postings.
     fn cost(&self) -> usize {
-        self.len() + limits::POSTINGS_LEAST
+        self.len() + limits::POSTINGS_OVERHEAD
     }
 }
 
-/// The postings of texts that were asked for, and what stands in for words that no file has.
+/// Cached postings, and cached corrections of words that no file contains.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    /// With the version of the table.
+    /// By word, with the table's version.
     corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
-    /// By text, and what they cost together.
+    /// By term, and their total cost.
     lists: Mutex<(HashMap<String, Arc<Postings>>, usize)>,
 }
 
 impl Cache {
-    /// What stands in for a word, if it was looked for in this version of the table.
+    /// The correction of a word, if it was determined at this version of the table; `Some(None)` if there is none.
     pub(super) fn correction(&self, word: &str, version: u64) -> Option<Option<String>> {
         let corrections = self.corrections.lock().unpoisoned();
         corrections.get(word).filter(|(known, _)| *known == version).map(|(_, instead)| instead.clone())
@@ -69,17 +68,17 @@ impl Cache {
         corrections.insert(word.to_owned(), (version, instead.clone()));
     }
 
-    /// Those of a text, unless they are older than the index of words or than the recorded changes.
+    /// The cached postings of a term, unless they are older than the word index or than the recorded changes.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
         let lists = self.lists.lock().unpoisoned();
         let is_usable = |list: &&Arc<Postings>| list.version >= oldest && table.changed_since(list.version).is_some();
         lists.0.get(text).filter(is_usable).cloned()
     }
 
-    /// Keeps postings; of a vault of `files`, at most a number of lists that have every file. All are looked up again when there are more.
+    /// Caches postings. `files` is the number of files in the vault, from which the cache's limit follows; a full cache is cleared.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
         let (lists, cost) = &mut *self.lists.lock().unpoisoned();
-        if *cost > (files + limits::POSTINGS_LEAST) * limits::POSTINGS_LISTS {
+        if *cost > (files + limits::POSTINGS_OVERHEAD) * limits::POSTINGS_LISTS {
             lists.clear();
             *cost = 0;
         }
@@ -88,14 +87,14 @@ impl Cache {
     }
 }
 
-/// The posting of a file for a text, which is folded. `aliases` are those of the file.
-fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -> Option<Posting> {
+/// The posting of a file for the finder's term, which is folded like `text`. `aliases` are those of the file.
+fn posting_of(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -> Option<Posting> {
     let wanted = finder.needle();
     let path = entry.path_for(wanted);
     let in_path = finder.find(path.as_bytes()).is_some();
     let in_name =
         in_path && finder.find(name_of(path).as_bytes()).is_some() || aliases.iter().any(|alias| finder.find(alias.as_bytes()).is_some());
-    // A tag is asked for with or without its number sign.
+    // Tags may be searched for with or without `#`.
     let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
     let has = |own: &str| match tag {
         Some(tag) => memmem::find(own.as_bytes(), tag).is_some(),
@@ -120,7 +119,7 @@ fn look_at(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -
 }
 
 impl Vault {
-    /// The postings of folded texts, and how many files could not be read.
+    /// The postings of folded terms, and how many files could not be read.
     pub(super) fn postings(&self, texts: &[&str], run: &Run<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let read = &run.read;
         let mut found = HashMap::new();
@@ -149,9 +148,9 @@ impl Vault {
                 let text = self.folded_text(entry, read);
                 let was_read = text.is_some();
                 let text = text.unwrap_or_default();
-                let aliases = aliases(entry, &text);
+                let aliases = entry.aliases();
                 let wanted = finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
-                let of = |(number, finder)| Some((number, look_at(entry, finder, &text, &aliases)?));
+                let of = |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
                 (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
             };
             let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
@@ -172,7 +171,7 @@ impl Vault {
         Ok((found, unread))
     }
 
-    /// The postings of a text that are kept, or of a word those of the index of words and of the files that are not in it.
+    /// The postings of a term from the cache; for a word also from the word index, plus the files left out of it.
     fn known_postings(&self, text: &str, lexicon: Option<&Lexicon>, table: &Table, read: &AtomicU64) -> Option<Arc<Postings>> {
         let lexicon = lexicon.filter(|lexicon| table.changed_since(lexicon.version).is_some());
         if let Some(postings) = self.postings.get(text, table, lexicon.map_or(0, |lexicon| lexicon.version)) {
@@ -184,15 +183,15 @@ impl Vault {
         let unindexed = lexicon.unindexed.iter().filter_map(|id| table.entry(*id));
         found.extend(unindexed.filter_map(|entry| {
             let text = self.folded_text(entry, read).unwrap_or_default();
-            look_at(entry, &finder, &text, &aliases(entry, &text))
+            posting_of(entry, &finder, &text, &entry.aliases())
         }));
         let postings = Postings::new(lexicon.version, found);
         self.postings.put(text, &postings, table.numbers());
         Some(postings)
     }
 
-    /// The files that may have all of some folded texts, by their numbers: those with all their words, those that have changed since
-    /// the index of words was made, and those that are not in it. All files where there is none.
+    /// The files that may contain all the folded terms, by id: those with all their words, those changed since the word index was
+    /// built, and those left out of it. All files if there is no word index.
     pub(super) fn files_with_all<'a>(
         &self,
         texts: &[&str],
@@ -200,13 +199,13 @@ impl Vault {
         table: &'a Table,
         read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
-        // Every note ends in .md, and the index does not have that.
+        // Every note ends in .md, which is not indexed.
         let mut words: Vec<&str> = texts.iter().flat_map(|text| indexed_words(text.strip_suffix(".md").unwrap_or(text))).collect();
         // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);
         }
-        // A few words leave out enough files, and long ones the most.
+        // A few words exclude enough files, and long ones exclude the most.
         words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
         words.dedup();
         words.truncate(limits::QUERY_WORDS);
@@ -227,7 +226,7 @@ impl Vault {
         having.filter_map(|(id, _)| table.entry(id as Id)).collect()
     }
 
-    /// Gives the postings of texts to `add`, each with what the text is, with files that have changed since as they are now.
+    /// Passes all postings to `add`, each with its list's label. Files changed since the lists were made are scanned again.
     pub(super) fn each_posting<T: Copy>(
         &self,
         table: &Table,
@@ -247,9 +246,9 @@ impl Vault {
         for &id in &changed {
             let Some(entry) = table.entry(id) else { continue };
             let text = self.folded_text(entry, read).unwrap_or_default();
-            let aliases = aliases(entry, &text);
+            let aliases = entry.aliases();
             for (what, wanted, _) in lists {
-                look_at(entry, &Finder::new(wanted), &text, &aliases).into_iter().for_each(|posting| add(*what, posting));
+                posting_of(entry, &Finder::new(wanted), &text, &aliases).into_iter().for_each(|posting| add(*what, posting));
             }
         }
     }
@@ -261,9 +260,9 @@ mod tests {
     use crate::vault::parallel::Run;
     use std::sync::atomic::AtomicU64;
 
-    /// What the index of words says of a part of a word is what a look at the files says.
+    /// Looking up part of a word in the word index gives the same as scanning the files.
     #[test]
-    fn postings_are_those_of_a_look_at_the_files() {
+    fn the_word_index_agrees_with_a_scan_of_the_files() {
         let folder = std::env::temp_dir().join(format!("vsm-words-{}", crate::secret::new_id().unwrap()));
         let texts = [
             "plugins plugin pluginplugin plug ins",
@@ -320,13 +319,13 @@ mod tests {
                 found
             })
         };
-        let looked_at = ask(&vault);
+        let scanned = ask(&vault);
         while vault.lexicon().is_none() {
             std::thread::yield_now();
         }
         *vault.postings.lists.lock().unwrap() = Default::default();
-        assert_eq!(ask(&vault), looked_at);
+        assert_eq!(ask(&vault), scanned);
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(looked_at.iter().take(26).all(|found| !found.is_empty()));
+        assert!(scanned.iter().take(26).all(|found| !found.is_empty()));
     }
 }

@@ -16,30 +16,39 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What notes have to have. What is empty asks for nothing.
+/// What notes must match. An empty criterion matches every note.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Criteria {
-    /// Frontmatter keys and their values; all have to match. Names and values in their case.
+    /// Frontmatter keys and values, case-sensitive; all must match.
     pub properties: Vec<(String, Value)>,
-    /// Tags, with or without `#`; as everywhere, one nested below a tag counts as the tag.
+    /// Tags, with or without `#`; a nested tag also counts as its parent, as everywhere.
     pub tags: Vec<String>,
-    /// Whether all tags are asked for, or any.
+    /// Whether a note needs all the tags, or any of them.
     pub all_tags: bool,
 }
 
 impl Entry {
-    /// The frontmatter of a note; `None` when there is none, or it is malformed. YAML is parsed when it is asked for first.
+    /// The frontmatter of a note; `None` if it is missing or malformed. The YAML is parsed on first use.
     pub fn properties(&self) -> Option<Map<String, Value>> {
         serde_json::from_str(self.properties_json()?).ok()
     }
 
-    /// The same as JSON, as it is kept.
+    /// The frontmatter as JSON, the form in which it is cached.
     pub fn properties_json(&self) -> Option<&str> {
         self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str())).as_deref()
     }
 
-    /// The other names that the frontmatter gives the note, folded.
+    /// The aliases in the note's frontmatter, folded.
     pub(super) fn aliases(&self) -> Vec<String> {
+        let frontmatter = match &self.text {
+            Text::Kept(text) => frontmatter::head(text.folded()),
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter,
+            Text::None => "",
+        };
+        // Most notes have none, and their properties need not be parsed.
+        if !frontmatter.contains("lias") && !frontmatter.contains("LIAS") {
+            return Vec::new();
+        }
         let properties = self.properties().unwrap_or_default();
         let named = properties.iter().filter(|(name, _)| name.eq_ignore_ascii_case("aliases") || name.eq_ignore_ascii_case("alias"));
         named
@@ -87,7 +96,7 @@ impl Entry {
         }
     }
 
-    /// A property as people would write it in a line; a list separated by commas, empty if there is none.
+    /// A property as a line of text, lists separated by commas; empty if the note does not have it.
     pub fn property_text(&self, name: &str) -> String {
         self.properties().and_then(|properties| properties.get(name).map(shown)).unwrap_or_default()
     }
@@ -103,7 +112,7 @@ impl Entry {
     }
 }
 
-/// One property of a frontmatter as JSON, also in another case; the others are not made into values.
+/// One property from frontmatter as JSON; an exact name is preferred to one in another case. The other properties are not parsed.
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let in_other_case = || {
@@ -114,21 +123,21 @@ pub fn property_in(json: &str, name: &str) -> Option<Value> {
 }
 
 impl Vault {
-    /// The notes that have what is asked for, the oldest first.
+    /// The notes that match, least recently modified first.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     pub fn notes(&self, criteria: &Criteria, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
         let tags: Vec<String> = criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
-        // Frontmatter is read here for the first time perhaps, so not while writers wait for the index.
+        // Frontmatter may be parsed here for the first time, so the index is not locked meanwhile.
         let mut found: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
         let total = found.len();
-        let mut looked_at = 0;
+        let mut processed = 0;
         let mut wanted = true;
         found.retain(|entry| {
-            looked_at += 1;
-            wanted = wanted && (looked_at % limits::SEARCH_BLOCK != 0 || proceed(looked_at, total));
+            processed += 1;
+            wanted = wanted && (processed % limits::SEARCH_BLOCK != 0 || proceed(processed, total));
             wanted && entry.satisfies(criteria, &tags)
         });
         if !wanted || !proceed(total, total) {
@@ -152,13 +161,13 @@ impl Vault {
         Ok(entries)
     }
 
-    /// When a file was created; where the file system does not say, when it was changed.
+    /// When a file was created; where the file system does not record it, when it was modified.
     pub fn created(&self, entry: &Entry) -> Now {
         let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
         found.map_or(entry.stamp.modified(), Now::of)
     }
 
-    /// The values of a property among all notes, with the number of notes that have each, most first.
+    /// The values of a property in all notes, each with its number of notes, most frequent first.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -177,7 +186,7 @@ impl Vault {
     }
 }
 
-/// A YAML value as JSON: names that are no texts become texts, tags (`!x`) are dropped.
+/// A YAML value as JSON: keys become strings, tags (`!x`) are dropped.
 pub fn json(value: Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
@@ -195,7 +204,7 @@ pub fn json(value: Yaml) -> Value {
     }
 }
 
-/// Warns of a note whose frontmatter cannot be read. A vault may have thousands: the first are named, all with
+/// Warns about a note whose frontmatter cannot be read. A vault may have thousands: the first are named, and all of them with
 /// `LOG_LEVEL=debug`.
 pub(super) fn warn_of_frontmatter(path: &str, problem: &str) {
     static WARNINGS: AtomicU64 = AtomicU64::new(0);
@@ -207,8 +216,8 @@ pub(super) fn warn_of_frontmatter(path: &str, problem: &str) {
     log::log!(level, "frontmatter of {path:?} is ignored: {problem}");
 }
 
-/// Whether a value of the frontmatter is the one wanted. A list has every value that is in it. Dates are texts, as
-/// written; null is a key without a value.
+/// Whether a frontmatter value matches the wanted one. A list matches each of its elements. Dates are strings, as written; null
+/// matches a key without a value.
 fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Array(items), Value::Array(all)) => {

@@ -1,19 +1,18 @@
-//! How relevant a file is for some words: roughly, by how often it has them, and closely, by BM25 over its fields (name and
-//! aliases, headings and the first words, tags, text) with its best passage.
+//! How relevant a file is to a query: a rough score from its postings, and a close one by BM25 over its fields (name and aliases,
+//! headings and the first words, tags, text) with its best passage.
 
 use super::entry::{Entry, name_of};
 use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
-use crate::markdown::frontmatter;
 use crate::text::snippet::part_of;
-use crate::text::words::{is_form, is_stop_word, is_word_start, stem, words_of};
-use memchr::memmem::{self, Finder};
+use crate::text::words::{is_form, is_stop_word, is_word_end, is_word_start, stem, words_of};
+use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// BM25: how soon further occurrences of a word count less.
+/// BM25: saturation of term frequency.
 const K1: f32 = 2.0;
-/// BM25: how much the length of the text counts.
+/// BM25: strength of the length normalization for text.
 const B_TEXT: f32 = 0.75;
 /// The same for names, aliases and tags.
 const B_SHORT: f32 = 0.3;
@@ -21,27 +20,27 @@ const B_SHORT: f32 = 0.3;
 const NAME: f32 = 4.0;
 const HEADING: f32 = 1.5;
 const TAG: f32 = 2.0;
-/// What a name counts in addition, all of whose words the query has: `GitHub Pages` for `publish on github pages`.
+/// Bonus for a name whose words are all in the query: `GitHub Pages` for `publish on github pages`.
 const WHOLE_NAME: f32 = 1.0;
-/// What a file counts that is no note: images and settings are text, too.
-const NO_NOTE: f32 = 0.5;
-/// What an occurrence as a part of another word counts.
-const INSIDE: f32 = 0.1;
-/// How much the best passage counts in addition to the whole.
+/// Factor for a file that is not a note: images and settings are text, too.
+const NON_NOTE: f32 = 0.5;
+/// Factor for an occurrence inside another word.
+const INSIDE_WORD: f32 = 0.1;
+/// Weight of the best passage, added to the score of the whole text.
 const PASSAGE: f32 = 1.0;
-/// What a further passage of the same note has to be worth, of the one before.
-const ENOUGH: f32 = 0.6;
+/// The minimum weight of a further passage of a note, as a fraction of that of the previous one.
+const NEXT_PASSAGE: f32 = 0.6;
 
-/// A word of the query. Names in JSON are short: cursors have it.
+/// A word of the query. Its JSON names are short because cursors contain it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Word {
-    /// As it was asked for, folded.
+    /// As in the query, folded.
     #[serde(rename = "w")]
     pub(super) asked: String,
-    /// What is looked for instead, because nothing has it.
+    /// What is searched for instead, because no file contains it.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub(super) instead: Option<String>,
-    /// How much a file is worth that has it: the rarer the more. In hundredths.
+    /// Inverse document frequency, rounded to hundredths.
     #[serde(rename = "n")]
     pub(super) weight: f32,
 }
@@ -51,34 +50,35 @@ impl Word {
         Word { asked: asked.into(), instead: None, weight: 0.0 }
     }
 
-    /// What is looked for.
+    /// What is searched for.
     pub(super) fn text(&self) -> &str {
         self.instead.as_deref().unwrap_or(&self.asked)
     }
 
-    /// What files are ranked by.
+    /// What the ranking searches for.
     pub(super) fn stem(&self) -> &str {
         stem(self.text())
     }
 }
 
-/// What a word adds to the score of a file of which no more is known than its posting. `length` is that of its text, in averages.
-/// That a file has a word at all counts as much as how often.
+/// A word's contribution to the score of a file, from the posting alone. `length` is that of the text, relative to the average.
+/// Containing a word at all counts as much as its frequency.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
     let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
-    let inside = if posting.is_inside() { INSIDE } else { 1.0 };
+    let inside = if posting.is_inside() { INSIDE_WORD } else { 1.0 };
     let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + in_fields;
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
 }
 
-/// How well a text, whose stem is given too, fits a path, the best first.
+/// How well a query word matches a path, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameQuality {
     Whole,
     Alias,
+    WholeWord,
     Beginning,
     BeginningOfWord,
-    /// The name has another form of it.
+    /// The name contains another form of the word.
     Form,
     Inside,
     InFolder,
@@ -88,7 +88,10 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
     let name = name_of(path);
     let is_whole = name == text || name.strip_suffix(".md") == Some(text);
     Some(match name.find(text) {
-        Some(0) if is_whole => NameQuality::Whole,
+        Some(_) if is_whole => NameQuality::Whole,
+        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at) && is_word_end(name, at + text.len())) => {
+            NameQuality::WholeWord
+        }
         Some(0) => NameQuality::Beginning,
         Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at)) => NameQuality::BeginningOfWord,
         Some(_) => NameQuality::Inside,
@@ -98,7 +101,7 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
     })
 }
 
-/// How well a text fits some tags: the tag itself, its beginning, inside of it.
+/// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3 for none.
 pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
     let text = text.trim_start_matches('#');
     let quality = |tag: &str| match tag.find(text)? {
@@ -108,30 +111,30 @@ pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
     tags.iter().filter_map(|tag| quality(tag)).min().unwrap_or(3)
 }
 
-/// What a close look at a file says.
+/// The result of ranking a file closely.
 #[derive(Debug)]
 pub(super) struct Relevance {
-    /// 0 for a file whose name or alias is the query, with its words in any order; then the query as a phrase, all words in one
-    /// passage, others.
+    /// 0 if the name or an alias is the query, its words in any order; 1 if the text or path contains the query as a phrase; 2 if
+    /// one passage has all words; else 3.
     pub(super) class: u8,
     pub(super) score: f32,
-    /// Where the text has the query as a phrase.
+    /// Where the query occurs as a phrase in the text.
     phrase_at: Option<(usize, usize)>,
-    /// Begin and end of the best passage; none when only the name or a tag has the words.
+    /// Start and end of the best passage; none if only the name or a tag contains the words.
     passage: Option<(usize, usize)>,
     pub(super) match_type: MatchType,
     all: Vec<Occurrence>,
 }
 
-/// What is looked for of a word: its stem.
+/// A word's stem, ready to be searched for.
 struct Form<'a> {
-    /// The number of the word.
+    /// The index of the word.
     number: usize,
     text: &'a str,
     stem: Finder<'a>,
 }
 
-/// A query prepared for a close look at many files.
+/// A query prepared for ranking many files closely.
 pub(super) struct Ranker<'a> {
     pub(super) words: &'a [Word],
     /// How many of them are the query's own.
@@ -144,24 +147,24 @@ pub(super) struct Ranker<'a> {
     average_length: f32,
 }
 
-/// A name, an alias or a tag, with how much its length takes from what it counts.
-struct Short<'a> {
+/// A short field (path, name, alias or tag) with its length normalization.
+struct ShortField<'a> {
     text: &'a str,
     length: f32,
 }
 
-impl<'a> Short<'a> {
-    fn new(text: &'a str) -> Short<'a> {
-        Short { text, length: 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0 }
+impl<'a> ShortField<'a> {
+    fn new(text: &'a str) -> ShortField<'a> {
+        ShortField { text, length: 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0 }
     }
 
-    /// How much a form counts here: less in a long field, and less inside of another word.
+    /// How much a form counts here: less in a long field, and less inside another word.
     fn has(&self, form: &Form<'_>) -> f32 {
         let mut found = form.stem.find_iter(self.text.as_bytes()).peekable();
         if found.peek().is_none() {
             return 0.0;
         }
-        (if found.any(|at| is_form(self.text, at, form.stem.needle().len())) { 1.0 } else { INSIDE }) / self.length
+        (if found.any(|at| is_form(self.text, at, form.stem.needle().len())) { 1.0 } else { INSIDE_WORD }) / self.length
     }
 }
 
@@ -173,33 +176,33 @@ impl<'a> Ranker<'a> {
         Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: first_bits(asked), average_length }
     }
 
-    /// The words that a name consists of, as bits, if it has no others but stop words.
+    /// The query words in a name, as bits; `None` if it has other words that are not stop words.
     fn words_of_name(&self, name: &str) -> Option<u32> {
         let bit_of = |word| self.forms.iter().find(|form| form.stem.needle() == stem(word).as_bytes()).map(|form| 1_u32 << form.number);
         words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
     }
 
-    /// The query's own words that are not among some given as bits, or for which another stands in.
+    /// The query's own words that are not in `having` (bits), or were corrected.
     pub(super) fn missing(&self, having: u32) -> Vec<String> {
         let asked = self.words.iter().take(self.asked).enumerate();
         let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || word.instead.is_some());
         missing.map(|(_, word)| word.asked.clone()).collect()
     }
 
-    /// Looks at a file that has some of the words or their stems, given as bits. `text` is folded.
-    pub(super) fn look_at(&self, entry: &Entry, text: &str, having: u32) -> Relevance {
+    /// Ranks a file that contains the words or stems in `having` (bits). `text` is its folded text.
+    pub(super) fn relevance(&self, entry: &Entry, text: &str, having: u32) -> Relevance {
         let whole = entry.folded_path();
         let path = entry.searched_path();
         let name = name_of(path);
-        let aliases = aliases(entry, text);
-        let names: Vec<Short<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(Short::new).collect();
-        let tags: Vec<Short<'_>> = entry.folded_tags().iter().map(|tag| Short::new(tag)).collect();
-        let in_path = Short::new(path);
+        let aliases = entry.aliases();
+        let names: Vec<ShortField<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(ShortField::new).collect();
+        let tags: Vec<ShortField<'_>> = entry.folded_tags().iter().map(|tag| ShortField::new(tag)).collect();
+        let in_path = ShortField::new(path);
         let (mut named_words, mut in_name) = (0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &[Short<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
+            let best = |fields: &[ShortField<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
             let in_path = in_path.has(form);
             let named = best(&names) * NAME + best(&tags) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;
@@ -214,7 +217,7 @@ impl<'a> Ranker<'a> {
         let best = best_passage(&all, named_words, self.words, limits::PASSAGE_BYTES);
         let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
         let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
-        let kind = if entry.is_note() { 1.0 } else { NO_NOTE };
+        let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
         let class = if name == self.phrase || self.all != 0 && consist_of.contains(&self.all) {
@@ -242,7 +245,7 @@ impl<'a> Ranker<'a> {
 }
 
 impl Relevance {
-    /// The match to be shown: the phrase, or of the best passage where the most of its words stand together.
+    /// The match to show: the phrase, or else the part of the best passage where most of its words occur together.
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
             let (from, to) = self.passage?;
@@ -255,7 +258,7 @@ impl Relevance {
             if !self.all.iter().any(|(from, .., in_link_target)| *from == at && *in_link_target) {
                 return inside.at;
             }
-            // The target of a link has the words of its title next to each other, and is not what one reads.
+            // A link target repeats the words of a title side by side, but is not what a reader sees.
             let plain = best(&|(.., in_link_target)| !in_link_target);
             plain.at.filter(|_| plain.weight * 2.0 >= inside.weight).or(inside.at)
         };
@@ -270,7 +273,7 @@ impl Relevance {
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
-            least = best.weight * ENOUGH;
+            least = best.weight * NEXT_PASSAGE;
             let range = part_of(text, at.0..best.end);
             all.retain(|(from, to, ..)| *to <= range.start || *from >= range.end);
             all.retain(|one| (one.0, one.1) != at);
@@ -282,21 +285,16 @@ impl Relevance {
     }
 }
 
-/// The aliases of a note. Its folded text shows, mostly, that there are none; the properties need not be read for that.
-pub(super) fn aliases(entry: &Entry, text: &str) -> Vec<String> {
-    if memmem::find(frontmatter::head(text).as_bytes(), b"alias").is_some() { entry.aliases() } else { Vec::new() }
-}
-
-/// Begin, end, the number of the word, and whether it stands in the target of a link.
+/// Start, end, index of the word, and whether it is in a link target.
 type Occurrence = (usize, usize, usize, bool);
 
-/// The weighed number of occurrences of a form in a text; each is noted.
+/// The weighted number of occurrences of a form in a text; each is added to `all`.
 fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
     let length = form.stem.needle().len();
     let mut count = 0.0;
     for at in form.stem.find_iter(text.as_bytes()).take(limits::RANKED_OCCURRENCES) {
         let is_form = is_form(text, at, length);
-        // A stem in another word is another word; the whole word is what was asked for.
+        // A stem inside another word is not a match, unless the whole word follows.
         if !is_form && text.get(at..at + form.text.len()) != Some(form.text) {
             continue;
         }
@@ -304,7 +302,7 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
         let is_heading = text.get(line..at).is_some_and(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '));
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
-        count += field * if is_form { 1.0 } else { INSIDE };
+        count += field * if is_form { 1.0 } else { INSIDE_WORD };
         let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
         let in_link_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
         all.push((at, at + length, form.number, in_link_target));
@@ -313,9 +311,9 @@ fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
 }
 
 struct BestPassage {
-    /// Its words, with those of name, aliases and tags.
+    /// Its words, including those of name, aliases and tags.
     words: u32,
-    /// What its words count: less the further they are apart, down to a half.
+    /// The weight of its words, reduced by up to half the further they are apart.
     weight: f32,
     /// Its first match.
     at: Option<(usize, usize)>,
@@ -323,20 +321,20 @@ struct BestPassage {
     end: usize,
 }
 
-/// The bits of the first words.
+/// A mask of the first `count` words.
 pub(super) fn first_bits(count: usize) -> u32 {
     ((1_u64 << count) - 1) as u32
 }
 
-/// What some words, given as bits, count together.
+/// The total weight of the words in `bits`.
 fn weight_of(words: &[Word], bits: u32) -> f32 {
     words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum()
 }
 
-/// The passage of so many bytes with the heaviest words; `all` are in order.
+/// The passage of `length` bytes with the greatest weight; `all` is sorted.
 fn best_passage(all: &[Occurrence], named_words: u32, words: &[Word], length: usize) -> BestPassage {
     let mut best = BestPassage { words: named_words, weight: weight_of(words, named_words), at: None, end: 0 };
-    // Where each word is next, from a position on.
+    // The next occurrence of each word from the current position on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
     for &(from, to, number, _) in all.iter().rev() {
         if let Some(next) = next.get_mut(number) {

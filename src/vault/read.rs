@@ -1,4 +1,4 @@
-//! Reading one file: a range of lines, or a picture, sound or PDF as bytes.
+//! Reading one file: a range of lines, or an image, audio file or PDF as bytes.
 
 use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
@@ -47,9 +47,9 @@ pub struct Lines {
     pub showing: (usize, usize),
     /// The exact text of these lines, line ends included.
     pub content: String,
-    /// Line and column at which the rest of the wanted range begins, if not all of it is here.
+    /// Line and column where the rest of the range begins, if it did not fit.
     pub next: Option<(usize, usize)>,
-    /// Bytes that are not UTF-8 were shown as U+FFFD.
+    /// Whether bytes that are not UTF-8 were replaced by U+FFFD.
     pub lossy: bool,
 }
 
@@ -81,7 +81,7 @@ impl Vault {
         Ok((self.spelled(path), text_of(bytes), etag))
     }
 
-    /// Reads a file; of a text the lines in `range`, which means nothing for other files.
+    /// Reads a file. `range` applies to text only; other files are read whole.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`],
@@ -94,8 +94,8 @@ impl Vault {
         let content = match kind {
             Kind::Image | Kind::Audio | Kind::Pdf => Content::Blob { bytes, kind, media_type },
             Kind::Text | Kind::Other => {
-                // A NUL is in no text; other bytes that are not UTF-8 are shown as well as they can be in a file that
-                // calls itself text.
+                // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name says that it is
+                // text.
                 let binary = memchr::memchr(0, &bytes).is_some();
                 match String::from_utf8(bytes) {
                     Ok(text) if !binary => Content::Lines(lines(&text, range, false)?),
@@ -109,10 +109,10 @@ impl Vault {
         Ok(Read { path, content, stamp, etag })
     }
 
-    /// All bytes of a file that is to be handed out as they are.
+    /// All bytes of a file, to be returned as they are.
     ///
     /// # Errors
-    /// As [`Vault::read`]; [`Error::TooLarge`] above what clients take.
+    /// As [`Vault::read`]; [`Error::TooLarge`] above [`limits::BLOB_BYTES`].
     pub fn blob(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
         self.bytes_up_to(path, limits::BLOB_BYTES).map(|(_, bytes, _)| bytes)
     }
@@ -125,10 +125,10 @@ impl Vault {
         self.bytes_up_to(path, limits::NOTE_BYTES).map(|(_, bytes, _)| bytes)
     }
 
-    /// All bytes of a note; `None` where there is none.
+    /// All bytes of a note; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`Vault::read`], but for [`Error::NotFound`].
+    /// As [`Vault::read`], except [`Error::NotFound`].
     pub fn bytes_if_any(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
         match self.bytes(path) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -137,8 +137,8 @@ impl Vault {
         }
     }
 
-    /// A file that is as it was when it was indexed. It is known by its inode, and was allowed then, so its path need not
-    /// be resolved again. `None`: it has to be looked at.
+    /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not
+    /// be resolved again. `None` if it has changed or is too large.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);
         if entry.stamp.size <= limit { walk::read_known(&on_disk, entry.stamp) } else { None }
@@ -155,7 +155,7 @@ impl Vault {
         Ok((path, bytes, stamp))
     }
 
-    /// The whole text of a file; from the index where that has it. Does not take the lock of the index, which the caller may hold.
+    /// The whole text of a file, from the index if that has it. Does not lock the index, so the caller may hold its lock.
     ///
     /// # Errors
     /// As [`Vault::bytes`].
@@ -225,7 +225,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
             last = number;
             continue;
         }
-        // A line that would fit into an answer of its own is not torn.
+        // A line that would fit into a result of its own is not split.
         let alone = content.is_empty() || fitting(part, &mut range.max_chars.clone()) < part.len();
         let next = if alone {
             let piece = part.part(..fits);
@@ -240,7 +240,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     Ok(Lines { total_lines, showing: (range.offset, last), content, next: None, lossy })
 }
 
-/// Bytes of `text` that fit into `left` characters of a JSON string, which are taken off.
+/// How many bytes of `text` fit into `left` characters of a JSON string; reduces `left` by what they use.
 pub fn fitting(text: &str, left: &mut usize) -> usize {
     for (at, c) in text.char_indices() {
         let cost = match c {

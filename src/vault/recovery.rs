@@ -1,4 +1,4 @@
-//! What a start, or the next change, does about a transaction that a crash interrupted.
+//! Recovery, at startup or before the next change, of a transaction that a crash interrupted.
 
 use super::Vault;
 use super::error::Error;
@@ -9,18 +9,18 @@ use crate::disk;
 use crate::limits;
 
 impl Vault {
-    /// Does that at the start, if a crash left something; what cannot be done now is done by the next change.
+    /// Recovers at startup, if a crash left a journal; if that fails, the next change tries again.
     pub fn recover(&self) {
         if self.own_file(OWN_FILES[0]).is_ok_and(|journal| journal.exists())
             && let Err(error) = self.begin_transaction()
         {
-            log::warn!("a change of several files that was interrupted cannot be taken back yet: {error}");
+            log::warn!("an interrupted change of several files cannot be recovered yet: {error}");
         }
     }
 }
 
 impl Transaction<'_> {
-    /// Undoes what a crash left half done; or finishes it, where a file was changed since on top of what was done.
+    /// Undoes what a crash left half done, or finishes it if a file was since edited on top of a completed step.
     pub(super) fn recover(&self) -> Result<(), Error> {
         let on_disk = self.vault.own_file(OWN_FILES[0])?;
         let bytes = match disk::read_at_most(&on_disk, limits::JOURNAL_BYTES) {
@@ -33,26 +33,26 @@ impl Transaction<'_> {
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
-            log::warn!("{} is damaged, or of another vault or computer; it is renamed and not applied", OWN_FILES[0]);
+            log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", OWN_FILES[0]);
             let names = (0..limits::TRASH_NAMES).map(|number| on_disk.with_extension(format!("foreign-{number}")));
             return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
                 Some(name) => disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
                 None => Ok(()),
             };
         };
-        // What cannot be looked at now is looked at by the next change, and the journal stays until then.
+        // If a file cannot be read now, the journal stays for the next change.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
-        // Where a file was changed since on top of what was done, the rest is done too; otherwise what was done is undone.
+        // If a file was since edited on top of a completed step, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
         let finishes = !shown && (states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done));
-        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "taking back" });
+        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "undoing" });
         let outcomes: Vec<Result<(), Error>> = if finishes {
-            all.iter().filter(|(_, state)| *state == State::Pending).map(|(noted, _)| self.take(noted)).collect()
+            all.iter().filter(|(_, state)| *state == State::Pending).map(|(noted, _)| self.apply_step(noted)).collect()
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
                 (State::Done, _) => self.undo(noted, true),
                 (State::ResultChanged | State::OriginalChanged, Step::Replace { path, before, .. }) if shown => {
-                    self.keep_changed(path, before)
+                    self.save_to_trash(path, before)
                 }
                 _ => Ok(()),
             };
@@ -60,9 +60,9 @@ impl Transaction<'_> {
         };
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
-                // The disk has to be mended first.
+                // The disk has to be repaired first.
                 error if is_disk_failure(&error) => return Err(error),
-                other => log::warn!("a file that was changed since is left as it is: {other}"),
+                other => log::warn!("a file changed since the interruption is left as it is: {other}"),
             }
         }
         self.forget();

@@ -1,4 +1,4 @@
-//! Bringing the index up to date: by the changes that the file system reports, or by a walk.
+//! Bringing the index up to date, from the changes that the file system reports or by walking the vault.
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
@@ -16,12 +16,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
 use std::time::Instant;
 
-/// How far the first look at the vault is.
+/// Progress of the first indexing of the vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexingProgress {
-    /// Files that are indexed.
+    /// Files indexed so far.
     pub indexed: usize,
-    /// Files that there are; 0 as long as they are counted.
+    /// Files in the vault; 0 while they are being counted.
     pub files: usize,
 }
 
@@ -29,12 +29,12 @@ impl Index {
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
-        // What goes wrong in the background is in the log, and fails the next one.
+        // A failure in the background is logged, and fails the next call.
         let walk_in_background = || self.spawn("walk", &self.walking, |index| drop(index.walk()));
         let has_events = self.events().is_some();
-        // While the vault is away every call fails, and looks whether it is back.
-        let is_looked_at = has_events || self.gone.load(Ordering::Acquire);
-        match if is_looked_at { Due::Foreground } else { self.refresh_policy.call(now) } {
+        // While the vault is unavailable every call fails, after checking whether it is back.
+        let always_check = has_events || self.gone.load(Ordering::Acquire);
+        match if always_check { Due::Foreground } else { self.refresh_policy.call(now) } {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
             Due::Foreground | Due::Background => self.take_changes(now)?,
@@ -46,39 +46,39 @@ impl Index {
         Ok(())
     }
 
-    /// How far the first look at the vault is, while it is in progress.
+    /// Progress of the first indexing, while it is running.
     pub(super) fn filling(&self) -> Option<IndexingProgress> {
         let is_first = self.refresh_policy.last_began().is_none();
         let is_in_progress = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
         is_in_progress.then(|| IndexingProgress { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
     }
 
-    /// Brings the index up to date as [`Index::refresh`] does, but waits only a while for the very first look, and goes on
-    /// with what is known by then; how far that is.
+    /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far and
+    /// returns its progress.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<Option<IndexingProgress>, Error> {
-        let patience = Deadline::after(limits::FILL_PATIENCE);
+        let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
         while let Some(filling) = self.filling() {
             if patience.left().is_none() {
                 return Ok(Some(filling));
             }
-            std::thread::sleep(limits::FILL_LOOK);
+            std::thread::sleep(limits::FIRST_INDEXING_POLL);
         }
         self.refresh().map(|()| None)
     }
 
-    /// Refuses what would change a vault that is not there: where its file system has gone, what is written goes into the
-    /// folder that it was mounted at, and is hidden when it is back.
+    /// Refuses changes while the vault's file system is unmounted: they would be written into the mount point, and be hidden once
+    /// it is mounted again.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
     pub(super) fn check_available(&self) -> Result<(), Error> {
         let known = *self.identity.lock().unpoisoned();
         let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
-        // Another folder may be the vault now; a walk finds out.
+        // The vault may have been replaced by another folder; a walk finds out.
         if moved { self.take_changes(clock::instant()) } else { Ok(()) }
     }
 
-    /// Looks at all that has changed before `asked`.
+    /// Applies all changes made before `asked`.
     pub(super) fn take_changes(&self, asked: Instant) -> Result<(), Error> {
         let _lock = self.refreshing.lock().unpoisoned();
         let last_began = self.refresh_policy.last_began();
@@ -98,23 +98,23 @@ impl Index {
         if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.update_all(paths) }
     }
 
-    /// Waits until something has changed, or a walk may find that; the index is as up to date then as a call needs it.
+    /// Waits for a change, or until it is time to check for one, and then brings the index up to date as for a call.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         match self.events() {
             Some(events) => events.wait(self.gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY)),
             None => std::thread::sleep(limits::WATCH_EVERY),
         }
-        // Several changes are one notification.
-        std::thread::sleep(limits::WATCH_GATHERS);
+        // Changes in quick succession are one notification.
+        std::thread::sleep(limits::WATCH_DEBOUNCE);
         self.refresh()
     }
 
-    /// Walks the vault, and looks at what differs.
+    /// Walks the vault and updates what differs.
     fn walk(&self) -> Result<(), Error> {
         let began = clock::instant();
         let is_first = self.refresh_policy.last_began().is_none();
         let differing = self.find_differing("", is_first)?;
-        // Reading what has changed is not counted: looking is what the next walk will cost.
+        // Reading changed files is not counted: the next walk will cost only this.
         let took = began.elapsed();
         self.differing.store(differing.len(), Ordering::Relaxed);
         self.update_all(differing)?;
@@ -122,8 +122,8 @@ impl Index {
         Ok(())
     }
 
-    /// The paths below a folder where the disk and the index differ, for [`Index::update_all`]; for the empty path those of the
-    /// whole vault.
+    /// The paths below a folder where the disk and the index differ, for [`Index::update_all`]; the empty path means the whole
+    /// vault.
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();
@@ -135,7 +135,7 @@ impl Index {
         let mut differing = Vec::new();
         let mut see = |path: &str, stamp: Stamp| {
             let is_same = unseen.remove(path).is_some_and(|entry| entry.stamp == stamp && !entry.uncertain);
-            // One more than can be served, so that it is seen that there are more.
+            // One more than can be indexed, so that the excess is noticed.
             if !is_same && differing.len() <= limits::FILES {
                 differing.push((path.to_owned(), true));
             }
@@ -143,13 +143,13 @@ impl Index {
         let mut walk = Walk { index: self, clean, see: &mut see, has_links: false };
         let walked = walk.below(folder);
         let has_links = walk.has_links;
-        // A mount point whose file system has gone is another folder than before: an empty one, or one on another device with whatever
-        // was left there. One that goes in the middle of a walk is another one at its end.
+        // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
+        // was left in it. If that happens during a walk, the identity differs at its end.
         let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
         let known = indexed - unseen.len();
-        let has_lost = if same_device { differing.len() + known == 0 && indexed > 0 } else { known * 2 < indexed };
-        let is_another = is_whole && before != identity && has_lost || self.jail.identity() != identity;
-        if let Err(error) = walked.and(if is_another { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
+        let lost_most = if same_device { differing.len() + known == 0 && indexed > 0 } else { known * 2 < indexed };
+        let is_replaced = is_whole && before != identity && lost_most || self.jail.identity() != identity;
+        if let Err(error) = walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
             if !self.gone.swap(true, Ordering::AcqRel) {
                 log::error!(
                     "the vault cannot be read: {error}; nothing is served or written until it is back (if another one has replaced it: restart)"
@@ -169,7 +169,7 @@ impl Index {
         Ok(differing)
     }
 
-    /// Looks at files, as [`Index::look`] does, and at all files of folders.
+    /// Updates files, as [`Index::look`] does, and everything in folders.
     fn update_all(&self, paths: impl IntoIterator<Item = (String, bool)>) -> Result<(), Error> {
         let look = |(path, was_written): (String, bool)| self.look(&path, was_written).then_some(path);
         let mut folders: Vec<String> = paths.into_iter().filter_map(look).collect();

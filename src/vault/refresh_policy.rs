@@ -1,6 +1,6 @@
-//! When a vault is walked whose file system does not report changes: rule 6 of the vault. A walk is valid for ten times as long
-//! as the shortest of the last walks took, so walking takes a tenth of a processor at most, and a machine that is busy for a
-//! while makes no walk valid for longer.
+//! When to walk a vault whose file system does not report changes: rule 6 of the vault. A walk is valid for ten times the duration
+//! of the shortest recent walk, so walking takes at most a tenth of a core, and a temporarily busy machine does not make walks valid
+//! for longer.
 
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 pub(super) enum Due {
     /// Nothing: the last walk is valid.
     Nothing,
-    /// A walk, and wait for it.
+    /// A walk, which the call waits for.
     Foreground,
-    /// A walk in the background; the call goes on with what is known.
+    /// A walk in the background, while the call uses the index as it is.
     Background,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Due {
 struct State {
     /// When the last walk began.
     began: Option<Instant>,
-    /// What the last walks took.
+    /// How long the last walks took.
     took: VecDeque<Duration>,
     /// When the last call came.
     called: Option<Instant>,
@@ -38,7 +38,7 @@ impl RefreshPolicy {
         self.0.lock().unpoisoned()
     }
 
-    /// Notes a call at this time; what is due before it.
+    /// Records a call at this time, and returns what is due before it.
     pub(super) fn call(&self, now: Instant) -> Due {
         let mut state = self.state();
         let called = state.called.replace(now);
@@ -46,7 +46,7 @@ impl RefreshPolicy {
         let is_recent = |moment: Instant| now.saturating_duration_since(moment) < shortest * limits::WALK_VALID_TIMES;
         if is_recent(began) {
             Due::Nothing
-        } else if shortest >= limits::WALK_IN_FRONT && called.is_some_and(is_recent) {
+        } else if shortest >= limits::FOREGROUND_WALK && called.is_some_and(is_recent) {
             Due::Background
         } else {
             Due::Foreground
@@ -58,7 +58,7 @@ impl RefreshPolicy {
         self.state().began
     }
 
-    /// Notes a walk.
+    /// Records a walk.
     pub(super) fn walked(&self, began: Instant, took: Duration) {
         let mut state = self.state();
         state.began = Some(began);

@@ -1,4 +1,4 @@
-//! Replacing a text in a file by another: once or everywhere, with the line ends of the file.
+//! Replacing text in a file, one occurrence or all of them, with the line endings of the file.
 
 use super::error::Error;
 use crate::limits;
@@ -11,13 +11,13 @@ use unicode_normalization::UnicodeNormalization;
 pub struct Replacement<'a> {
     pub old: &'a str,
     pub new: &'a str,
-    /// Wherever it stands; otherwise it has to stand once.
+    /// Replace every occurrence; otherwise there must be exactly one.
     pub all: bool,
 }
 
-/// The bytes with all occurrences of a text replaced, and how many there are. Its line ends are those of the file.
+/// The bytes with all occurrences replaced, and how many there were. The new text gets the line endings of the file.
 pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
-    let plain = Plain::of(bytes);
+    let plain = LfText::of(bytes);
     let wanted = edit.old.replace("\r\n", "\n");
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
     let new = [None, Some(false), Some(true)].map(|ends| with_line_ends(edit.new, bytes, ends));
@@ -37,8 +37,8 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
     if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
 }
 
-/// The bytes with the one occurrence of `old_text` replaced. Line ends of both kinds are the same for finding it, and those
-/// of the new text become those of the file: CR LF, or LF, or, in a file with both, what the replaced text has.
+/// The bytes with the one occurrence of `old_text` replaced. CR LF and LF match each other, and the new text gets the line endings of
+/// the file: CR LF or LF or, in a file with both, those at the replaced text.
 pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
     let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
     let exact = occurrences(bytes, old_text.as_bytes());
@@ -54,15 +54,15 @@ pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Resu
 }
 
 /// The bytes of a file in which every line ends with LF.
-struct Plain {
+struct LfText {
     bytes: Vec<u8>,
-    /// Where a line end has lost its carriage return.
+    /// Where a line ending has lost its carriage return.
     ends: Vec<usize>,
 }
 
-impl Plain {
-    fn of(bytes: &[u8]) -> Plain {
-        let (mut plain, mut from) = (Plain { bytes: Vec::with_capacity(bytes.len()), ends: Vec::new() }, 0);
+impl LfText {
+    fn of(bytes: &[u8]) -> LfText {
+        let (mut plain, mut from) = (LfText { bytes: Vec::with_capacity(bytes.len()), ends: Vec::new() }, 0);
         for at in memchr::memmem::find_iter(bytes, b"\r\n") {
             plain.bytes.extend_from_slice(bytes.part(from..at));
             plain.ends.push(plain.bytes.len());
@@ -72,15 +72,15 @@ impl Plain {
         plain
     }
 
-    /// An offset of these bytes in the file; that of a line end is that of the whole of it.
+    /// The offset in the file of an offset in these bytes; at a line ending, that of its first byte.
     fn in_file(&self, at: usize) -> usize {
         at + self.ends.partition_point(|&end| end < at)
     }
 }
 
-/// Where a text stands when CR LF and LF are the same; whole line ends of the file.
+/// Where a text occurs if CR LF and LF are treated alike; the range never splits a CR LF.
 fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
-    let plain = Plain::of(bytes);
+    let plain = LfText::of(bytes);
     let wanted = text.replace("\r\n", "\n");
     match occurrences(&plain.bytes, wanted.as_bytes()) {
         None => Err(Error::TextNotFound(nearest_text(bytes, text))),
@@ -89,29 +89,29 @@ fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Err
     }
 }
 
-/// Whether the line ends at an offset are CR LF: the next one from there on, or the last of the file; and where that is not known any more.
+/// Whether the next line ending (or the last one, if none follows) is CR LF, and the offset up to which that holds.
 fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<bool>) {
     let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
     let end = next.or_else(|| memchr::memrchr(b'\n', bytes));
     (next.unwrap_or(usize::MAX), end.map(|end| end > 0 && bytes.get(end - 1) == Some(&b'\r')))
 }
 
-/// A text with the line ends of a file; `ends` says whether they are CR LF, or that there are none.
+/// A text with the line endings of a file: `ends` is whether they are CR LF, `None` if the file has none.
 fn with_line_ends(text: &str, bytes: &[u8], ends: Option<bool>) -> String {
     let Some(is_crlf) = ends else { return text.to_owned() };
     let lines = text.replace("\r\n", "\n");
-    // A carriage return alone would become half of a line end with what follows; in a file that has such it is kept.
+    // A lone carriage return could become half of a CR LF; it is kept only if the file has such already.
     let has_lone = || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
     let lines = if !lines.contains('\r') || has_lone() { lines } else { lines.replace('\r', "\n") };
     if is_crlf { lines.replace('\n', "\r\n") } else { lines }
 }
 
-/// Where a text first stands and how often (counted up to [`limits::OCCURRENCES`]), overlapping ones included: `aa`
-/// occurs twice in `aaa`, and which is meant is not known.
+/// The first occurrence of a text and their number (counted up to [`limits::OCCURRENCES`]), overlapping ones included: `aa`
+/// occurs twice in `aaa`, which is ambiguous.
 fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
     let first = finder.find(bytes)?;
-    // In a text that repeats itself each comparison goes over all of a long one.
+    // With repetitive text, each comparison may cover all of a long needle.
     let most = (limits::OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
     let (mut count, mut from) = (1, first + 1);
     while count < most
@@ -123,15 +123,15 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     Some((first, count))
 }
 
-/// A hint at the usual mistakes, for the next attempt.
+/// A hint about the likely mistake, for the next attempt.
 fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let text = String::from_utf8_lossy(bytes);
     if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {
-        return "It has U+FFFD where the file has bytes that are not UTF-8: choose a piece of text without them.".into();
+        return "It has U+FFFD where the file has bytes that are not UTF-8: choose a passage without them.".into();
     }
     let composed = |text: &str| text.nfc().collect::<String>();
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
-        return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a piece of text without accents.".into();
+        return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
@@ -144,14 +144,14 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
                 shown(line)
             )
         } else {
-            format!("Its first line stands in line {number}, but what follows differs: read from there and copy the text exactly.")
+            format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.")
         };
     }
     let likeness = |line: &str| strsim::sorensen_dice(&shown(line), &shown(&first));
     let lines = text.lines().take(limits::NEAREST_LINES).enumerate().map(|(number, line)| (likeness(line), number + 1, line));
     match lines.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
         Some((_, number, line)) => {
-            format!("The nearest is line {number}: {:?}. Read the file again and copy the text exactly.", shown(line))
+            format!("The most similar is line {number}: {:?}. Read the file again and copy the text exactly.", shown(line))
         }
         None => "Read the file again; it may have changed.".into(),
     }
@@ -198,9 +198,9 @@ mod tests {
         assert!(all("abc", "x", "y").is_err());
     }
 
-    /// Texts and edits by chance.
+    /// Random texts and edits.
     #[test]
-    fn the_line_ends_of_a_file_stay_what_they_were() {
+    fn the_line_endings_of_a_file_are_kept() {
         let mut random = crate::text::random::Random::new();
         for eol in ["\n", "\r\n"] {
             for _ in 0..5_000 {
@@ -215,7 +215,7 @@ mod tests {
                 let Ok(edited) = edit(&text, &old, &new) else { continue };
                 let others = edited.replace(eol, "").contains(['\r', '\n']);
                 assert!(!others || !text.contains('\n'), "{text:?}: {old:?} to {new:?} gave {edited:?}");
-                // Outside of the replaced text all is as it was.
+                // Outside the replaced text nothing changes.
                 let lines = |text: &str| text.replace("\r\n", "\n");
                 if text.contains('\n') {
                     let wanted = lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);
@@ -244,11 +244,11 @@ mod tests {
         let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
         assert!(hint.contains("line 2"), "{hint}");
         let Err(Error::TextNotFound(hint)) = edit("a\nThe boiler is old.\n", "The boiler was old.", "") else { panic!() };
-        assert!(hint.contains("nearest is line 2: \"The boiler is old.\""), "{hint}");
+        assert!(hint.contains("most similar is line 2: \"The boiler is old.\""), "{hint}");
     }
 
     #[test]
-    fn a_text_that_stands_everywhere_is_replaced_in_one_pass() {
+    fn many_occurrences_are_replaced_in_one_pass() {
         let edit = Replacement { old: "a", new: "b\n", all: true };
         for (bytes, expected) in [(b"a\n".repeat(500_000), b"b\n\n".repeat(500_000)), (b"a".repeat(500_000), b"b\n".repeat(500_000))] {
             let started = std::time::Instant::now();

@@ -1,5 +1,5 @@
-//! Changes of many files that belong together, such as of all links to a file: planned from the index, and done in one transaction. A
-//! plan that is only shown is the one that would be done. Tags renamed, and files put into the trash.
+//! Related changes to many files, such as to all links to a file: planned from the index and made in one transaction. A dry run
+//! shows the same plan. Also renames tags and moves files to the trash.
 
 use super::journal::Step;
 use super::links::{LinkIndex, folder_of, shown_line};
@@ -20,18 +20,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What code blocks with queries are called: Obsidian's own, bases, and those of the plugin Dataview.
+/// The languages of code blocks with queries: Obsidian's own, bases, and the Dataview plugin's.
 const QUERY_BLOCKS: [&str; 4] = ["query", "base", "dataview", "dataviewjs"];
 
 /// How files are changed.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     pub update_links: bool,
-    /// Nothing is done, and the answer is what would be.
+    /// Nothing is changed; the result says what would be.
     pub dry_run: bool,
-    /// The etag of the file that is moved.
+    /// The expected etag of the file to move.
     pub if_match: Option<&'a str>,
-    /// Gets files looked at and files in all; false ends it.
+    /// Called with the files processed so far and their total; `false` cancels.
     pub proceed: &'a dyn Fn(usize, usize) -> bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Rewritten {
     pub moved: Vec<(String, String)>,
     /// Links or tags.
     pub updated: usize,
-    /// Files with other bytes.
+    /// Number of files with changed text.
     pub files_changed: usize,
     pub changes: Vec<ChangedLine>,
     pub left_alone: Vec<LeftAlone>,
@@ -57,7 +57,7 @@ pub struct ChangedLine {
     pub after: String,
 }
 
-/// A text that names what was renamed, and was not changed.
+/// A mention of what was renamed that was not changed.
 #[derive(Debug, Clone, Serialize)]
 pub struct LeftAlone {
     pub path: String,
@@ -67,12 +67,12 @@ pub struct LeftAlone {
     pub reason: String,
 }
 
-/// Files that were put into the trash.
+/// Files that were moved to the trash.
 #[derive(Debug)]
 pub struct Deleted {
     /// Path, and path in the trash.
     pub files: Vec<(String, String)>,
-    /// Links that meant one of them.
+    /// Number of links that led to one of them.
     pub broken_links: usize,
     pub broken: Vec<BrokenLink>,
 }
@@ -85,12 +85,12 @@ pub struct BrokenLink {
     pub text: String,
 }
 
-/// The newest text of a file with what is to be changed in it.
+/// The current text of a file and the edits planned for it.
 pub(super) struct FilePlan {
     pub(super) path: String,
     text: String,
     edits: Vec<Edit>,
-    /// Offsets of what is not changed, and why.
+    /// Offsets of mentions that are not changed, and why.
     pub(super) left_alone: Vec<(usize, String)>,
 }
 
@@ -109,17 +109,17 @@ impl FilePlan {
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) rename: Option<(VaultPath, VaultPath)>,
-    /// Old and new path of every file that gets another.
+    /// Old and new path of every file that moves.
     pub(super) moved: BTreeMap<String, String>,
-    /// What is shown as moved, if that is no file.
+    /// What is reported as moved, if it is not a file.
     pub(super) shown: Option<(String, String)>,
     pub(super) files: Vec<FilePlan>,
-    /// Of files that are not changed.
+    /// Mentions in files that are not changed.
     pub(super) left_alone: Vec<LeftAlone>,
 }
 
 impl Vault {
-    /// Renames a tag and those nested below it, in properties and texts of all notes. Both are without `#`.
+    /// Renames a tag and those nested below it in the properties and text of all notes. Both names are without `#`.
     ///
     /// # Errors
     /// As [`Vault::move_file`].
@@ -127,7 +127,7 @@ impl Vault {
         self.rewrite(options, &|_| self.plan_tag(from, to, options))
     }
 
-    /// Puts files into the trash, all of them or none. A folder goes when each of its files is named, too.
+    /// Moves files to the trash, all of them or none. A folder can be deleted if each of its files is named, too.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files, and those of
@@ -145,7 +145,7 @@ impl Vault {
                 let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
-                        "{} has {} other files, such as {}; nothing was deleted. Name each file that is to go, or move the folder.",
+                        "{} has {} other files, such as {}; nothing was deleted. Name each file to delete, or move the folder.",
                         path.as_str(),
                         others.len(),
                         other.path
@@ -157,7 +157,7 @@ impl Vault {
                 wanted.push(path);
             }
         }
-        // What lies in a folder goes before it.
+        // The contents of a folder are deleted before it.
         wanted.sort_by_key(|path| std::cmp::Reverse(path.segments().count()));
         let gone: BTreeSet<&str> = wanted.iter().map(VaultPath::as_str).collect();
         let (mut broken_links, mut broken) = (0, Vec::new());
@@ -185,11 +185,11 @@ impl Vault {
         Ok(Deleted { files, broken_links, broken })
     }
 
-    /// Makes a plan and does it; made anew when another program has changed one of the files since the index saw it.
+    /// Makes a plan and carries it out; replans if another program has changed one of the files since it was indexed.
     pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
         for _ in 0..limits::EDIT_RETRIES {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
-            // A link that another program has just written is rewritten, too.
+            // Links that another program has just written are to be rewritten, too.
             if transaction.is_some() {
                 self.refresh_now()?;
             }
@@ -207,7 +207,7 @@ impl Vault {
         Err(Error::Busy)
     }
 
-    /// What is to be done to a file: edits, or, where it cannot be changed, why it is left alone.
+    /// The plan for a file: the edits, or, if it cannot be changed, why it is left alone.
     pub(super) fn plan_file(&self, entry: &Entry, text: String, mut edits: Vec<Edit>) -> FilePlan {
         edits.retain(|edit| text.get(edit.range.clone()) != Some(&*edit.text));
         let path = entry.path.to_string();
@@ -218,7 +218,7 @@ impl Vault {
         let path = VaultPath::known(&entry.path);
         let reason = match self.jail.existing(&path) {
             _ if !self.jail.may_change(&entry.path) => Some("this login may not change it"),
-            // Its other name is in the index, too.
+            // Reached through a link: the file is also indexed under its real path.
             Ok(on_disk) if on_disk.below() != Path::new(path.as_str()) => {
                 plan.edits.clear();
                 None
@@ -246,9 +246,9 @@ impl Vault {
         if entries.is_empty() {
             return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
         }
-        // The rest of a tag behind the one that is renamed.
+        // What follows the renamed tag in a nested tag.
         let rest = |tag: &str| rest_below(&fold(tag), &wanted).map(str::to_owned);
-        // A name that is no text to YAML needs quotes, and one that is may need them where it stands.
+        // A name that YAML does not read as a string needs quotes; any other may need them depending on the context.
         let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
         let forms: Vec<String> = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
         let look = |entry: &Arc<Entry>| {
@@ -278,7 +278,7 @@ impl Vault {
             let is_done = attempt.is_some();
             let mut file = self.plan_file(entry, text, attempt.into_iter().flatten().chain(inline).collect());
             if !is_done {
-                file.left_alone.push((0, "its properties are written so that the tag cannot be replaced safely".into()));
+                file.left_alone.push((0, "the tag in its properties cannot be replaced safely".into()));
             }
             file
         };
@@ -289,7 +289,7 @@ impl Vault {
         Ok(plan)
     }
 
-    /// Where bases and blocks with queries have a name or tag.
+    /// Where bases and query blocks mention a name or tag.
     pub(super) fn mentions(&self, name: &str, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let (lexicon, read) = (self.lexicon(), AtomicU64::new(0));
@@ -319,12 +319,12 @@ impl Vault {
                     is_query = line.kind == Kind::Code && (is_query || info.len() < shown.len() && QUERY_BLOCKS.contains(&info.trim()));
                 }
                 if is_query && has_word(&fold(shown), &wanted) {
-                    let reason = if is_base { "a base" } else { "a block with a query" };
+                    let reason = if is_base { "a base" } else { "a query block" };
                     found.push(left_alone(
                         &entry.path,
                         &note,
                         line.range.start,
-                        &format!("{reason}: change it by hand where it means this"),
+                        &format!("{reason}: change it by hand if it refers to this"),
                     ));
                 }
             }
@@ -335,7 +335,7 @@ impl Vault {
     }
 }
 
-/// Whether a text has a word that is not a part of a longer one.
+/// Whether a text contains a word that is not part of a longer one.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
@@ -360,7 +360,7 @@ impl Plan {
     }
 
     /// # Errors
-    /// [`Error::Invalid`] for more than is changed at once.
+    /// [`Error::Invalid`] for more than may be changed at once.
     pub(super) fn check_size(&self) -> Result<(), Error> {
         let bytes: usize = self.changed().map(|file| file.text.len() + file.length()).sum();
         if bytes <= limits::CHANGE_BYTES {
@@ -368,11 +368,11 @@ impl Plan {
         }
         let (files, megabytes) = (self.changed().count(), limits::CHANGE_BYTES >> 21);
         Err(Error::Invalid(format!(
-            "This would change {files} files of together more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
+            "This would change {files} files totalling more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
         )))
     }
 
-    /// The first texts that are left alone, by path and line.
+    /// The first mentions that are left alone, by path and line.
     fn left_alone(&self) -> Vec<LeftAlone> {
         let others = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
         let mut rows: Vec<LeftAlone> = others.collect();
@@ -413,7 +413,7 @@ impl Plan {
         changes.truncate(limits::CHANGES_SHOWN);
         Rewritten {
             moved: self.shown.iter().cloned().chain(self.moved.clone()).collect(),
-            // The heading itself is no link.
+            // The heading itself is not a link.
             updated: edits - usize::from(is_heading),
             files_changed: self.changed().count(),
             changes,
@@ -422,13 +422,13 @@ impl Plan {
     }
 }
 
-/// The lines of a text that edits change; no edit has a line end.
+/// The lines that edits change; no edit contains a line break.
 fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
     let after_text = apply_all(text, edits);
     let (before, after) = (Note::of(text), Note::of(&after_text));
     let mut starts: Vec<usize> = edits.iter().map(|edit| edit.range.start).collect();
     starts.sort_unstable();
-    // The first of each line: what stands before it is as it was.
+    // Only the first edit of each line: the text before it is unchanged, so its column is the same in both versions.
     starts.dedup_by_key(|at| before.line_at(*at));
     let row = |at: usize| {
         let number = before.line_at(at);

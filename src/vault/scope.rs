@@ -1,5 +1,5 @@
-//! What of a vault exists for a caller: decided here alone, for the owner's `HIDE` and for grants of folders. (Names
-//! with a dot are hidden from every login, by the path itself.)
+//! Which parts of a vault exist for a caller: decided only here, from the owner's `HIDE` and the folders of a grant. (Dotfiles
+//! are hidden from every login by [`VaultPath`] itself.)
 
 use super::path::{VaultPath, is_hidden, rest_below};
 use regex::Regex;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
-/// The folders that a login may read, and those that it may change; what may be changed may be read.
+/// The folders that a login may read, and those that it may change, which it may also read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Folders {
     /// `None`: the whole vault.
@@ -27,7 +27,7 @@ impl Folders {
         is_in(&self.write, path)
     }
 
-    /// Whether a folder is above one of these that exists on the disk, or may be made.
+    /// Whether a folder contains one of these that exists on disk or may be created.
     fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
         let is_inner = |folder: &&VaultPath| VaultPath::known(&composed_path).contains(&composed(folder.as_str()));
@@ -36,7 +36,7 @@ impl Folders {
     }
 }
 
-/// As in `API_TOKENS`.
+/// In the syntax of `API_TOKENS`.
 impl fmt::Display for Folders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |folders: &[VaultPath]| folders.iter().map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(";");
@@ -55,7 +55,7 @@ fn is_in(folders: &[VaultPath], path: &str) -> bool {
     folders.iter().any(|folder| rest_below(&path, &composed(folder.as_str())).is_some())
 }
 
-/// A text in NFC: macOS has written names in NFD, and both look the same.
+/// A string in NFC: macOS writes names in NFD, and both look the same.
 fn composed(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
 }
@@ -68,15 +68,15 @@ struct Pattern {
     folders_only: bool,
 }
 
-/// The patterns of `HIDE`, as in gitignore(5): of several that fit, the last decides; what lies in a hidden folder is hidden.
+/// The patterns of `HIDE`, as in gitignore(5): the last match decides, and everything in a hidden folder is hidden.
 #[derive(Debug, Default)]
 pub struct Hidden(Vec<Pattern>);
 
 impl Hidden {
-    /// Reads patterns separated by `;`.
+    /// Parses patterns separated by `;`.
     ///
     /// # Errors
-    /// The pattern that is not valid.
+    /// The first invalid pattern.
     pub fn parse(text: &str) -> Result<Hidden, String> {
         let text = composed(text);
         let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
@@ -102,7 +102,7 @@ impl Pattern {
     fn parse(pattern: &str) -> Option<Pattern> {
         let (pattern, is_negated) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
-        // A slash at the beginning or in the middle ties the pattern to the root.
+        // A slash at the beginning or in the middle anchors the pattern at the root.
         let mut expression = if pattern.contains('/') { String::from("^") } else { String::from("^(?:.*/)?") };
         let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
         if rest.is_empty() {
@@ -151,13 +151,13 @@ impl Scope {
         self.folders.is_none() && self.hidden.0.is_empty()
     }
 
-    /// Whether a path below the root exists for the caller, if it does on the disk.
+    /// Whether a path below the root exists for the caller, provided it exists on disk.
     pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
         let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(root, path);
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
     }
 
-    /// Whether a folder has something on the disk that the owner hides.
+    /// Whether a folder contains anything on disk that the owner hides.
     pub(super) fn has_hidden(&self, root: &Path, folder: &str, depth: usize) -> bool {
         if self.hidden.0.is_empty() || depth == 0 {
             return false;
@@ -170,7 +170,7 @@ impl Scope {
         })
     }
 
-    /// Whether a file may be changed, or made, as far as the grant says.
+    /// Whether the caller may change or create a file, according to the grant and `HIDE`.
     pub(super) fn may_change(&self, root: &Path, path: &str) -> bool {
         self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(root, path)
     }

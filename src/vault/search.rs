@@ -1,8 +1,8 @@
-//! Search over names, tags and text: words ranked, and what Obsidian's search language asks for.
+//! Search over names, tags and text: ranked words, and the conditions of Obsidian's search language.
 //!
-//! The files that have each word are known without a look at their texts (`postings`). Those that are best by how often they
-//! have the words are looked at closely (`rank`), and only of those returned are snippets made. A page begins behind the last
-//! result of the one before, by the order that the first page had: what it used of the vault is part of the cursor.
+//! The files that contain each word are found without reading their texts (`postings`). The best by a rough score are ranked shortlist
+//! (`rank`), and snippets are made only for results that are returned. A page continues after the last result of the previous one in
+//! the order of the first page, whose inputs from the vault are part of the cursor.
 
 use super::Vault;
 use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, match_rank, score_rank};
@@ -44,15 +44,15 @@ pub struct Query<'a> {
     pub since: Option<Now>,
     /// Only modified at this moment or earlier.
     pub until: Option<Now>,
-    /// The files modified last first, and not the most relevant.
+    /// Sort by modification time, newest first, instead of by relevance.
     pub newest_first: bool,
     /// Whether passages are wanted.
     pub passages: bool,
-    /// Where the page before ended: what [`Found::cursor`] said.
+    /// Where the previous page ended: the value of [`Found::cursor`].
     pub after: Option<&'a str>,
 }
 
-/// A part of a note that answers a query.
+/// A part of a note that is relevant to a query.
 #[derive(Debug)]
 pub struct Passage {
     /// Its first line, from 1.
@@ -70,7 +70,7 @@ pub struct Hit {
     pub entry: Arc<Entry>,
     /// Where it matched.
     pub match_type: MatchType,
-    /// The line of the match with the match in bold, cut around it.
+    /// An excerpt of the matching line, with the match in bold.
     pub snippet: String,
     /// Its line, from 1; 1 for a match in the name.
     pub line: usize,
@@ -84,28 +84,28 @@ pub struct Hit {
 /// The outcome of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// All files that match: that have all words.
+    /// Number of files that match: that contain all words.
     pub total: usize,
-    /// Files that have some of the words.
+    /// Number of files that contain only some of the words.
     pub partial: usize,
-    /// Words that no file has, and what was looked for instead.
+    /// Words that no file contains, and what was searched for instead.
     pub did_you_mean: Vec<(String, String)>,
-    /// The best of them, best first.
+    /// This page of results, best first.
     pub hits: Vec<Hit>,
-    /// Whether there are more behind the last of those.
+    /// Whether more results follow.
     pub more: bool,
-    /// Files whose text could not be searched, too large, unreadable or not in time; their names and tags were.
+    /// Number of files whose text could not be searched (too large, unreadable, or out of time); their names and tags were.
     pub not_searched: usize,
-    /// How far the first look at the vault is, while it goes on: what is found is right for the files indexed by then.
+    /// Progress of the first indexing, while it is running: the results cover the files indexed so far.
     pub filling: Option<IndexingProgress>,
     order: Order,
 }
 
 impl Found {
-    /// What [`Query::after`] takes for the results behind one.
+    /// The value of [`Query::after`] for the results after `last`.
     ///
     /// # Errors
-    /// None in practice: what it is made of always serializes.
+    /// None in practice: its parts always serialize.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
         serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
     }
@@ -114,12 +114,12 @@ impl Found {
 /// A candidate with its rank.
 type Ranked<'a> = (Rank, &'a Candidate);
 
-/// The text of a file could not be read.
+/// The text of a file could not be read or searched in time.
 struct Unread;
 
 impl Vault {
-    /// Searches names, tags and texts. `proceed` is called now and then with how many files of how many were looked at, and
-    /// says whether the rest is still wanted.
+    /// Searches names, tags and texts. `proceed` is called periodically with the files processed so far and their total, and returns
+    /// whether to continue.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
@@ -148,10 +148,10 @@ impl Vault {
         let (mut found, mut not_searched) = self.candidates(&parsed, &order, &run)?;
         let mut fulfilled_at = HashMap::new();
         if !parsed.conditions.is_empty() {
-            not_searched += self.retain_fulfilling(&parsed.conditions, &mut found, &mut fulfilled_at, &run)?;
+            not_searched += self.retain_matching(&parsed.conditions, &mut found, &mut fulfilled_at, &run)?;
         }
         let all = first_bits(asked);
-        // A word that stands in for another does not make a file one that has all of them.
+        // A corrected word does not count towards containing all words.
         let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.instead.is_none());
         let exact = exact.fold(0_u32, |bits, (number, _)| bits | 1 << number);
         let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
@@ -164,7 +164,7 @@ impl Vault {
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
         let close = |candidate: &Candidate, entry: &Arc<Entry>| {
             let text = self.folded_text(entry, read).unwrap_or_default();
-            ranker.look_at(entry, &text, candidate.words | candidate.stems)
+            ranker.relevance(entry, &text, candidate.words | candidate.stems)
         };
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
@@ -185,17 +185,17 @@ impl Vault {
                 |candidate: &Candidate, table: &Table| (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified);
             let most = limits::RANKED_FILES.max(query.max_results);
             let is_first = query.after.is_none();
-            let closely = self.smallest(&found, if is_first { most } else { usize::MAX }, &rough, None, last_close.as_ref());
+            let shortlist = self.smallest(&found, if is_first { most } else { usize::MAX }, &rough, None, last_close.as_ref());
             if is_first && found.len() > most {
-                last_close = closely.last().map(|(key, ..)| key.clone());
+                last_close = shortlist.last().map(|(key, ..)| key.clone());
             }
-            let bytes = closely.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
+            let bytes = shortlist.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
             let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
                 let close = close(candidate, entry);
                 ((close.class, 0, score_rank(close.score), rank.3), path.clone())
             };
-            let keys: Vec<Key> = self.map_parallel(&closely, bytes, &look, proceed)?;
-            let ranked = keys.into_iter().zip(closely).map(|(key, (_, candidate, entry))| (key, candidate, entry));
+            let keys: Vec<Key> = self.map_parallel(&shortlist, bytes, &look, proceed)?;
+            let ranked = keys.into_iter().zip(shortlist).map(|(key, (_, candidate, entry))| (key, candidate, entry));
             page = ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
             page.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
             if let (Some(last), true) = (&last_close, page.len() < page_length) {
@@ -205,7 +205,7 @@ impl Vault {
         }
         let more = page.len() > query.max_results;
         page.truncate(query.max_results);
-        // Where nothing else is asked for, a tag is what is shown.
+        // If the query is only a tag, the tag is what is shown.
         let tag_asked = parsed.conditions.iter().find_map(|condition| if let Condition::Tag(tag) = condition { Some(tag) } else { None });
         let tag_asked: Vec<Word> = tag_asked.filter(|_| order.words.is_empty()).map(|tag| Word::new(tag)).into_iter().collect();
         let is_form_in_name =
@@ -239,7 +239,7 @@ impl Vault {
         names.map(|name| fold(&name)).collect()
     }
 
-    /// The words that are looked for, what stands in for those that no file has, and how much each counts.
+    /// The words to search for, corrections of those that no file contains, and the weight of each.
     fn order(&self, parsed: &Parsed, run: &Run<'_>) -> Result<Order, Error> {
         let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, run)?;
@@ -248,10 +248,10 @@ impl Vault {
         let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked));
         let mut corrections = 0..limits::QUERY_CORRECTIONS;
         let mut did_you_mean = Vec::new();
-        // Words that no file has, each with its parts, or the two words that it is made of, which are looked for instead.
-        let mut in_parts: Vec<(String, Vec<String>)> = Vec::new();
+        // Words that no file contains, each with its parts, or the two words it consists of, which are searched for instead.
+        let mut split_words: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
-            // A mark at the end of a word is no part of it, unless it stands so in a text.
+            // Punctuation at the ends of a word is dropped if no file contains the word with it.
             if let [bare] = words::query_words(&word.asked).as_slice()
                 && *bare != word.asked
                 && !word.asked.contains(' ')
@@ -266,19 +266,19 @@ impl Vault {
                 words::parts_of(&word.asked).into_iter().filter(|part| *part != word.asked).map(str::to_owned).collect();
             let is_corrected = !words::has_unspaced(&word.asked) && corrections.next().is_some();
             let instead = if is_corrected { self.correction(&word.asked, run)? } else { None };
-            // The first part alone tells less than all of them.
+            // A correction that is only the first part says less than all the parts.
             let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
-                Some(two) if two.contains(' ') => in_parts.push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
+                Some(two) if two.contains(' ') => split_words.push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
                 Some(instead) => {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
                     word.instead = Some(instead);
                 }
-                None => in_parts.push((word.asked.clone(), parts)),
+                None => split_words.push((word.asked.clone(), parts)),
             }
         }
         let mut seen: HashSet<&str> = words.iter().map(Word::text).collect();
-        let others = parsed.hints.iter().chain(in_parts.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
+        let others = parsed.hints.iter().chain(split_words.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
         let mut others: Vec<Word> = others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
         let (lists, _) = self.postings(&stems, run)?;
@@ -301,7 +301,7 @@ impl Vault {
         }
         let asked = words.len();
         words.append(&mut others);
-        for (word, mut parts) in in_parts {
+        for (word, mut parts) in split_words {
             parts.retain(|part| words.iter().any(|word| word.asked == *part));
             let parts = parts.join(" ");
             if !parts.is_empty() && parts != word {
@@ -312,7 +312,7 @@ impl Vault {
         Ok(Order { words, asked, average_length, close: None, last: None, did_you_mean })
     }
 
-    /// Those of some texts that a wanted file has.
+    /// Those terms that at least one wanted file contains.
     fn having(&self, lists: &HashMap<String, Arc<Postings>>, run: &Run<'_>) -> HashSet<String> {
         let numbered = lists.iter().enumerate();
         let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
@@ -327,7 +327,7 @@ impl Vault {
         lists.iter().zip(found).filter(|(_, found)| *found).map(|((_, text, _), _)| (*text).to_owned()).collect()
     }
 
-    /// The files that have some of the words, or may fulfil the conditions where there are none; and how many could not be searched.
+    /// The files that contain some of the words or, if there are none, may meet the conditions; and how many could not be searched.
     fn candidates(&self, parsed: &Parsed, order: &Order, run: &Run<'_>) -> Result<(Vec<Candidate>, usize), Error> {
         let asked = order.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
@@ -343,7 +343,7 @@ impl Vault {
             texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
         let (required, lexicon) = (parsed.required(), self.lexicon());
         Ok(self.index.with_table(|table| {
-            // By number where many files have some, else by what there is.
+            // An array by file id if many files match, else a map.
             let numbers = table.numbers();
             let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > numbers / 8;
             let mut all = vec![Candidate::default(); if is_dense { numbers } else { 0 }];
@@ -368,8 +368,8 @@ impl Vault {
         }))
     }
 
-    /// Leaves the candidates that fulfil all conditions, with where, in the folded text; how many could not be searched for that.
-    fn retain_fulfilling(
+    /// Keeps the candidates that meet all conditions, and adds where in the folded text; returns how many could not be searched.
+    fn retain_matching(
         &self,
         conditions: &[Condition],
         candidates: &mut Vec<Candidate>,
@@ -412,7 +412,7 @@ impl Vault {
         Ok(unread)
     }
 
-    /// The first candidates by their rank and then their path, in order: those behind `after`, up to `last`.
+    /// The first `count` candidates by rank and then path, in order, after `after` and up to `last`.
     fn smallest(
         &self,
         candidates: &[Candidate],
@@ -449,7 +449,7 @@ impl Vault {
         })
     }
 
-    /// The folded text of a file that is not kept, as long as one search has not read too much.
+    /// The folded text of a file whose text is not in memory; `None` once a search has read too much.
     fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
         if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
             return None;
@@ -457,8 +457,8 @@ impl Vault {
         self.text(entry).ok().map(|text| fold(&text))
     }
 
-    /// The folded text of a file, empty where it has none that is searched; `None` if it cannot be read, or one search has read
-    /// too much.
+    /// The folded text of a file, empty if its text is not searched; `None` if it cannot be read, or the search has read too
+    /// much.
     pub(super) fn folded_text<'a>(&self, entry: &'a Entry, read: &AtomicU64) -> Option<Cow<'a, str>> {
         match &entry.text {
             Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),

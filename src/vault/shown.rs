@@ -1,4 +1,4 @@
-//! A change that is made for a moment, for a hook of git.
+//! A temporary change, for a git hook.
 
 use super::error::Error;
 use super::journal::{JournalStep, Step};
@@ -9,11 +9,11 @@ use crate::disk;
 use std::path::PathBuf;
 
 impl Transaction<'_> {
-    /// Does all steps, calls `act`, and takes the steps back, after a crash in between too: for a program that has to see files as
+    /// Applies all steps, calls `act`, and undoes the steps, even after a crash in between: for a program that has to see files as
     /// they are going to be.
     ///
     /// # Errors
-    /// As [`Transaction::change`]; `act` was not called then.
+    /// As [`Transaction::change`]; `act` is not called then.
     pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
         let vault = self.vault;
         let tops: Vec<PathBuf> = steps
@@ -21,11 +21,11 @@ impl Transaction<'_> {
             .filter_map(|step| VaultPath::file(step.path()).ok())
             .map(|path| vault.jail.deepest_existing_folder(&path))
             .collect();
-        let noted = self.note(steps, true)?;
+        let noted = self.write_journal(steps, true)?;
         self.apply_steps(&noted)?;
         let outcome = act();
         self.undo_steps(&noted, |noted| self.undo_shown(noted));
-        // Folders that were made for it go again, and so does the trash if nothing else is in it.
+        // Folders that were created for it are removed, and so is the trash if it is empty.
         for (step, top) in steps.iter().zip(tops) {
             let path = vault.jail.root().join(step.path());
             path.parent().into_iter().for_each(|folder| disk::remove_empty_folders(folder, &top));
@@ -34,7 +34,7 @@ impl Transaction<'_> {
         Ok(outcome)
     }
 
-    /// Undoes a step that was done for a moment. What a program, a hook perhaps, has made of the file meanwhile is kept in the trash.
+    /// Undoes a temporary step. If a program, such as the hook, has changed the file meanwhile, that version is kept in the trash.
     fn undo_shown(&self, noted: &JournalStep) -> Result<(), Error> {
         let (path, before) = match &noted.step {
             Step::Create { path, .. } => (path, None),
@@ -46,7 +46,7 @@ impl Transaction<'_> {
             outcome => return outcome,
         }
         let now = self.vault.bytes(path)?;
-        self.keep_changed(path, &now)?;
+        self.save_to_trash(path, &now)?;
         match before {
             Some(before) => self.vault.put(path, Some(&now), before),
             None => self.vault.remove(path, &now),

@@ -1,4 +1,4 @@
-//! The entries of the index, by path and by number.
+//! The entries of the index, by path and by id.
 
 use super::entry::{Entry, Id, Text};
 use crate::limits;
@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Whether a file has a text that is searched.
+/// Whether the text of a file is searched.
 fn has_text(entry: &Entry) -> bool {
     !matches!(entry.text, Text::None | Text::NotKept { .. })
 }
 
-/// What ranking needs of an entry before it is looked at.
+/// What the rough ranking needs to know about an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
     /// Modification time, see [`super::entry::Stamp::order`].
@@ -22,31 +22,31 @@ pub(super) struct Facts {
     pub(super) is_note: bool,
 }
 
-/// The entries, by path and by number.
+/// The entries, by path and by id.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
     slots: Vec<Option<Arc<Entry>>>,
     facts: Vec<Facts>,
     free: Vec<Id>,
-    /// The files whose text is not searched, though it is text.
+    /// The text files whose text is not searched.
     not_kept: BTreeSet<Arc<str>>,
-    /// Grows with every entry that comes or goes.
+    /// Incremented when an entry is added, replaced or removed.
     pub(super) version: u64,
-    /// Grows with every file that comes or goes.
+    /// Incremented when a file is added or removed.
     pub(super) listing: u64,
-    /// Bytes that are kept of all files.
+    /// Bytes kept in memory for all files.
     pub(super) kept_bytes: u64,
-    /// The numbers of the entries that came or went last, the newest at the end.
+    /// The ids of the entries that changed last, the newest at the end.
     recent: VecDeque<Id>,
-    /// Files with a text.
+    /// Number of files whose text is searched.
     texts: u64,
-    /// Bytes of all of them.
+    /// Their total size in bytes.
     length: u64,
 }
 
 impl Table {
-    fn note(&mut self, id: Id) {
+    fn record_change(&mut self, id: Id) {
         self.version += 1;
         self.recent.push_back(id);
         if self.recent.len() > limits::RECENT_CHANGES {
@@ -54,12 +54,12 @@ impl Table {
         }
     }
 
-    /// Puts an entry in place of what was known of the file.
+    /// Inserts an entry, replacing the previous one of the file.
     pub(super) fn insert(&mut self, mut entry: Entry) {
         let before = self.take(&entry.path);
         self.listing += u64::from(before.is_none());
         let same = before.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
-        // Read again because its stamp proves nothing yet, it is still what we wrote.
+        // A file read again only because its stamp was uncertain is still what we wrote.
         entry.written_by_us = AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
         entry.version = same.map_or(self.version + 1, |known| known.version);
         self.kept_bytes += entry.text.kept_bytes();
@@ -82,7 +82,7 @@ impl Table {
             let length = u32::try_from(entry.stamp.size).unwrap_or(u32::MAX);
             *facts = Facts { modified: entry.stamp.order(), length, is_note: entry.is_note() };
         }
-        self.note(entry.id);
+        self.record_change(entry.id);
         self.entries.insert(entry.path.clone(), entry);
     }
 
@@ -101,18 +101,18 @@ impl Table {
             *slot = None;
         }
         self.free.push(before.id);
-        self.note(before.id);
+        self.record_change(before.id);
         self.not_kept.remove(path);
         Some(before)
     }
 
-    /// The numbers whose entry came or went since a version; `None` when that is too long ago to say.
+    /// The ids whose entries changed since a version; `None` if that is too long ago.
     pub(super) fn changed_since(&self, version: u64) -> Option<impl Iterator<Item = Id>> {
         let count = usize::try_from(self.version - version).ok().filter(|count| *count <= self.recent.len())?;
         Some(self.recent.iter().rev().take(count).copied())
     }
 
-    /// One more than the largest number.
+    /// One more than the largest id.
     pub(super) fn numbers(&self) -> usize {
         self.slots.len()
     }
@@ -125,22 +125,22 @@ impl Table {
         self.facts.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// The length of a text on average, in bytes.
+    /// The average length of a text in bytes.
     pub(super) fn average_length(&self) -> f32 {
         (self.length as f64 / self.texts.max(1) as f64).max(1.0) as f32
     }
 
-    /// All entries, in the order of their numbers.
+    /// All entries, ordered by id.
     pub(super) fn all(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.slots.iter().flatten()
     }
 
-    /// Wanted files whose text is not searched.
+    /// The number of wanted files whose text is not searched.
     pub(super) fn not_searched(&self, wanted: &dyn Fn(&Entry) -> bool) -> usize {
         self.not_kept().filter(|entry| wanted(entry)).count()
     }
 
-    /// The files whose text is not kept or cannot be read, though it is text.
+    /// The text files whose text is not kept or cannot be read.
     pub(super) fn not_kept(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.not_kept.iter().filter_map(|path| self.entries.get(path))
     }

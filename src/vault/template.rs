@@ -1,4 +1,4 @@
-//! The text of a new note by a template of Obsidian.
+//! The text of a new note from an Obsidian template.
 
 use super::media::is_note;
 use super::{Error, Named, Vault, VaultPath};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 impl Vault {
-    /// The text with which a named note begins, that of its template, or nothing; and what is wrong with the template.
+    /// The initial text of a named note, from its template or empty; and a warning about the template.
     ///
     /// # Errors
     /// As [`Vault::bytes`], for the template.
@@ -18,13 +18,13 @@ impl Vault {
         let with_ending = if is_note(template) { template.clone() } else { format!("{template}.md") };
         let bytes = VaultPath::file(&with_ending).ok().map(|path| self.bytes_if_any(&path)).transpose()?;
         let Some(bytes) = bytes.flatten() else {
-            return Ok((String::new(), Some("The template of the note does not exist; the note begins without it.")));
+            return Ok((String::new(), Some("The template of the note does not exist; the note starts without it.")));
         };
         let (date_format, time_format) = self.template_formats();
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
         let text = fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
         let has_code = text.contains("<%");
-        let warning = has_code.then_some("The template has code of the plugin Templater (<% %>), which was left as it is.");
+        let warning = has_code.then_some("The template has code for the Templater plugin (<% %>), which was left as it is.");
         Ok((text, warning))
     }
 

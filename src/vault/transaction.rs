@@ -1,9 +1,9 @@
-//! Several files changed as one: all of them, or none. What they were is written down first, in a hidden file of the
-//! vault's root. A failure in between restores them. After a crash the next start or the next change does that, or, where
-//! a file was changed since on top of what was done, does the rest.
+//! Atomic changes to several files: all of them, or none. Their old and new states are first written to a journal, a hidden file in
+//! the vault's root. A failure in between restores the files. After a crash the next start or change does so or, if a file was edited
+//! on top of a completed step, finishes the change.
 //!
-//! In both cases bytes are replaced only where they are the ones written down: what a person saved meanwhile stays, and goes
-//! along when a file gets its name back.
+//! In both cases bytes are replaced only where they match the journal: what a person saved meanwhile stays, and moves along when a
+//! rename is undone.
 
 use super::error::Error;
 use super::jail::ResolvedPath;
@@ -11,7 +11,7 @@ use super::journal::{Journal, JournalStep, Step};
 use super::moves::TRASH;
 use super::path::VaultPath;
 use super::versions::{Change, Did, wait_for_lock};
-use super::write::{kept_of_removal, kept_of_write};
+use super::write::{removal_change, write_change};
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -20,11 +20,10 @@ use crate::slice::Part;
 use std::fs::File;
 use std::sync::{Arc, MutexGuard};
 
-/// The names, in the vault's root, of the file with what is being changed and of the lock file. No
-/// tool sees them.
+/// The names of the journal and the lock file in the vault's root. No tool sees them.
 pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-mcp.lock"];
 
-/// Holds the lock for changes of several files; others wait, also in other processes.
+/// Holds the lock for changes of several files; others wait, including other processes.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     pub(super) vault: &'a Vault,
@@ -38,7 +37,7 @@ impl Vault {
     /// # Errors
     /// The disk's; [`Error::Busy`] when another process holds the lock for too long.
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
-        // What a crash has left may concern all of the vault.
+        // What a crash left may concern the whole vault.
         if self.whole.is_some() {
             drop(self.whole().begin_transaction()?);
         }
@@ -54,17 +53,17 @@ impl Vault {
         Ok(transaction)
     }
 
-    /// A file of our own in the vault's root. A link there was made by another program and may lead anywhere.
+    /// A file of ours in the vault's root. A link by that name is not ours and may lead anywhere.
     pub(super) fn own_file(&self, name: &str) -> Result<ResolvedPath, Error> {
         let on_disk = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for a writer.
         if on_disk.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            return Err(Error::NotAllowed { path: name.into(), why: "it is no plain file; remove it" });
+            return Err(Error::NotAllowed { path: name.into(), why: "it is not a regular file; remove it" });
         }
         Ok(on_disk)
     }
 
-    /// What tells this vault on this computer from copies elsewhere.
+    /// Distinguishes this vault on this computer from copies elsewhere.
     pub(super) fn identity(&self) -> String {
         let inode = std::fs::metadata(self.jail.root()).map_or(0, |root| disk::identity(&root).1);
         let machine = std::fs::read("/etc/machine-id").unwrap_or_default();
@@ -74,7 +73,8 @@ impl Vault {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // Still locked: a process that waits for it finds that its name is gone, and creates it again. In a repository it would be untracked.
+        // Removed, because it would be untracked in a repository; while still locked, so that a waiting process sees that it is gone
+        // and creates it again.
         if let Ok(on_disk) = self.vault.own_file(OWN_FILES[1]) {
             disk::discard(&on_disk);
         }
@@ -82,11 +82,11 @@ impl Drop for Transaction<'_> {
 }
 
 impl Transaction<'_> {
-    /// Does all steps, or none. Returns the paths in the trash of what was put there, in the order of the steps.
+    /// Applies all steps, or none. Returns the trash paths of what was deleted, in the order of the steps.
     ///
     /// # Errors
-    /// [`Error::Busy`] when a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files
-    /// have the bytes they had; where even that could not be done, the next change does it first.
+    /// [`Error::Busy`] if a file is not what the step says; those of [`Vault::write`], or the disk's. Then all files have their
+    /// old bytes; if restoring them failed, the next change does so first.
     pub fn change(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         for step in steps {
             match step {
@@ -98,13 +98,13 @@ impl Transaction<'_> {
         self.apply(steps)
     }
 
-    /// The same, also with names that are refused for new files: for those that had them before.
+    /// Like [`Transaction::change`], but accepts names that are refused for new files, because old files may have them.
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
         files.iter().try_for_each(|path| self.vault.check_grant(path))?;
-        let noted = self.note(steps, false)?;
-        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.kept_of_step(noted)).collect());
-        // What was not begun must not be finished after a crash.
+        let noted = self.write_journal(steps, false)?;
+        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.step_changes(noted)).collect());
+        // A change that was not begun must not be finished after a crash.
         let kept = kept.inspect_err(|_| self.forget())?;
         self.vault.finish(kept, self.apply_steps(&noted))?;
         self.forget();
@@ -112,8 +112,8 @@ impl Transaction<'_> {
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
     }
 
-    /// Writes down what the steps will change. A change of one file needs no journal: it is replaced whole or not at all.
-    pub(super) fn note(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
+    /// Writes the journal of the steps. A change of one file needs none: it is replaced atomically.
+    pub(super) fn write_journal(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
         let mut noted: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
@@ -135,14 +135,14 @@ impl Transaction<'_> {
         Ok(noted)
     }
 
-    /// Does all steps; where one fails, those before it are taken back.
+    /// Applies all steps; if one fails, those before it are undone.
     pub(super) fn apply_steps(&self, noted: &[JournalStep]) -> Result<(), Error> {
         noted.iter().enumerate().try_for_each(|(number, step)| {
-            self.take(step).inspect_err(|_| self.undo_steps(noted.part(..number), |noted| self.undo(noted, false)))
+            self.apply_step(step).inspect_err(|_| self.undo_steps(noted.part(..number), |noted| self.undo(noted, false)))
         })
     }
 
-    /// The files that are others by a step, under their old and new paths.
+    /// The paths of the files that a step changes, old and new.
     fn files_of(&self, step: &Step) -> Vec<String> {
         let (from, to) = match step {
             Step::Rename { from, to } => (from, Some(to)),
@@ -155,23 +155,23 @@ impl Transaction<'_> {
         below.iter().map(rest).chain(is_file).flat_map(both).collect()
     }
 
-    /// What is to be kept of a step.
-    fn kept_of_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
+    /// The changes of a step, with the bytes to keep.
+    fn step_changes(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
         match step {
-            Step::Create { path, bytes } => vec![kept_of_write(path, None, bytes)],
-            Step::Replace { path, before, after } => vec![kept_of_write(path, Some(before), after)],
+            Step::Create { path, bytes } => vec![write_change(path, None, bytes)],
+            Step::Replace { path, before, after } => vec![write_change(path, Some(before), after)],
             Step::Remove { .. } => Vec::new(),
             Step::Rename { from, to } => {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
             }
-            // The files of a folder are steps of their own.
+            // The files in a folder have steps of their own.
             Step::Trash { path } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
-            Step::Trash { path } => vec![kept_of_removal(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
+            Step::Trash { path } => vec![removal_change(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
         }
     }
 
-    pub(super) fn take(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
+    pub(super) fn apply_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => self.vault.put(path, None, bytes),
             Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
@@ -181,15 +181,15 @@ impl Transaction<'_> {
         }
     }
 
-    /// Puts a file back. With `keep`, one that was made stays in the trash: a journal may be an old one that a sync program
-    /// has brought back, and its file may have been changed by now.
+    /// Undoes a step. With `keep`, a file that it created goes to the trash: the journal may be an old one that a sync program
+    /// brought back, and the file may have changed since.
     pub(super) fn undo(&self, JournalStep { step, trash_name }: &JournalStep, keep: bool) -> Result<(), Error> {
         match step {
             Step::Create { path, bytes } => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
                 self.vault.move_to_trash(path, &trash_name, Some(bytes))?;
                 if !keep {
-                    // It has the bytes that were just checked.
+                    // Its bytes were just checked.
                     disk::discard(&self.vault.trash()?.path().join(trash_name));
                 }
                 Ok(())
@@ -205,13 +205,13 @@ impl Transaction<'_> {
         }
     }
 
-    pub(super) fn keep_changed(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
+    pub(super) fn save_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
         let copy = self.copy_to_trash(path, bytes)?;
-        log::warn!("{} was changed while a hook ran, or afterwards; {copy} has the text that it no longer has", path.as_str());
+        log::warn!("{} was changed while a hook ran, or afterwards; the text that it no longer has is in {copy}", path.as_str());
         Ok(())
     }
 
-    /// Puts a text of a file into the trash. Returns the path there.
+    /// Saves bytes of a file as a copy in the trash. Returns its path there.
     ///
     /// # Errors
     /// The disk's.
@@ -222,7 +222,7 @@ impl Transaction<'_> {
         Ok(format!("{TRASH}/{name}"))
     }
 
-    /// Puts back what was done, the last first, and forgets it when all is as it was.
+    /// Undoes steps, the last first, and removes the journal if all succeeded.
     pub(super) fn undo_steps(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
         let mut all = true;
         for noted in done.iter().rev() {
@@ -237,8 +237,8 @@ impl Transaction<'_> {
     }
 
     pub(super) fn forget(&self) {
-        // Every step is done or undone. The journal is removed durably: one that a power cut
-        // brings back would take back what is done.
+        // Every step is done or undone. The journal is removed durably: one that a power cut brought back would undo
+        // what is done.
         if let Ok(journal) = self.vault.own_file(OWN_FILES[0])
             && let Err(error) = disk::remove(&journal, || Ok::<(), std::io::Error>(()))
             && error.kind() != std::io::ErrorKind::NotFound
@@ -296,18 +296,18 @@ mod tests {
     }
 
     #[test]
-    fn killed_after_any_step_everything_is_as_it_was() {
+    fn a_crash_after_any_step_leaves_everything_as_it_was() {
         for done in 0..steps().len() {
             let (root, vault) = vault();
             let before = all(&root);
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.note(&steps(), false).unwrap();
-                noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
+                let noted = transaction.write_journal(&steps(), false).unwrap();
+                noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             drop(vault);
             Vault::open(&root).unwrap().recover();
-            // What was made is in the trash: a journal may be older than what a person has made of that since.
+            // A created file is in the trash: a person may have changed it since the journal was written.
             let made = (done > 0).then(|| (".trash/n.md".to_owned(), b"new".to_vec()));
             assert_eq!(all(&root), made.into_iter().chain(before).collect::<Vec<_>>(), "after {done} steps");
             std::fs::remove_dir_all(&root).unwrap();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn all_steps_are_done_and_a_note_that_is_left_of_them_takes_nothing_back() {
+    fn all_steps_are_done_and_a_leftover_journal_undoes_nothing() {
         let (root, vault) = vault();
         vault.begin_transaction().unwrap().change(&steps()).unwrap();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
@@ -330,7 +330,7 @@ mod tests {
         std::fs::remove_dir_all(root).unwrap();
     }
 
-    /// Another program that can write to the vault must not have files moved, emptied or deleted by a journal of its own.
+    /// Another program that can write to the vault must not be able to move, empty or delete files with a forged journal.
     #[test]
     fn a_journal_written_elsewhere_changes_nothing() {
         let (root, vault) = vault();
@@ -363,9 +363,9 @@ mod tests {
         std::fs::remove_dir_all(root).unwrap();
     }
 
-    /// A person who went on from what was done keeps it together with the rest, wherever the crash was.
+    /// If a person has edited a changed file, the change is finished, wherever the crash was.
     #[test]
-    fn after_a_crash_a_transaction_is_finished_where_a_file_was_edited_since_and_else_undone() {
+    fn after_a_crash_a_transaction_is_finished_if_a_file_was_edited_since_and_otherwise_undone() {
         let lines = |text: &str| text.replace(' ', "\n").into_bytes();
         let change = || {
             [
@@ -379,8 +379,8 @@ mod tests {
             let (root, vault) = vault();
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.note(&change(), false).unwrap();
-                noted.iter().take(done).for_each(|noted| transaction.take(noted).unwrap());
+                let noted = transaction.write_journal(&change(), false).unwrap();
+                noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             edit(&root);
             vault.recover();
@@ -400,24 +400,24 @@ mod tests {
         let finished = |note: &str, canvas: &str| {
             vec![".trash/gone.md=gone".to_owned(), "a.md=a".into(), format!("c.canvas={canvas}"), note.to_owned()]
         };
-        // Renamed, and then edited under its new name: the name goes back, the words stay.
+        // Renamed, and then edited under its new name: the old name comes back, the edit stays.
         assert_eq!(after(1, &put("sub/c.md", "b and more")), before("sub/b.md=b and more", "{}", "gone"));
         // Replaced, and then edited.
         assert_eq!(after(2, &put("sub/c.md", "title c and more")), finished("sub/c.md=title c and more", "{\"node\":1}"));
-        // All done; the last one is edited, or the trash emptied.
+        // All done, and the last file edited; or the trash emptied.
         assert_eq!(after(4, &put("c.canvas", "{\"node\":1} {}")), finished("sub/c.md=title c", "{\"node\":1} {}"));
         let emptied = after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap());
         assert_eq!(emptied, ["a.md=a", "c.canvas={}", "sub/b.md=b"]);
-        // The canvas was not reached, and is edited.
+        // The canvas had not been changed yet, and was edited.
         assert_eq!(after(3, &put("c.canvas", "mine")), before("sub/b.md=b", "mine", "gone"));
     }
 
     #[test]
-    fn a_step_that_fails_takes_the_others_back() {
-        // A file that goes to the trash takes along what a person saved in it.
+    fn a_failing_step_undoes_the_others() {
+        // Moving to the trash (step 3) does not fail: it takes along what a person saved.
         for failing in (1..steps().len()).filter(|failing| *failing != 3) {
             let (root, vault) = vault();
-            // A person saved this file in between, or made one where ours is to go.
+            // A person saved this file in between, or created one at the new path.
             let theirs = ["new/n.md", "a.md", "sub/B b.md", "gone.md", "c.canvas"][failing];
             std::fs::write(root.join(theirs), "a person's").unwrap();
             let before = all(&root);
@@ -432,10 +432,10 @@ mod tests {
         let (root, vault) = vault();
         {
             let transaction = vault.begin_transaction().unwrap();
-            let noted = transaction.note(&steps(), false).unwrap();
-            noted.iter().take(3).for_each(|noted| transaction.take(noted).unwrap());
+            let noted = transaction.write_journal(&steps(), false).unwrap();
+            noted.iter().take(3).for_each(|noted| transaction.apply_step(noted).unwrap());
         }
-        // The step for this one was not done: what a person made of it is no reason to go on.
+        // This file's step was not done, so a person's edit of it is no reason to finish.
         std::fs::write(root.join("gone.md"), "a person's").unwrap();
         Vault::open(&root).unwrap().recover();
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();

@@ -1,4 +1,4 @@
-//! Kept versions listed and brought back, and all that one login did taken back.
+//! Listing and restoring kept versions, and undoing everything that one login did.
 
 use super::jail::ResolvedPath;
 use super::journal::Step;
@@ -7,37 +7,39 @@ use super::versions::{Caller, Did, Line, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
+use crate::disk;
+use crate::limits;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was taken back, or would be, and what was not; each a line for a person.
+/// What was undone, or would be, and what was not; each a line of text.
 #[derive(Debug, Default)]
 pub struct Undone {
     pub done: Vec<String>,
     pub left: Vec<String>,
-    /// Paths of the files that are others now.
+    /// Paths of the files that were changed.
     pub changed: Vec<String>,
 }
 
-/// A path that is `old`, or lies below it, as if that were `new`.
+/// A path at or below `old`, with that prefix replaced by `new`.
 fn moved(path: &str, old: &str, new: &str) -> Option<String> {
     Some(format!("{new}{}", rest_below(path, old)?))
 }
 
-/// The files as they are after the steps that are planned so far.
+/// The vault as it will be after the steps planned so far.
 struct View<'a> {
     vault: &'a Vault,
-    /// Hashes of files that steps have changed; `None` for one that is gone.
+    /// Hashes of files that the steps change; `None` for one that they delete.
     hashes: HashMap<String, Option<String>>,
-    /// Old and new path of what is renamed back.
+    /// Paths before and after each planned rename.
     renamed: Vec<(String, String)>,
     /// Paths that stay as they are.
     left: HashSet<String>,
 }
 
 impl View<'_> {
-    /// The path on disk of what has a path after the steps.
+    /// The current path on disk of what will be at `path` after the steps.
     fn on_disk(&self, path: &str) -> Option<VaultPath> {
         let mut path = path.to_owned();
         for (from, to) in self.renamed.iter().rev() {
@@ -62,13 +64,13 @@ impl View<'_> {
         self.known(path).unwrap_or_else(|| self.existing(path).is_some())
     }
 
-    /// Whether a file or folder cannot be renamed to a path because of what is there. A folder without files is no obstacle.
+    /// Whether a file or folder cannot be renamed to a path because something has that path. A folder without files is no obstacle.
     fn is_taken(&self, path: &str) -> bool {
         let has_file = |found: ResolvedPath| !found.is_dir() || self.has_file(path, found.below());
         self.known(path).unwrap_or_else(|| self.existing(path).is_some_and(has_file))
     }
 
-    /// Whether a path exists, as far as the steps say. A folder exists with a file below it.
+    /// Whether a path exists after the steps, if they determine it. A folder exists if a file below it does.
     fn known(&self, path: &str) -> Option<bool> {
         let is_above =
             |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
@@ -99,18 +101,7 @@ impl View<'_> {
     }
 }
 
-/// Removes a folder with those below it, as far as they hold no file.
-fn remove_empty_folders(folder: &Path) {
-    for child in folder.read_dir().into_iter().flatten().flatten() {
-        if child.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_empty_folders(&child.path());
-        }
-    }
-    // One that holds a file stays, and the rename that follows says so.
-    let _ = std::fs::remove_dir(folder);
-}
-
-/// The steps that take back one call, and what is said of them.
+/// The steps that undo one call, and the report on them.
 struct Plan {
     /// Whether nothing is left alone.
     is_whole: bool,
@@ -120,7 +111,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Says once of a file why it stays as it is.
+    /// Reports, once per file, why it is left as it is.
     fn leave(&mut self, view: &mut View<'_>, path: &str, why: String) {
         self.is_whole = false;
         if view.left.insert(path.to_owned()) {
@@ -139,10 +130,10 @@ impl Vault {
         self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
-    /// The changes that replaced or deleted a note, of which the bytes are kept, the newest first; also under its earlier names.
+    /// The changes that replaced or deleted a note and whose old bytes are kept, newest first, including those under its earlier names.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where no versions are kept, or the disk's.
+    /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn history(&self, path: &VaultPath) -> Result<Vec<Line>, Error> {
         if !self.jail.shows(path.as_str()) {
             return Ok(Vec::new());
@@ -152,7 +143,7 @@ impl Vault {
         for line in self.kept_lines()?.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {
                 name = moved(&name, to, from).unwrap_or(name);
-                // What it was elsewhere is not for this caller.
+                // The caller may not see what it was under that path.
                 if !self.jail.shows(&name) {
                     break;
                 }
@@ -171,13 +162,13 @@ impl Vault {
         let history = self.history(path)?;
         let kept = history.iter().find(|line| line.version == version).and_then(Line::kept);
         let Some((_, hash)) = kept else {
-            let known = history.iter().take(crate::limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
+            let known = history.iter().take(limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
             return Err(Error::NoTarget { what: format!("{} has no version {version:?}", path.as_str()), known });
         };
         self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))
     }
 
-    /// Writes a kept version of a note to its path, which need not exist any more.
+    /// Writes a kept version of a note to its path, even if the note no longer exists.
     ///
     /// # Errors
     /// Those of [`Vault::kept_version`] and [`Vault::edit`].
@@ -192,11 +183,11 @@ impl Vault {
         }
     }
 
-    /// Takes back all that a login has done since a moment, the newest call first. A file that was changed since is left alone; where
-    /// a file or folder cannot be moved back, all of its call is.
+    /// Undoes everything that a login has done since a point in time, newest call first. A file changed since is left alone; if a
+    /// file or folder cannot be moved back, its whole call is.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where no versions are kept, or the disk's.
+    /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn undo(&self, by: &str, since: Now, dry_run: bool) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
         let owner = Arc::new(Caller::new("owner", "undo"));
@@ -211,20 +202,20 @@ impl Vault {
         let mut view = View { vault: &vault, hashes: HashMap::new(), renamed: Vec::new(), left: HashSet::new() };
         let mut undone = Undone::default();
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
-            let mut plan = take_back(&mut view, versions, lines)?;
+            let mut plan = plan_undo(&mut view, versions, lines)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
                 for step in &plan.steps {
                     if let Step::Rename { to, .. } = step
                         && let Ok(folder) = vault.jail.existing(to)
                     {
-                        remove_empty_folders(&folder);
+                        disk::remove_folders_without_files(&folder, limits::DEPTH);
                     }
                 }
                 if let Err(error) = transaction.apply(&plan.steps) {
                     plan.is_whole = false;
                     plan.left.extend(std::mem::take(&mut plan.done).into_iter().map(|what| format!("{what}: {error}")));
                 }
-                // The disk is what the steps have made of it.
+                // The steps have been applied to the disk.
                 (view.hashes, view.renamed) = (HashMap::new(), Vec::new());
             }
             if let Some(Line { call, .. }) = lines.first().filter(|_| plan.is_whole && !dry_run) {
@@ -238,16 +229,16 @@ impl Vault {
     }
 }
 
-/// The steps that take back the changes of a call, the last first.
-fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
+/// Plans the steps that undo the changes of a call, the last first.
+fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
     let mut plan = Plan { is_whole: true, steps: Vec::new(), done: Vec::new(), left: Vec::new() };
-    // Where it cannot be moved back, a move stays with everything that belongs to it.
+    // A move that cannot be undone stays, together with everything that belongs to it.
     for line in lines {
         if let Did::Renamed { from, to } = &line.did
             && view.is_taken(from)
             && view.exists(to)
         {
-            plan.leave(view, to, format!("cannot be moved back, there is another {from}"));
+            plan.leave(view, to, format!("cannot be moved back, another {from} exists"));
             return Ok(plan);
         }
     }
@@ -266,14 +257,14 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 match before {
                     None => {
                         plan.steps.push(Step::Trash { path: VaultPath::file(path)? });
-                        plan.done.push(format!("{path}: to the trash; it was made by {when}"));
+                        plan.done.push(format!("{path}: to the trash; created by {when}"));
                     }
                     Some(before) => {
                         let Ok(old) = versions.bytes(before) else {
-                            plan.leave(view, path, format!("its text before {when} is not kept any more"));
+                            plan.leave(view, path, format!("its text before {when} is no longer kept"));
                             continue;
                         };
-                        // Of a dry run the file may have another text still; its steps are not made.
+                        // In a dry run the file may still have another text; the steps are not applied.
                         let known = view.bytes(path).unwrap_or_default();
                         plan.steps.push(Step::Replace { path: VaultPath::file(path)?, before: known, after: old });
                         plan.done.push(format!("{path}: as before {when}"));
@@ -299,10 +290,10 @@ fn take_back(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 match before.as_ref().and_then(|before| versions.bytes(before).ok()) {
                     Some(bytes) => {
                         plan.steps.push(Step::Create { path: VaultPath::file(path)?, bytes });
-                        plan.done.push(format!("{path}: brought back; deleted by {when}"));
+                        plan.done.push(format!("{path}: restored; deleted by {when}"));
                         view.hashes.insert(path.clone(), before.clone());
                     }
-                    None if trashed_to.is_empty() => plan.leave(view, path, format!("its text is not kept any more; deleted by {when}")),
+                    None if trashed_to.is_empty() => plan.leave(view, path, format!("its text is no longer kept; deleted by {when}")),
                     None => plan.leave(view, path, format!("is in {trashed_to}, and not kept; deleted by {when}")),
                 }
             }

@@ -1,6 +1,6 @@
-//! What tools have replaced and deleted, kept outside the vault, with who did it: `versions/log.jsonl` in the state folder has one line
-//! for each change of a file, and `versions/` the bytes before, by their SHA-256. A line is written before its change is made; where
-//! that fails, another line says so. Other processes of this program are kept out by a lock.
+//! Versions that tools have replaced or deleted, kept outside the vault with who did it: in the state folder, `versions/log.jsonl` has a
+//! line for each change of a file, and `versions/` the old bytes, named by SHA-256. A line is written before its change is made; if
+//! the change fails, another line says so. A lock excludes other processes of this program.
 
 use super::Error;
 use crate::clock::Deadline;
@@ -29,22 +29,22 @@ pub enum Did {
     Wrote { path: String, before: Option<String>, after: String, bytes: usize },
     /// A file or folder renamed.
     Renamed { from: String, to: String },
-    /// Put into the trash; `before` is `None` for a file that is too large to be kept.
+    /// Moved to the trash; `before` is `None` for a file too large to be kept.
     Trashed { path: String, trashed_to: String, before: Option<String>, bytes: usize },
     /// The changes of a call were not made.
     Ended { of: String },
-    /// The changes of a call were taken back.
+    /// The changes of a call were undone.
     Undone { of: String },
 }
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Names the version that was replaced.
+    /// The id of the replaced version.
     pub version: String,
-    /// Changes with the same call were made by one call of a tool.
+    /// Groups the changes made by one tool call.
     pub call: String,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     pub at: u64,
     /// The login: the id of a grant, the name of an API token or machine client, `local`.
     pub by: String,
@@ -53,7 +53,7 @@ pub struct Line {
     pub did: Did,
 }
 
-/// Who changes files, and what was changed so far: one call of a tool.
+/// One tool call: who changes files, and which were changed so far.
 #[derive(Debug)]
 pub struct Caller {
     pub by: String,
@@ -80,7 +80,7 @@ impl Caller {
     }
 }
 
-/// A change that is about to be made, with the bytes that it takes away.
+/// A change about to be made, with the bytes that it replaces or deletes.
 pub(super) struct Change {
     pub(super) did: Did,
     pub(super) bytes: Option<Vec<u8>>,
@@ -90,7 +90,7 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub struct Versions {
     folder: PathBuf,
-    /// Bytes kept since the last cleaning.
+    /// Bytes kept since the last cleanup.
     fresh: AtomicU64,
 }
 
@@ -104,10 +104,10 @@ fn failed(cause: std::io::Error) -> Error {
 }
 
 impl Versions {
-    /// The versions in a state folder, which exists.
+    /// Opens the versions in a state folder, which must exist.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's.
     pub fn open(state_dir: &Path) -> std::io::Result<Arc<Versions>> {
         let folder = state_dir.join("versions");
         disk::create_private_folder(&folder)?;
@@ -118,10 +118,10 @@ impl Versions {
         wait_for_lock(&self.folder.join(LOCK)).map_err(failed)?.ok_or(Error::Busy)
     }
 
-    /// Keeps what changes of one call take away, before they are made. Returns their ids, in order.
+    /// Keeps the bytes that the changes of a call replace or delete, before they are made. Returns the version ids, in order.
     pub(super) fn keep(&self, caller: &Caller, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
-        let _turn = self.lock()?;
-        // A power cut may have left half a line; the next one must not be part of it.
+        let _lock = self.lock()?;
+        // A power cut may have left half a line, which the next one must not continue.
         let (at, mut lines, mut ids) = (Now::read().0, String::from("\n"), Vec::new());
         for Change { did, bytes } in changes {
             if let Some(bytes) = bytes {
@@ -137,7 +137,7 @@ impl Versions {
         Ok(ids)
     }
 
-    /// Notes that the changes of a call failed.
+    /// Records that the changes of a call failed.
     pub(super) fn end(&self, caller: &Caller, call: &str) -> Result<(), Error> {
         self.keep(caller, &new_id()?, vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
     }
@@ -149,25 +149,24 @@ impl Versions {
         }
         disk::discard(&on_disk);
         disk::append(&on_disk, bytes, true)?;
-        // Many small ones are many lines.
+        // The overhead of each version: many small ones are many log lines.
         self.fresh.fetch_add(bytes.len() as u64 + 4096, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The bytes of a version by their hash.
+    /// The bytes of a version, by hash.
     ///
     /// # Errors
-    /// What the disk says; `InvalidData` for bytes that are not those.
+    /// The disk's; `InvalidData` if the bytes do not match the hash.
     pub(super) fn bytes(&self, hash_of: &str) -> std::io::Result<Vec<u8>> {
         let bytes = disk::read_at_most(&self.folder.join(hash_of), limits::NOTE_BYTES)?;
         if hash(&bytes) == hash_of { Ok(bytes) } else { Err(ErrorKind::InvalidData.into()) }
     }
 
-    /// All changes that were made and not ended, the oldest first. A line that cannot be read is left out: a power cut may have
-    /// taken a part of the last one.
+    /// All changes that did not fail, oldest first. A line that cannot be parsed is skipped: a power cut may have truncated it.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The disk's.
     pub fn lines(&self) -> std::io::Result<Vec<Line>> {
         let log = disk::none_if_missing(disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -176,7 +175,7 @@ impl Versions {
         Ok(lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect())
     }
 
-    /// Removes what is older, and more, than is kept, when enough was kept since the last time; in a thread of its own.
+    /// Cleans up in a background thread, if enough was added since the last time.
     pub(super) fn clean_when_due(self: &Arc<Versions>) {
         if self.fresh.load(Ordering::Relaxed) < limits::VERSIONS_BYTES / 16 {
             return;
@@ -191,13 +190,13 @@ impl Versions {
         let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
     }
 
-    /// Removes versions that are older than [`limits::VERSIONS_AGE`], and the oldest while all together are larger than
-    /// [`limits::VERSIONS_BYTES`]; the newest of each path stays.
+    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or [`limits::VERSIONS`],
+    /// counted from the newest; the newest of each path stays.
     ///
     /// # Errors
     /// The disk's.
     pub fn clean(&self, now: Now) -> Result<(), Error> {
-        let _turn = self.lock()?;
+        let _lock = self.lock()?;
         let lines = self.lines().map_err(failed)?;
         let (mut bytes, mut stay, mut hashes, mut paths) = (0_u64, Vec::new(), HashSet::new(), HashSet::new());
         for line in lines.iter().rev() {
@@ -249,15 +248,15 @@ pub(super) fn new_id() -> Result<String, Error> {
     secret::random::<8>().map(|bytes| secret::hex(&bytes)).map_err(|_| failed(ErrorKind::Other.into()))
 }
 
-/// Waits for a lock file that other processes take for a moment; `None` where one does not come to an end.
+/// Waits for a lock file that other processes hold briefly; `None` if one holds it for too long.
 ///
 /// # Errors
-/// What the disk says.
+/// The disk's.
 pub(super) fn wait_for_lock(on_disk: &Path) -> std::io::Result<Option<File>> {
-    let until = Deadline::after(limits::TURN_WAIT);
+    let until = Deadline::after(limits::LOCK_FILE_WAIT);
     loop {
         match disk::take_lock(on_disk)? {
-            None if until.left().is_some() => std::thread::sleep(limits::TURN_PAUSE),
+            None if until.left().is_some() => std::thread::sleep(limits::LOCK_FILE_PAUSE),
             taken => return Ok(taken),
         }
     }

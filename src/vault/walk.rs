@@ -1,4 +1,4 @@
-//! One look at the whole vault, or at a folder of it: every served file with its state.
+//! Walking the vault or one of its folders: every served file with its stamp.
 
 use super::entry::Stamp;
 use super::error::words;
@@ -13,11 +13,11 @@ use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// What a directory entry is to us.
+/// The kind of a served directory entry.
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Metadata),
-    /// A folder, its real path, and whether a link led there.
+    /// A folder, its real path, and whether it was reached through a link.
     Folder {
         on_disk: PathBuf,
         linked: bool,
@@ -31,42 +31,42 @@ struct Folder {
     below: String,
     on_disk: PathBuf,
     depth: usize,
-    /// Whether a link led to it, or to one above it.
+    /// Whether it, or a folder above it, was reached through a link.
     linked: bool,
 }
 
 /// A walk.
 pub(super) struct Walk<'a> {
     pub(super) index: &'a Index,
-    /// Removes leftovers of crashed writes.
+    /// Whether to remove leftovers of crashed writes.
     pub(super) clean: bool,
     /// Called for each file, by its path below the root.
     pub(super) see: &'a mut dyn FnMut(&str, Stamp),
-    /// Whether it came across symbolic links.
+    /// Whether it found symbolic links.
     pub(super) has_links: bool,
 }
 
 impl Walk<'_> {
-    /// Walks the vault below a folder, by its path; all of it for the empty path. The folders are watched, too. Of what cannot be
-    /// looked at for another reason than being gone, what was known still holds.
+    /// Walks the folder at `path` and watches its folders for changes; the empty path means the whole vault. If something exists but
+    /// cannot be read, what is known about it still holds.
     ///
     /// # Errors
-    /// Only when the root itself cannot be read.
+    /// Only if the root itself cannot be read.
     pub(super) fn below(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
         let first = Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, linked: false };
         let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
-                // Folders that links lead to come last, in the order of the links' paths, and each folder once: links may form
-                // circles, and many of them many paths.
+                // Linked folders come last, ordered by the links' paths, and each only once: links may form cycles, and many links
+                // very many paths.
                 let Some((_, folder)) = linked.pop_first() else { return Ok(()) };
                 if linked_folders.insert(folder.on_disk.clone()) {
                     open.push(folder);
                 }
                 continue;
             };
-            // A folder that a link leads to is watched under its own path.
+            // A linked folder is watched under its own path.
             if !folder.linked
                 && let Some(events) = self.index.events()
                 && let Err(why) = events.watch(&folder.below, &folder.on_disk)
@@ -97,34 +97,34 @@ impl Walk<'_> {
     }
 
     fn warn(&self, path: &str, error: &io::Error) {
-        self.index.warn_once(format!("{path:?} cannot be looked at: {}", words(error)));
+        self.index.warn_once(format!("{path:?} cannot be read: {}", words(error)));
     }
 
-    /// Sees an entry of a folder; the folder that it is, if that is to be listed, and whether the entry is a link to it.
+    /// Handles an entry of a folder. If it is a folder to walk, returns that and whether the entry is a link.
     fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<(Folder, bool)> {
         let index = self.index;
-        let leave = |why: &str| index.warn_once(format!("{:?} has {why}; that is not served", folder.below));
+        let skip = |why: &str| index.warn_once(format!("{:?} has {why}; that is not served", folder.below));
         let (name, kind) = (entry.file_name(), entry.file_type().ok());
         let Some(name) = name.to_str() else {
-            leave("a name that is not UTF-8");
+            skip("a name that is not UTF-8");
             return None;
         };
         let is_file = kind.is_some_and(|kind| kind.is_file());
         if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
-            log::info!("removed an unfinished write of an earlier run in {:?}", folder.below);
+            log::info!("removed an unfinished write from an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
-        // One that leads nowhere may lead somewhere later.
+        // A dangling link may be valid later.
         self.has_links |= !is_hidden(name) && kind.is_some_and(|kind| kind.is_symlink());
         match classify(&index.jail, &path, entry, name) {
-            Ok(None) if is_odd(name) && !is_hidden(name) => leave("a name with a control character or a backslash"),
+            Ok(None) if is_odd(name) && !is_hidden(name) => skip("a name with a control character or a backslash"),
             Ok(None) => {}
-            _ if path.len() > limits::PATH_BYTES => leave("a path that is too long"),
+            _ if path.len() > limits::PATH_BYTES => skip("a path that is too long"),
             Err(error) => self.warn(&path, &error),
             Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
-            // Never below itself.
+            // A link to a folder above is not followed.
             Ok(Some(Kind::Folder { on_disk, linked: true })) if folder.on_disk.starts_with(&on_disk) => {}
-            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => leave("folders nested too deeply"),
+            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => skip("folders nested too deeply"),
             Ok(Some(Kind::Folder { on_disk, linked })) => {
                 return Some((Folder { below: path, on_disk, depth: folder.depth + 1, linked: linked || folder.linked }, linked));
             }
@@ -138,11 +138,11 @@ pub(super) fn joined(below: &str, name: &str) -> String {
     if below.is_empty() { name.to_owned() } else { [below, "/", name].concat() }
 }
 
-/// What an entry of a folder is, if it is served: not hidden, a regular file or folder, or a link that ends at one
-/// inside the vault (rules 2 and 3 of the vault).
+/// What a directory entry is, if it is served: not hidden, and a regular file or folder, or a link to one inside the vault
+/// (rules 2 and 3 of the vault).
 ///
 /// # Errors
-/// Why it cannot be read, other than that it is gone.
+/// Why it cannot be read, unless it no longer exists.
 pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
@@ -172,8 +172,8 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
     Ok(Some(found))
 }
 
-/// Whether a file whose name does not say what it is begins as text does: its first bytes are UTF-8 without a NUL.
-pub(super) fn begins_as_text(on_disk: &Path) -> bool {
+/// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
+pub(super) fn looks_like_text(on_disk: &Path) -> bool {
     let read = |(mut file, _): (fs::File, Stamp)| {
         let mut bytes = [0; limits::SNIFFED_BYTES];
         let count = file.read(&mut bytes)?;
@@ -187,13 +187,14 @@ pub(super) fn begins_as_text(on_disk: &Path) -> bool {
     })
 }
 
-/// Reads a file, at most `max` bytes; its stamp, and whether it stayed the same while it was read. A link is not followed.
+/// Reads at most `max` bytes of a file; also returns its stamp, and whether it stayed the same while it was read. Does not follow
+/// links.
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
     let (mut file, stamp) = open_stamped(on_disk)?;
     read_open(&mut file, stamp, max)
 }
 
-/// As [`read_stamped`], of a file that has this stamp and stays like that; `None` if not.
+/// Reads a file whose stamp is, and during the read remains, the known one; otherwise `None`.
 pub(super) fn read_known(on_disk: &Path, known: Stamp) -> Option<Vec<u8>> {
     let (mut file, stamp) = open_stamped(on_disk).ok().filter(|(_, stamp)| *stamp == known)?;
     let (bytes, _, stable) = read_open(&mut file, stamp, known.size.saturating_add(1)).ok()?;
@@ -211,7 +212,7 @@ fn open_stamped(on_disk: &Path) -> io::Result<(fs::File, Stamp)> {
 }
 
 fn read_open(file: &mut fs::File, before: Stamp, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    // One byte more than there should be: a read that does not fill it has come to the end.
+    // One byte more than the size: a read that does not fill the buffer has reached the end.
     let mut bytes = vec![0; before.size.saturating_add(1).min(max) as usize];
     let mut read = 0;
     while let Some(rest) = bytes.get_mut(read..) {
@@ -229,10 +230,10 @@ fn read_open(file: &mut fs::File, before: Stamp, max: u64) -> io::Result<(Vec<u8
     let mut after = Stamp::of(&file.metadata()?);
     let stable = after == before && read as u64 == before.size.min(max);
     if !stable {
-        // It grows, or is on a file system that does not know sizes.
+        // It is growing, or its file system does not report sizes.
         file.take(max.saturating_sub(read as u64)).read_to_end(&mut bytes)?;
         let last = Stamp::of(&file.metadata()?);
-        // What is shorter than it says, before and after, was not read: an edit would cut the rest off.
+        // A read shorter than the size, which did not change, is incomplete: an edit would cut off the rest.
         if last == before && (bytes.len() as u64) < before.size.min(max) {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
         }

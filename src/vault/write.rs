@@ -1,8 +1,7 @@
-//! Changing files: a whole one, or one text in it. Atomic and durable. An edit is never made over a change that came in
-//! between: the bytes are compared once more right before the rename, with the folder locked against our other processes, and those of
-//! the displaced file right after it ([`disk::replace`] says what becomes of a text that another program saved in between).
-//! Where the file system cannot exchange two names, the microseconds between the first of these and the rename are left for
-//! another program.
+//! Writing whole files and editing text in them, atomically and durably. An edit never overwrites a concurrent change: the bytes are
+//! compared once more right before the rename, with the folder locked against our other processes, and those of the displaced file
+//! right after it ([`disk::replace`] says what happens to text that another program saved in between). Where the file system
+//! cannot exchange two names, microseconds between the first comparison and the rename remain unguarded.
 
 use super::error::Error;
 use super::jail::ResolvedPath;
@@ -44,7 +43,7 @@ pub enum Overwrite<'a> {
     Nothing,
 }
 
-/// What was kept before a change is made.
+/// The versions kept before a change is made.
 #[derive(Debug, Default)]
 pub(super) struct KeptVersion {
     call: String,
@@ -52,34 +51,34 @@ pub(super) struct KeptVersion {
     files: Vec<String>,
 }
 
-/// What is kept of a file that is written.
-pub(super) fn kept_of_write(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
+/// The change of writing a file, with the old bytes to keep.
+pub(super) fn write_change(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
     let did =
         Did::Wrote { path: path.as_str().to_owned(), before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
     Change { did, bytes: before.map(<[u8]>::to_vec) }
 }
 
-/// What is kept of a file that is removed, or put into the trash; what is too large to be read is only noted.
-pub(super) fn kept_of_removal(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
+/// The change of removing a file or moving it to the trash; `bytes` is `None` for one too large to be kept.
+pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
     let (before, size) = (bytes.as_deref().map(hash), bytes.as_ref().map_or(0, Vec::len));
     Change { did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size }, bytes }
 }
 
-/// Makes the bytes that a file is to have of those that it has.
+/// Makes a file's new bytes from its old ones.
 pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
 impl Vault {
     /// Creates a file, or replaces all of it.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the file has another etag, or another program creates it at the same moment; [`Error::Exists`], [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`],
-    /// [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder without `create_dirs`, or the disk's. The file
-    /// then has its old bytes.
+    /// [`Error::Conflict`] if the file has another etag, or another program creates it at the same moment; [`Error::Exists`],
+    /// [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder
+    /// without `create_dirs`, or the disk's. The file then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
-        // A note that exists under the same name in another Unicode form is that note, not a second one.
+        // An existing note with the same name in another Unicode form is the note that is meant.
         let path = &self.jail.as_on_disk(path.clone());
         if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
             self.check_new_name(path, None)?;
@@ -87,7 +86,7 @@ impl Vault {
         let top = self.jail.deepest_existing_folder(path);
         let outcome = self.write_at(path, content, create_dirs, over);
         if outcome.is_err() {
-            // Folders that were made for it go again.
+            // Folders that were created for it are removed.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         let (created, previous) = outcome?;
@@ -130,7 +129,7 @@ impl Vault {
         }
     }
 
-    /// Replaces the bytes that the caller knows (`None`: there is no file), which are kept. Returns the version that they are kept as.
+    /// Replaces the bytes that the caller knows (`None`: there is no file), and keeps them. Returns the id of the kept version.
     fn replace(
         &self,
         path: &VaultPath,
@@ -139,17 +138,17 @@ impl Vault {
         bytes: &[u8],
         before: Option<&Metadata>,
     ) -> Result<Option<String>, Error> {
-        let kept = self.keep(vec![path.as_str().to_owned()], || vec![kept_of_write(path, known, bytes)])?;
+        let kept = self.keep(vec![path.as_str().to_owned()], || vec![write_change(path, known, bytes)])?;
         let outcome = disk::replace(on_disk, bytes, mode_of(before), |at| self.check_unchanged(at, on_disk, path, known));
         let ids = self.finish(kept, outcome.map_err(|error| with_path(error, path)))?;
         Ok(ids.into_iter().next().filter(|_| known.is_some()))
     }
 
-    /// Checks, right before the file is changed, that the vault is mounted and the file has these bytes, or does not exist
-    /// (`None`). It is looked at under the name `at`.
+    /// Checks, right before the file is changed, that the vault is mounted and the file, read at the path `at`, has these bytes or
+    /// does not exist (`None`).
     ///
     /// # Errors
-    /// [`Error::Busy`] when it is another, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
+    /// [`Error::Busy`] if it differs, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
     pub(super) fn check_unchanged(&self, at: &Path, on_disk: &ResolvedPath, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
         self.index.check_available()?;
         match (current(at, path)?, known) {
@@ -159,15 +158,15 @@ impl Vault {
         }
     }
 
-    /// Refuses a change that the caller's grant does not allow, and keeps what it takes away, before it is made, where it is made on
-    /// behalf of a caller.
+    /// Refuses a change that the caller's grant does not allow. If there is a caller and versions are kept, keeps the bytes that the
+    /// change replaces or deletes, before it is made.
     pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<KeptVersion, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
         let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else {
             return Ok(KeptVersion { files, ..KeptVersion::default() });
         };
         let call = new_id()?;
-        // A text is kept under the path of the file, not under that of a link to it.
+        // A version is kept under the file's real path, not that of a link to it.
         let mut changes = changes();
         for change in &mut changes {
             if let Did::Wrote { path, .. } = &mut change.did {
@@ -178,7 +177,7 @@ impl Vault {
         Ok(KeptVersion { call, ids, files })
     }
 
-    /// Ends what was kept for a change that failed, and notes the files of one that was made. Returns the ids of the kept versions.
+    /// Records the outcome: the files of a change that was made, or that a change failed. Returns the ids of the kept versions.
     pub(super) fn finish(&self, kept: KeptVersion, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
         if let Some(caller) = self.caller.as_ref().filter(|_| outcome.is_ok()) {
             caller.note(kept.files);
@@ -192,23 +191,23 @@ impl Vault {
         outcome.map(|()| kept.ids)
     }
 
-    /// Waits until a file that another program is writing in place is closed; replacing it earlier would lose what that program
-    /// writes afterwards.
+    /// Waits until a file that another program is writing in place is closed; replacing it earlier would lose what is written
+    /// afterwards.
     ///
     /// # Errors
-    /// [`Error::Busy`] when it stays open.
+    /// [`Error::Busy`] if it stays open.
     fn wait_until_closed(&self, path: &VaultPath, on_disk: &ResolvedPath, patience: Deadline) -> Result<(), Error> {
         while self.index.is_being_written(on_disk, on_disk).unwrap_or_else(|| self.may_be_incomplete(path, on_disk)) {
             if patience.left().is_none() {
                 return Err(Error::Busy);
             }
-            std::thread::sleep(limits::AT_REST_LOOK);
+            std::thread::sleep(limits::AT_REST_POLL);
         }
         Ok(())
     }
 
-    /// Whether a file, on a file system that reports no changes, was written so recently that more may follow. One that this
-    /// program wrote is whole. So is one that was renamed, which changes its ctime and not its mtime.
+    /// Whether a file, on a file system that does not report changes, was written so recently that more may follow. A file that we
+    /// wrote is complete, and so is one that was renamed, which changes its ctime but not its mtime.
     fn may_be_incomplete(&self, path: &VaultPath, on_disk: &Path) -> bool {
         let Ok(found) = fs::metadata(on_disk) else { return false };
         let stamp = Stamp::of(&found);
@@ -218,7 +217,7 @@ impl Vault {
         stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !written_by_us()
     }
 
-    /// Whether a file of this size could be written there now; nothing is made.
+    /// Checks that a file of this size could be written now; creates nothing.
     ///
     /// # Errors
     /// Those of [`Vault::write`].
@@ -232,7 +231,7 @@ impl Vault {
         }
     }
 
-    /// Whether a file or folder of this name could be made there; nothing is made.
+    /// Checks that a file or folder could be created at this path; creates nothing.
     ///
     /// # Errors
     /// Those of [`Vault::write`].
@@ -253,22 +252,22 @@ impl Vault {
         Ok(())
     }
 
-    /// Replaces what the caller knows by other bytes, missing folders included, or by no file (`None`).
+    /// Replaces the known bytes (`None`: no file) by the wanted ones, creating missing folders, or removes the file (`None`).
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
         let before = known.unwrap_or_default();
         let change = || match wanted {
-            Some(bytes) => vec![kept_of_write(path, known, bytes)],
-            None => vec![kept_of_removal(path, String::new(), Some(before.to_vec()))],
+            Some(bytes) => vec![write_change(path, known, bytes)],
+            None => vec![removal_change(path, String::new(), Some(before.to_vec()))],
         };
         let kept = self.keep(vec![path.as_str().to_owned()], change)?;
         let outcome = wanted.map_or_else(|| self.remove(path, before), |bytes| self.put(path, known, bytes));
         self.finish(kept, outcome).map(drop)
     }
 
-    /// The same, and nothing is kept: a step of a change of which all is kept already.
+    /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
     pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
         check_size(path, bytes.len())?;
         self.index.check_available()?;
@@ -283,10 +282,10 @@ impl Vault {
         Ok(())
     }
 
-    /// Removes a file with the bytes that the caller knows.
+    /// Removes a file that has the bytes that the caller knows.
     ///
     /// # Errors
-    /// [`Error::Busy`] when they are not those; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
+    /// [`Error::Busy`] if it has others; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
     pub(super) fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let (path, on_disk) = &self.locate(path)?;
         let _lock = self.lock_for_writing(on_disk);
@@ -297,9 +296,8 @@ impl Vault {
         Ok(())
     }
 
-    /// Makes replacements, each in what the one before has left, and keeps every other byte; all of them or none. Returns how many
-    /// texts were replaced. In a file with CRLF line ends, a text that is not found is looked for with CRLF too, and the replacement gets CRLF;
-    /// so do new line ends where all others of the file are CRLF.
+    /// Makes replacements, each in the result of the previous one, and keeps every other byte; all of them or none. Returns how many
+    /// occurrences were replaced. CR LF and LF match each other, and new text gets the line endings of the file.
     ///
     /// # Errors
     /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
@@ -325,7 +323,7 @@ impl Vault {
         Ok((written, count))
     }
 
-    /// Replaces a file's bytes by what `change` makes of them; made anew when another program saves the file in between.
+    /// Replaces a file's bytes by what `change` makes of them; tries again if another program saves the file in between.
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
@@ -341,7 +339,7 @@ impl Vault {
             check_size(path, edited.len())?;
             let before = existing(on_disk, path)?;
             // Another program may have saved the file since it was read. Its bytes are compared again at the last
-            // moment; if they differ, the edit is made anew in what it wrote.
+            // moment; if they differ, the edit is applied to the new ones.
             let previous = match self.replace(path, on_disk, Some(&bytes), &edited, before.as_ref()) {
                 Err(Error::Busy) => continue,
                 other => other?,
@@ -360,7 +358,7 @@ impl Written {
     }
 }
 
-/// Refuses bytes that are not those with the etag that a caller has read.
+/// Refuses bytes whose etag is not the one that the caller expects.
 pub(super) fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
     match if_match.map(|wanted| (wanted, etag(bytes))) {
         Some((wanted, now)) if now != wanted => Err(Error::Conflict(Some(now))),
@@ -377,7 +375,7 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
 
 pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
     match fs::metadata(on_disk) {
-        // A rename would replace even a file that its owner made read-only; that mark is a wish to be respected.
+        // A rename would replace even a read-only file; the permission is respected.
         Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -385,8 +383,8 @@ pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metada
     }
 }
 
-/// The bytes of the file at this moment, and whether it stayed the same while they were read; `None` when it is gone. A file too large to be read here has no etag that
-/// a client could have been given.
+/// The current bytes of the file, and whether it stayed the same while they were read; `None` if it does not exist. A file too large to
+/// be read here has no etag that a client could know.
 fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
     let read = disk::none_if_missing(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
     let size = |stamp: &Stamp| usize::try_from(stamp.size).unwrap_or(usize::MAX);
@@ -397,7 +395,7 @@ fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
     before.map_or(Mode::New, Mode::Like)
 }
 
-/// A failure of the disk under the name the caller knows. One that has a name already is in the log.
+/// A disk error with the path that the caller knows. One that already has a path has been logged.
 pub(super) fn with_path(error: Error, path: &VaultPath) -> Error {
     match error {
         Error::Disk { cause, .. } if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) => Error::Busy,

@@ -154,7 +154,7 @@ mod tests {
     fn all_chunks_together_are_the_whole() {
         let sections: Vec<String> = (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
         let whole = sections.concat();
-        for max in [limits::CHUNK_CHARS_LEAST, 1_013, 1_200, 5_000, 100_000] {
+        for max in [limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
             let document = document(&sections);
             let chunks = document.part(0, max).unwrap().chunks;
             let parts: Vec<String> = (0..chunks).map(|index| document.part(index, max).unwrap().text).collect();

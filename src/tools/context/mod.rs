@@ -47,7 +47,7 @@ const CHUNK_INDEX: Field = defaulted(
 );
 const MAX_CHARS: Field = defaulted(
     "max_chars",
-    Shape::Integer { min: limits::CHUNK_CHARS_LEAST as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
+    Shape::Integer { min: limits::CHUNK_CHARS_MIN as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
     Default::Integer(limits::RESULT_CHARS as i64),
     "Characters of a chunk",
 );
