@@ -38,6 +38,7 @@
 //! | `agent_filing` | what sessions write, and how it gets into the vault |
 //! | `wiki` | the commands `init-wiki` and `lint` |
 //! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
+//! | `misuse` | arguments that are nearly right |
 //! | `faults` | full and broken disks, vaults that go, logs that are not read, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
 //! | `commands` | the command line and the configuration |
@@ -102,6 +103,8 @@ mod link_rules;
 mod links;
 mod load;
 mod mcp;
+#[cfg(feature = "notes")]
+mod misuse;
 #[cfg(feature = "notes")]
 mod notes;
 mod oauth;

@@ -419,12 +419,12 @@ fn tags_written_as_text_stay_text_and_nothing_is_added_for_nothing() {
     let server = serve(&folder);
     let add = |path: &str, tags: Value| server.call("vault_set_properties", json!({ "paths": [path], "add_values": { "tags": tags } }));
     add("a.md", json!(["new"]));
-    add("b.md", json!([2026]));
+    add("b.md", json!(["y2026"]));
     assert_eq!(add("c.md", json!([]))["unchanged"], json!(["c.md"]));
     assert_eq!(add("c.md", Value::Null)["unchanged"], json!(["c.md"]));
     assert_eq!(
         (text(&folder, "a.md"), text(&folder, "b.md")),
-        ("---\ntags: coffee recipe new\n---\n".into(), "---\ntags: a, b, 2026\n---\n".into())
+        ("---\ntags: coffee recipe new\n---\n".into(), "---\ntags: a, b, y2026\n---\n".into())
     );
     server.call("vault_set_properties", json!({ "paths": ["a.md"], "remove_values": { "tags": ["#coffee"] } }));
     assert_eq!((text(&folder, "a.md"), text(&folder, "c.md")), ("---\ntags: recipe new\n---\n".into(), "text".into()));

@@ -218,7 +218,24 @@ fn a_form_from_another_site_is_refused() {
         ("Origin: https://vault.example.com", 303),
     ] {
         let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n{header}");
-        assert_eq!(server.request(&head, &body).status, status, "{header}");
+        let answer = server.request(&head, &body);
+        assert_eq!(answer.status, status, "{header}");
+        assert!(status != 403 || answer.text().contains("<h1>") && answer.text().contains("Start the login again"), "{}", answer.text());
+    }
+}
+
+/// Nor is more granted than the tools in use can do.
+#[test]
+fn where_nothing_writes_the_page_promises_no_changes() {
+    let folder = Folder::sample();
+    for settings in [[("READ_ONLY", "1")], [("TOOLSETS", "research")]] {
+        let server = Server::with(&folder.vault(), &settings);
+        let client = register(&server);
+        let path = authorize_path(&client, &[]);
+        let page = server.get(&path).text();
+        assert!(page.contains("will not be able to change anything") && !page.contains("Read and change"), "{page}");
+        let token = exchange(&server, &client, &code(&server, &client), VERIFIER).json();
+        assert_eq!(token["scope"], "vault:read");
     }
 }
 

@@ -38,6 +38,19 @@ fn a_question_is_searched_and_its_notes_are_fetched_and_cited() {
     let page = server.get(path);
     assert_eq!(page.status, 200);
     assert!(page.text().contains(r#"href="obsidian://open?vault=vault&amp;file=Heating%2FBoiler%20%26%20co.md""#), "{}", page.text());
+    // A picture of that name cannot be fetched; of a long note each part names the next.
+    let long = "A line about the pump.\n".repeat(10_000);
+    std::fs::write(folder.vault().join("pump.md"), &long).unwrap();
+    std::fs::write(folder.vault().join("pump.png"), b"\x89PNG").unwrap();
+    let results = call("search", json!({ "query": "pump" }))["results"].clone();
+    assert_eq!((results.as_array().unwrap().len(), &results[0]["id"]), (1, &json!("pump.md")));
+    let (mut id, mut text) = (json!("pump.md"), String::new());
+    while !id.is_null() {
+        let part = call("fetch", json!({ "id": id }));
+        text.push_str(part["text"].as_str().unwrap());
+        id = part["metadata"]["next_id"].clone();
+    }
+    assert!(text == long, "{} {}", text.len(), long.len());
     assert_eq!(server.fail("fetch", json!({ "id": ".obsidian/app.json" }))["code"], "PATH_NOT_ALLOWED");
 }
 

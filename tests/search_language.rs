@@ -101,6 +101,10 @@ fn quoted_text_is_found_as_it_is() {
             assert_eq!(found["total_matches"], right.len(), "{query}: {found}");
             assert!(right.iter().all(|path| paths(&found).contains(path)), "{query}");
         }
+        for (query, total) in [("what is the \"and the end\"?", 1), ("“and the end”", 1), ("(and the end)", 2), ("and the end?", 2)] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!((&found["total_matches"], &found["results"][0]["path"]), (&json!(total), &json!("a.md")), "{query}: {found}");
+        }
         let found = server.call("vault_search", json!({ "query": "\"an end to the call\"" }));
         assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(0), &json!(2)), "{found}");
         assert_eq!(found["did_you_mean"], json!({ "an end to the call": "end call" }));
@@ -210,6 +214,7 @@ fn the_line_that_is_shown_is_in_what_was_asked_for() {
         ("t.md", b"---\ntags: [gamma]\nStatus: done\n---\ntext\n- #delta/x here\n"),
         ("url.md", b"See [it](https://example.org/spaced%20repetition-cards.md) now.\n\nSpaced repetition shows cards.\n"),
         ("bold.md", b"**Lost the server** again\n"),
+        ("K\u{e4}se plan.md", b"# Cheese\r\nfirst\r\nsecond\r\n"),
     ]);
     for server in both(&folder) {
         for (query, match_type, line, snippet) in [
@@ -219,6 +224,13 @@ fn the_line_that_is_shown_is_in_what_was_asked_for() {
             ("[status:done]", "content", 3, "**Status**: done"),
             ("repetition cards", "content", 3, "Spaced **repetition** shows **cards**."),
             ("server", "content", 1, "**Lost the server** again"),
+            ("/k?.se pl.n/i", "filename", 1, "**K\u{e4}se plan**.md"),
+            ("content:cheese", "content", 1, "# **Cheese**"),
+            ("/FIRST\\n.e/i", "content", 2, "**first se**cond"),
+            ("tag:(gamma OR none)", "tag", 2, "tags: [**gamma**]"),
+            ("/^$/ path:bold", "content", 1, "**Lost the server** again"),
+            ("what is the [status:done]?", "content", 3, "**Status**: done"),
+            ("[empty:null] OR [status:Done]", "content", 3, "**Status**: done"),
         ] {
             let found = server.call("vault_search", json!({ "query": query }));
             let hit = &found["results"][0];
@@ -344,6 +356,8 @@ fn passages_are_the_parts_that_answer_within_a_budget() {
                 "{most}: {found}"
             );
         }
+        let found = server.call("vault_search", json!({ "query": "valve is oiled?", "snippets": "passages", "max_results": 1 }));
+        assert!(found["results"][0]["passages"][0]["text"].as_str().unwrap().contains("The valve is oiled."), "the phrase comes first");
         let bare = server.call("vault_search", json!({ "query": "burner valve", "snippets": "none" }));
         assert!(bare["results"][0].get("snippet").is_none() && bare["results"][0].get("passages").is_none());
     }

@@ -124,6 +124,8 @@ impl Note {
     pub(super) fn set_criteria(&mut self, texts: &[&str]) -> Result<(), Error> {
         let mut wanted = Vec::new();
         for text in texts {
+            // A line copied from a note has its list marker.
+            let text = &["- ", "* ", "+ "].iter().find_map(|marker| text.trim_start().strip_prefix(marker)).unwrap_or(text);
             let (ticked, text) = split_checkbox(text).map_or((None, *text), |(done, text)| (Some(done), text));
             let text = text.trim();
             must_be_text("Acceptance Criteria", text)?;

@@ -223,7 +223,8 @@ impl Git {
             if let Some(words) = left.into_iter().next() {
                 return Err(Failure::Refused(words));
             }
-            let message = format!("{}: as it was before it was deleted", path.as_str());
+            let (_, login) = message.rsplit_once("\n\nLogin: ").unwrap_or_default();
+            let message = format!("{}: as it was before it was deleted\n\nLogin: {login}", path.as_str());
             let made =
                 if as_it_is.is_empty() { Ok(()) } else { self.commit_and_publish(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
@@ -244,7 +245,8 @@ impl Git {
         if is_committed && !target.changes_commit() {
             return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: now });
         }
-        if !is_committed && target.before != target.after && if_match.is_none() {
+        // What was deleted on disk is in the history.
+        if !is_committed && target.before.is_some() && target.before != target.after && if_match.is_none() {
             let words = format!(
                 "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
@@ -283,11 +285,11 @@ impl Git {
             Err(conflict @ Failure::Conflict(..)) => conflict,
             made => return made.map(|made| Committed { left, ..made }),
         };
-        let Ok(replaced) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
+        let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
         drop(locks);
         // The rest is committed without those files.
-        let made = self.commit_all(paths, message).map_err(|failure| Failure::Git(format!("{replaced}; {failure}")))?;
-        Ok(Committed { left: [made.left, vec![replaced]].concat(), ..made })
+        let made = self.commit_all(paths, message).map_err(|failure| Failure::Git(format!("{words}; {failure}")))?;
+        Ok(Committed { left: [made.left, vec![words]].concat(), replaced: [made.replaced, replaced].concat(), ..made })
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
@@ -348,7 +350,7 @@ impl Git {
             Err(failure) if !pushed && !self.branch_contains(repository, runner, &commit) => Err(failure),
             outcome => {
                 let trouble = outcome.err().map(|failure| failure.to_string());
-                Ok(Committed { commit: Some(commit), pushed, trouble, left: Vec::new() })
+                Ok(Committed { commit: Some(commit), pushed, trouble, ..Committed::default() })
             }
         }
     }

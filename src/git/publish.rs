@@ -86,7 +86,7 @@ fn prepare_incoming(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
 ///
 /// # Errors
 /// [`Failure`]; then the files are as they were.
-pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<String, Failure> {
+pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
     let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
     let is_target = |file: &File| targets.iter().any(|target| target.is(file));
     let others: Vec<File> = incoming.iter().filter(|file| !is_target(file)).cloned().collect();
@@ -115,13 +115,11 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
         copies.iter().filter(|(target, _)| is_back(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);
     }
-    let names: Vec<&str> = replaced.iter().map(|(target, _)| target.path.as_str()).collect();
+    let names: Vec<String> = replaced.iter().map(|(target, _)| target.path.as_str().to_owned()).collect();
     let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
     let kept = if copies.is_empty() { String::new() } else { format!(", and {} has the text that was here", copies.join(", ")) };
-    Ok(format!(
-        "{} was changed on the remote meanwhile; the local copy has that version now{kept}: read it again, and repeat the change in it",
-        names.join(", ")
-    ))
+    let words = "was changed on the remote meanwhile; the local copy has that version now";
+    Ok((format!("{} {words}{kept}: read it again, and repeat the change in it", names.join(", ")), names))
 }
 
 fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {

@@ -78,7 +78,8 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
         let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
         for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
-            if !name.is_empty() && !tags.contains(&name) && tags.len() < limits::TAGS {
+            let is_number = name.chars().all(|c| c.is_ascii_digit() || c == '/');
+            if !is_number && !tags.contains(&name) && tags.len() < limits::TAGS {
                 tags.push(name);
             }
         }
@@ -214,7 +215,7 @@ mod tests {
             ("---\ntags: [a]\ntag: [b, a]\n---\n", vec!["a", "b"]),
             ("---\r\ntags: [x]\r\ntitle: y\r\n---\r\nbody", vec!["x"]),
             ("\u{feff}---\ntags: [bom]\n---\n", vec!["bom"]),
-            ("---\ntags: 2026\n---\n", vec!["2026"]),
+            ("---\ntags: [2026, y2026]\n---\n", vec!["y2026"]),
             ("---\ntags:\n---\n", vec![]),
             ("---\ntags: [home/mqtt, \"with space\"]\n...\n", vec!["home/mqtt", "with space"]),
             ("---\n---\ntags: [no]\n---\n", vec![]),

@@ -14,6 +14,12 @@ fn ends_tag(c: char) -> bool {
         || c.is_control()
 }
 
+/// Whether a name, without `#`, is that of a tag.
+pub fn is_tag_name(name: &str) -> bool {
+    let tag = format!("#{name}");
+    tag_at(&tag, 0) == Some(0..tag.len())
+}
+
 /// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters must not be a digit.
 fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text.get(..at)?.chars().next_back();

@@ -154,6 +154,11 @@ impl Server {
             .ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
     }
 
+    /// What a login can do at most with the tools in use.
+    pub fn access(&self) -> Access {
+        self.tools.iter().map(|tool| tool.needs()).max().unwrap_or(Access::Read)
+    }
+
     /// What the tools in use can do besides reading and changing notes, in words for the person who allows it.
     pub fn abilities(&self) -> Vec<&'static str> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);

@@ -64,7 +64,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         let reply = (tool.run)(&context, &arguments)?;
-        Ok::<Reply, tools::Error>(with_commit(reply, &context, &caller))
+        with_commit(reply, &context, &caller)
     }));
     let code = match &outcome {
         Ok(Ok(_)) => None,
@@ -79,11 +79,14 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     }
 }
 
-/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The change stands in any case;
-/// what git refuses is reported in addition, and the next commit of one of the files has it.
-fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
+/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The change stands even if git
+/// refuses, which is reported in addition, and the next commit of one of the files has it.
+///
+/// # Errors
+/// `CONFLICT` if the remote had changed all of the files too: then they have its version.
+fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<Reply, tools::Error> {
     let changed = caller.changed();
-    let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return reply };
+    let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return Ok(reply) };
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
     let shown =
@@ -93,8 +96,12 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
         Ok(committed) => {
             members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
             members.insert("pushed".into(), committed.pushed.into());
+            let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
             let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");
+            if is_replaced {
+                return Err(tools::Error::new(Code::Conflict, shown(trouble)));
+            }
             members
                 .extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), shown(trouble).into())));
         }
@@ -104,7 +111,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Reply {
             members.insert("git_error".into(), format!("The change is made, and not committed: {}", shown(failure)).into());
         }
     }
-    reply.with_members(members)
+    Ok(reply.with_members(members))
 }
 
 /// The path that a call names, for its log line.

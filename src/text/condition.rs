@@ -96,6 +96,24 @@ impl Condition {
         }
     }
 
+    /// The tags that a file may have to meet this.
+    pub fn tags(&self) -> Vec<&str> {
+        match self {
+            Condition::Tag(tag) => vec![tag],
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(Condition::tags).collect(),
+            Condition::Has(..) | Condition::Property(..) | Condition::Not(_) | Condition::Within(..) => Vec::new(),
+        }
+    }
+
+    /// The regular expressions that a path may match to meet this.
+    pub fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Condition::Has(_, Term::Regex(expression)) => vec![expression],
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(Condition::expressions).collect(),
+            Condition::Has(..) | Condition::Property(..) | Condition::Tag(_) | Condition::Not(_) | Condition::Within(..) => Vec::new(),
+        }
+    }
+
     /// Whether any of its terms is of the given kind.
     pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
         match self {

@@ -171,11 +171,9 @@ impl<'a> Parser<'a> {
                 if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-') {
                     return None;
                 }
-                // `npm install -g`, `-5 degrees`: excluding a letter, a small number or a stop word would leave no results.
+                // `npm install -g`: excluding a single letter or a stop word would leave no results.
                 let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
-                let is_number = word.len() < 3 && word.bytes().all(|byte| byte.is_ascii_digit());
-                let is_option =
-                    is_number || matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
+                let is_option = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
                 if is_option && self.nested == 0 {
                     return self.term();
                 }
@@ -456,7 +454,6 @@ mod tests {
             "plain words",
             "[a: [b]]",
             "[wip:x] failed",
-            "temperature -5 degrees",
             "at [wip:30:11] it stopped",
             "()",
         ];

@@ -5,6 +5,9 @@ use super::schema::{self, Field};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+/// Optional parameters that clients which fill in every field send empty.
+const LEFT_EMPTY: [&str; 6] = ["context_type", "cursor", "if_match", "modified_after", "modified_before", "pattern"];
+
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]
 pub struct Arguments {
@@ -14,12 +17,13 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Checks what a client sent. An explicit `null` counts as missing; defaults are filled in.
+    /// Checks what a client sent. An explicit `null` counts as missing, and so does an empty string for some parameters; defaults
+    /// are filled in.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the argument: unknown, missing, or of the wrong type.
     pub fn check(owner: &'static str, fields: &[Field], mut values: Map<String, Value>) -> Result<Arguments, Error> {
-        values.retain(|_, value| !value.is_null());
+        values.retain(|name, value| !value.is_null() && (value != "" || !LEFT_EMPTY.contains(&name.as_str())));
         if let Some(unknown) = values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str())) {
             let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
             let shown: String = unknown.chars().take(64).collect();

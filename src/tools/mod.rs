@@ -46,6 +46,7 @@ use crate::vault::commits::Commits;
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Named, Vault, VaultPath};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A group of tools that is switched on as one (`TOOLSETS`).
@@ -293,7 +294,7 @@ impl Context<'_> {
     /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it, only a text with
     /// brackets or a prefix such as `daily:` is a name.
     pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
-        Ok(self.vault.named(text, creates, self.options.zone.at(Now::read()))?)
+        Ok(self.vault.named(&self.below_root(text), creates, self.options.zone.at(Now::read()))?)
     }
 
     /// Reports the progress of work on many files to the caller; gives whether to go on.
@@ -309,9 +310,20 @@ impl Context<'_> {
         Ok(self.named(text, false)?.path)
     }
 
+    /// A path, or what an absolute one means to a client on this machine: the path below the vault's folder.
+    fn below_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let below = if self.options.local { self.vault.below_root(text) } else { None };
+        below.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// The path of a folder.
+    pub fn folder(&self, text: &str) -> Result<VaultPath, Error> {
+        Ok(VaultPath::folder(&self.below_root(text))?)
+    }
+
     /// The path of a file or folder that exists, spelled as on disk.
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
-        let path = match VaultPath::folder(text) {
+        let path = match self.folder(text) {
             Ok(folder) if self.vault.list(&folder).is_ok() => folder,
             _ => {
                 let path = self.path(text)?;

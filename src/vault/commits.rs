@@ -13,6 +13,8 @@ pub struct Committed {
     pub trouble: Option<String>,
     /// What was left out, and why.
     pub left: Vec<String>,
+    /// The files that the remote had changed too, and that have its version now.
+    pub replaced: Vec<String>,
 }
 
 /// A commit history of the vault.

@@ -96,6 +96,11 @@ impl Entry {
         name_of(&self.path)
     }
 
+    /// Whether its text is searched.
+    pub fn has_searched_text(&self) -> bool {
+        !matches!(self.text, Text::None | Text::NotKept { .. })
+    }
+
     pub(super) fn written_by_us(&self) -> bool {
         self.written_by_us.load(Ordering::Acquire)
     }

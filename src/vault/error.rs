@@ -1,6 +1,7 @@
 //! Refusals and failures. `Display` is for the model: only paths below the vault, and what to do next. The operating
 //! system's own message goes to the log, and to the model only where `std` has no kind for it.
 
+use crate::limits;
 use serde_json::Value;
 use std::fmt;
 use std::io;
@@ -142,7 +143,8 @@ impl fmt::Display for Error {
             Error::TextNotFound(hint) if hint.is_empty() => f.write_str("Text not found in file"),
             Error::TextNotFound(hint) => write!(f, "Text not found in file. {hint}"),
             Error::TextNotUnique(count) => {
-                write!(f, "Text appears {count} times in file, must be unique. Include more of the surrounding lines in old_text.")
+                let least = if *count >= limits::OCCURRENCES { "at least " } else { "" };
+                write!(f, "Text appears {least}{count} times in file, must be unique. Include more of the surrounding lines in old_text.")
             }
             Error::InvalidRange(why) => f.write_str(why),
             Error::Conflict(Some(etag)) => {
@@ -151,7 +153,10 @@ impl fmt::Display for Error {
             Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
             Error::Busy => f.write_str("Another program is changing this file right now; nothing was done. Read it again, and try again."),
             Error::TooLarge { path, size, limit } => {
-                write!(f, "Too large: {path} has {size} bytes, the limit is {limit}.")
+                write!(
+                    f,
+                    "Too large: {path} has {size} bytes, the limit is {limit}. Ask the owner of the vault for a smaller file, or several."
+                )
             }
             Error::NotText { path, size, media_type } => {
                 write!(f, "Not a text file: {path} ({media_type}, {size} bytes). It can be listed but not shown.")

@@ -69,12 +69,17 @@ impl Vault {
 
     /// The line of a match in the folded text, cut around it, and its number.
     fn content_snippet(&self, entry: &Entry, at: Range<usize>, needles: &[&str]) -> (String, usize) {
+        // An empty match may be after the last line.
+        let inside = |kept: &Kept| match kept.folded().strip_suffix('\n') {
+            Some(lines) if at.start > lines.len() => lines.len()..lines.len(),
+            _ => at.clone(),
+        };
         match &entry.text {
-            Text::Kept(kept) => of_kept(kept, at, needles),
+            Text::Kept(kept) => of_kept(kept, inside(kept), needles),
             _ => {
                 let kept = Kept::of(&self.text(entry).unwrap_or_default());
                 // Another program may have changed it since it was searched: then its first line is shown.
-                let at = if kept.folded().get(at.clone()).is_some() { at } else { 0..0 };
+                let at = if kept.folded().get(at.clone()).is_some() { inside(&kept) } else { 0..0 };
                 of_kept(&kept, at, needles)
             }
         }

@@ -294,7 +294,10 @@ impl Vault {
         }
         let in_reach = |file: &str| in_scope(file) || further.contains(file);
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match show {
-            LinkFilter::Backlinks => means(resolved, &in_reach),
+            // A link that may mean another file of this name is shown with its candidates.
+            LinkFilter::Backlinks => {
+                means(resolved, &in_reach) || matches!(resolved, Resolved::Several(files) if files.iter().any(|file| in_reach(file)))
+            }
             LinkFilter::Outgoing => in_reach(source),
             LinkFilter::Unresolved => *resolved == Resolved::Missing && in_scope(source),
             LinkFilter::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),

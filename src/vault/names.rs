@@ -22,6 +22,9 @@ pub struct Named {
     pub template: Option<(String, DateTime)>,
 }
 
+const WITHOUT_SUBPATH: &str =
+    "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.";
+
 impl Vault {
     /// The file that a text names. A path that exists always wins. With `creates`, a text that is neither a wikilink nor a
     /// period is a path.
@@ -44,6 +47,13 @@ impl Vault {
             }
             if creates || path.is_err() {
                 let path = path?;
+                let is_heading = |(note, _): (&str, &str)| {
+                    let has_note = || exists(&VaultPath::known(&format!("{note}.md")));
+                    if is_note(note) { exists(&VaultPath::known(note)) } else { !is_note(path.name()) && has_note() }
+                };
+                if path.as_str().split_once('#').is_some_and(is_heading) {
+                    return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
+                }
                 let note = VaultPath::known(&format!("{}.md", path.as_str()));
                 if !is_note(path.name()) && exists(&note) {
                     return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
@@ -54,9 +64,7 @@ impl Vault {
         let target = wikilink.map_or(text, |inner| inner.split('|').next().unwrap_or(inner));
         let (target, subpath) = if wikilink.is_some() { split_subpath(target) } else { (target, None) };
         if subpath.is_some() {
-            return Err(Error::Invalid(
-                "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.".into(),
-            ));
+            return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
         }
         self.refresh()?;
         match self.resolve_from_root(target)? {

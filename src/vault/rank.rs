@@ -75,6 +75,7 @@ pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
 pub(super) enum NameQuality {
     Whole,
     Alias,
+    FirstWord,
     WholeWord,
     Beginning,
     BeginningOfWord,
@@ -89,6 +90,7 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
     let is_whole = name == text || name.strip_suffix(".md") == Some(text);
     Some(match name.find(text) {
         Some(_) if is_whole => NameQuality::Whole,
+        Some(0) if is_word_end(name, text.len()) => NameQuality::FirstWord,
         Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at) && is_word_end(name, at + text.len())) => {
             NameQuality::WholeWord
         }
@@ -268,7 +270,7 @@ impl Relevance {
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
     pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
         let mut all = self.all.clone();
-        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut found: Vec<Range<usize>> = self.phrase_at.map(|(from, to)| part_of(text, from..to)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);

@@ -20,6 +20,7 @@ use super::refresh::IndexingProgress;
 use super::table::{Facts, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
+use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
 use crate::text::words;
@@ -206,8 +207,8 @@ impl Vault {
         let more = page.len() > query.max_results;
         page.truncate(query.max_results);
         // If the query is only a tag, the tag is what is shown.
-        let tag_asked = parsed.conditions.iter().find_map(|condition| if let Condition::Tag(tag) = condition { Some(tag) } else { None });
-        let tag_asked: Vec<Word> = tag_asked.filter(|_| order.words.is_empty()).map(|tag| Word::new(tag)).into_iter().collect();
+        let tags = parsed.conditions.iter().flat_map(Condition::tags).filter(|_| order.words.is_empty());
+        let tag_asked: Vec<Word> = tags.map(Word::new).collect();
         let is_form_in_name =
             |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
@@ -216,6 +217,8 @@ impl Vault {
             let at = if asked == 0 { fulfilled.or(close.shown_at(&order.words)) } else { close.shown_at(&order.words).or(fulfilled) };
             let match_type = match is_one_text {
                 _ if !tag_asked.is_empty() && at.is_none() => MatchType::Tag,
+                _ if asked == 0 && fulfilled.is_some() => MatchType::Content,
+                _ if asked == 0 && order.words.is_empty() => MatchType::Filename,
                 true if candidate.is_in(IN_PATH) || candidate.words == 0 && is_form_in_name(&candidate, &entry) => MatchType::Filename,
                 true if candidate.is_in(IN_TAG) => MatchType::Tag,
                 true => MatchType::Content,
@@ -223,7 +226,12 @@ impl Vault {
             };
             let words = if match_type == MatchType::Tag && !tag_asked.is_empty() { &tag_asked } else { &order.words };
             let passages = if query.passages { self.passages(&entry, &close, at, &order.words, read) } else { Vec::new() };
-            let (snippet, line) = self.snippet(&entry, match_type, at, words);
+            let mut expressions = parsed.conditions.iter().flat_map(Condition::expressions).filter(|_| match_type == MatchType::Filename);
+            let in_path = expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten());
+            let (snippet, line) = match in_path.and_then(|range| Some((entry.path.split_at_checked(range.start)?.0, range))) {
+                Some((before, range)) => (format!("{before}**{}**{}", entry.path.part(range.clone()), entry.path.part(range.end..)), 1),
+                None => self.snippet(&entry, match_type, at, words),
+            };
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();

@@ -6,11 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Whether the text of a file is searched.
-fn has_text(entry: &Entry) -> bool {
-    !matches!(entry.text, Text::None | Text::NotKept { .. })
-}
-
 /// What the rough ranking needs to know about an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
@@ -66,7 +61,7 @@ impl Table {
         if matches!(entry.text, Text::NotKept { .. }) {
             self.not_kept.insert(entry.path.clone());
         }
-        if has_text(&entry) {
+        if entry.has_searched_text() {
             self.texts += 1;
             self.length += entry.stamp.size;
         }
@@ -93,7 +88,7 @@ impl Table {
     fn take(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
         self.kept_bytes -= before.text.kept_bytes();
-        if has_text(&before) {
+        if before.has_searched_text() {
             self.texts -= 1;
             self.length -= before.stamp.size;
         }

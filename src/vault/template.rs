@@ -23,8 +23,9 @@ impl Vault {
         let (date_format, time_format) = self.template_formats();
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
         let text = fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
-        let has_code = text.contains("<%");
-        let warning = has_code.then_some("The template has code for the Templater plugin (<% %>), which was left as it is.");
+        let is_left = text.contains("<%") || text.contains("{{");
+        let warning = is_left
+            .then_some("The template has code for Templater (<% %>) or variables of other plugins ({{ }}), which were left as they are.");
         Ok((text, warning))
     }
 

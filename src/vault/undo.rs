@@ -1,5 +1,6 @@
 //! Listing and restoring kept versions, and undoing everything that one login did.
 
+use super::entry::name_of;
 use super::jail::ResolvedPath;
 use super::journal::Step;
 use super::path::rest_below;
@@ -9,7 +10,8 @@ use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
 use crate::disk;
 use crate::limits;
-use std::collections::{HashMap, HashSet};
+use crate::text::fold::fold;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -152,6 +154,29 @@ impl Vault {
             }
         }
         Ok(found)
+    }
+
+    /// A path that exists, or else that of the deleted file of this name of which a version is kept.
+    ///
+    /// # Errors
+    /// [`Error::Ambiguous`] if versions of several are kept.
+    pub fn existing_or_deleted(&self, path: VaultPath) -> Result<VaultPath, Error> {
+        if self.versions().is_none() || self.jail.existing(&self.spelled(&path)).is_ok() {
+            return Ok(path);
+        }
+        let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
+        let is_named = |kept: &&str| [*kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
+        let lines = self.kept_lines()?;
+        let kept = lines.iter().filter_map(Line::kept).map(|(path, _)| path);
+        let found: BTreeSet<&str> = kept.filter(|kept| self.jail.shows(kept)).filter(is_named).collect();
+        match Vec::from_iter(found).as_slice() {
+            [only] => Ok(VaultPath::known(only)),
+            several if several.is_empty() || several.contains(&path.as_str()) => Ok(path),
+            several => Err(Error::Ambiguous {
+                what: format!("{} is the name of several files of which versions are kept", path.as_str()),
+                candidates: several.iter().take(limits::CANDIDATES_SHOWN).map(|path| (*path).into()).collect(),
+            }),
+        }
     }
 
     /// The bytes of a kept version of a note.

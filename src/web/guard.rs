@@ -22,19 +22,19 @@ impl Guard {
     /// (DNS rebinding): the Host must be ours, and the Origin, if there is one, must be allowed.
     ///
     /// # Errors
-    /// The 403 that says which setting to look at.
-    pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), Response> {
+    /// Why the answer is 403.
+    pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), &'static str> {
         // A value that is not UTF-8 is refused.
         let all = |name: &'static str, fine: &dyn Fn(&str) -> bool| head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine));
         if !all("host", &|host| self.is_our_host(host)) {
-            return Err(forbidden("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL"));
+            return Err("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL");
         }
         // The other endpoints are open to every origin (CORS *): they hold nothing that a page could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
         let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";
         if strict && !all("origin", &fine) {
-            return Err(forbidden("This Origin is not allowed; see ALLOWED_ORIGINS"));
+            return Err("This Origin is not allowed; see ALLOWED_ORIGINS");
         }
         Ok(())
     }
@@ -62,10 +62,6 @@ fn without_port(authority: &str) -> &str {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
         _ => authority,
     }
-}
-
-fn forbidden(why: &str) -> Response {
-    Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#))
 }
 
 /// The answer to a CORS preflight.

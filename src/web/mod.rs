@@ -75,9 +75,15 @@ impl Service for App {
             None
         };
         if row.route != Route::Health
-            && let Err(forbidden) = self.guard.check(row, head)
+            && let Err(why) = self.guard.check(row, head)
         {
-            return refuse(forbidden);
+            return refuse(match row.route {
+                // A person sees these.
+                Route::Authorize | Route::Home => {
+                    oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application."))
+                }
+                _ => Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#)),
+            });
         }
         if !row.methods.contains(&head.method) {
             return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow));

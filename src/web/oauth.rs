@@ -29,7 +29,11 @@ pub(super) fn html(status: u16, page: String) -> Response {
 pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     let request = match Form::parse(&head.query) {
-        Ok(query) => oauth.check(&query),
+        // Where no tool writes, nothing more than reading is promised.
+        Ok(query) => oauth.check(&query).map(|mut request| {
+            request.access = request.access.min(app.mcp.access());
+            request
+        }),
         Err(_) => Err(AuthorizeError::Show {
             why: "The address of this page is not a valid authorization request.",
             advice: "Start the login again in the application.",

@@ -225,7 +225,11 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
     if from_task == 0 && whole.to_string().len() <= limits::RESULT_CHARS {
         return whole;
     }
-    let mut cut = shown(snapshot, changed, limits::TEXT_CUT);
+    let fitting = |part: usize| {
+        let cut = shown(snapshot, changed, limits::RESULT_CHARS / part);
+        (cut.to_string().len() <= limits::RESULT_CHARS).then_some(cut)
+    };
+    let mut cut = [4, 16].into_iter().find_map(fitting).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT));
     let Some(members) = cut.as_object_mut() else { return cut };
     members.remove("other_properties");
     members.insert("truncated".into(), true.into());

@@ -23,9 +23,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let given = arguments.text("file_path");
-    let below = if context.options.local { context.vault.below_root(given) } else { None };
-    let path = context.path(below.as_deref().unwrap_or(given))?;
+    let path = context.path(arguments.text("file_path"))?;
     if !crate::vault::media::is_note(path.name()) {
         let why = format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
         return Err(Error::new(Code::PathNotAllowed, why));

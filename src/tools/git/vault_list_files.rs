@@ -8,6 +8,7 @@ use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Entry, VaultPath};
 use glob::{MatchOptions, Pattern};
+use unicode_normalization::UnicodeNormalization;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
@@ -56,8 +57,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let folder = VaultPath::folder(directory)?;
     context.vault.list(&folder)?;
-    let pattern = arguments.text("pattern");
-    let compiled = Pattern::new(pattern).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument pattern: {}", error.msg)))?;
+    // A name may be on disk in another Unicode form.
+    let pattern: String = arguments.text("pattern").nfc().collect();
+    let compiled = Pattern::new(&pattern).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument pattern: {}", error.msg)))?;
     let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
     let recursive = arguments.flag("recursive");
     let after = paging::after(arguments)?;
@@ -70,7 +72,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             return false;
         };
         let wanted = if pattern.contains('/') { below } else { entry.name() };
-        entry.path.ends_with(".md") && (recursive || !below.contains('/')) && compiled.matches_with(wanted, options)
+        entry.path.ends_with(".md")
+            && (recursive || !below.contains('/'))
+            && compiled.matches_with(&wanted.nfc().collect::<String>(), options)
     };
     let page = context.vault.matching(after.as_deref(), limits::LIST_PAGE, passes)?;
     let files = fitting(page.files.iter().map(|entry| File {

@@ -58,6 +58,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         None => {
             let path = context.path_or_folder(from)?;
+            let is_heading = |(note, _): (&str, &str)| (is_note(note) || !is_note(to)) && context.path_or_folder(note).is_ok();
+            if to.split_once('#').is_some_and(is_heading) {
+                let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());
+                return Err(Error::new(Code::InvalidArgument, why));
+            }
             context.vault.move_file(&path, &target(context, &path, to)?, options)?
         }
     };
@@ -72,7 +77,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
     let (note, new) = to.split_once('#').unwrap_or(("", to));
     let is_same_note = note.is_empty() || context.path_or_folder(&note.replace("[[", "")).ok().as_ref() == Some(path);
-    if !is_same_note {
+    if !is_same_note || !to.contains('#') && is_note(to) {
         return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
     }
     let new = new.trim_end_matches("]]");
@@ -85,7 +90,7 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
     let in_same_folder = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
     let to = in_same_folder.as_deref().or(name).unwrap_or(to);
-    let folder = VaultPath::folder(to)?;
+    let folder = context.folder(to)?;
     let is_folder = to.ends_with('/') || context.vault.list(&folder).is_ok();
     // A folder whose name differs only in case may be the same one.
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
@@ -95,7 +100,7 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     let keeps_ending = new == ending || new.is_some() && !is_note(from.name());
     let is_file = context.vault.list(from).is_err();
     Ok(VaultPath::file(&match ending.filter(|_| is_file && !keeps_ending) {
-        Some(ending) => format!("{to}.{ending}"),
-        None => to.to_owned(),
+        Some(ending) => format!("{}.{ending}", folder.as_str()),
+        None => folder.as_str().to_owned(),
     })?)
 }

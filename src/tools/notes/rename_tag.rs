@@ -22,15 +22,18 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
+/// Refuses a name, without `#`, that no tag can have.
+pub(super) fn check_tag(name: &str) -> Result<(), Error> {
+    let why = "letters, digits, _ - / and at least one character that is no digit";
+    let refusal = || Error::new(Code::InvalidArgument, format!("{name:?} is no tag: a tag has {why}."));
+    inline::is_tag_name(name).then_some(()).ok_or_else(refusal)
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let bare = |name: &str| arguments.text(name).trim().trim_start_matches('#').trim_end_matches('/').to_owned();
     let (from, to) = (bare("from"), bare("to"));
     for tag in [&from, &to] {
-        let whole = format!("#{tag}");
-        if inline::tags(&whole).first() != Some(&(0..whole.len())) {
-            let why = "letters, digits, _ - / and at least one character that is no digit";
-            return Err(Error::new(Code::InvalidArgument, format!("{tag:?} is no tag: a tag has {why}.")));
-        }
+        check_tag(tag)?;
     }
     if from == to {
         return Err(Error::new(Code::InvalidArgument, "Arguments from and to are the same tag."));

@@ -26,6 +26,7 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
-    let written = context.vault.restore(&context.path(arguments.text("path"))?, version)?;
+    let path = context.vault.existing_or_deleted(context.path(arguments.text("path"))?)?;
+    let written = context.vault.restore(&path, version)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), version })
 }

@@ -1,5 +1,6 @@
 //! `vault_set_properties`: properties of one or many notes.
 
+use super::rename_tag::check_tag;
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::markdown::properties::{name_in, parse, set};
@@ -87,21 +88,33 @@ enum Change {
 
 /// What is to be done to each note, in this order.
 fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let list = |name: &str, value: &Value| {
+        let items = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        if is_tags(name) { items.iter().flat_map(tags_of).collect() } else { items }
+    };
     let sets = arguments.members("set").map(|(name, value)| {
-        let is_comma_text = is_tags(name) && value.as_str().is_some_and(|text| text.contains(','));
-        let is_item = !value.is_array() && !value.is_null() && !is_comma_text && context.vault.is_list_property(name);
-        (name.clone(), Change::Set(if is_item { json!([value]) } else { value.clone() }))
+        let is_list = value.is_array() || is_tags(name) || context.vault.is_list_property(name);
+        (name.clone(), Change::Set(if is_list && !value.is_null() { list(name, value).into() } else { value.clone() }))
     });
     let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Remove));
-    let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(value))));
-    let take = arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take(list(value))));
+    let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
+    let take = arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take(list(name, value))));
     let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(take).collect();
     if changes.is_empty() {
         return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
     }
     if let Some((wrong, _)) = changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control)) {
         return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
+    }
+    let is_twice = |(number, (name, _)): (usize, &(String, Change))| {
+        changes.iter().take(number).any(|(other, change)| is_same_name(other, name) && matches!(change, Change::Set(_) | Change::Remove))
+    };
+    if let Some((_, (name, _))) = changes.iter().enumerate().find(|one| is_twice(*one)) {
+        return Err(invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
+    }
+    for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
+        let (Change::Set(Value::Array(tags)) | Change::Add(tags)) = change else { continue };
+        tags.iter().try_for_each(|tag| check_tag(tag.as_str().unwrap_or(&tag.to_string())))?;
     }
     Ok(changes)
 }
@@ -129,6 +142,20 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
 /// Whether a list has items that are lists or maps: their formatting would be lost.
 fn has_nested(list: &Value) -> bool {
     list.as_array().is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
+}
+
+fn is_same_name(one: &str, other: &str) -> bool {
+    one.to_lowercase() == other.to_lowercase()
+}
+
+/// The tags in a value: those of a text are separated by commas.
+fn tags_of(value: &Value) -> Vec<Value> {
+    match value {
+        Value::String(text) => {
+            text.split(',').map(|tag| tag.trim().trim_start_matches('#')).filter(|tag| !tag.is_empty()).map(Value::from).collect()
+        }
+        other => vec![other.clone()],
+    }
 }
 
 fn is_tags(name: &str) -> bool {
@@ -164,7 +191,6 @@ fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
     };
     let before = items.len();
     for value in values.iter().filter(|value| !value.is_null()) {
-        let value = &if tags { bare_tag(value) } else { value.clone() };
         if !items.iter().any(|own| is_same(own, value, tags)) {
             items.push(value.clone());
         }
@@ -173,13 +199,6 @@ fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
         (own, _) if items.len() == before => own,
         (_, Some(between)) => Some(joined(&items, between)),
         _ => Some(items.into()),
-    }
-}
-
-fn bare_tag(value: &Value) -> Value {
-    match value {
-        Value::String(text) => text.trim_start_matches('#').into(),
-        other => other.to_string().into(),
     }
 }
 

@@ -11,29 +11,35 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch",
     title: "Read a note for research",
-    description: "Reads the whole text of one note that search has found, with its title, url, tags and time; for lines of a file use \
-        vault_read where that is listed.",
+    description: "Reads the whole text of one note that search has found, with its title, url, tags and time; a very long one in \
+        parts, each with the id of the next.",
     effect: Effect::Reads,
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note")],
     output: &[
         required("id title text url", ANY_TEXT, ""),
-        required("metadata", Shape::Anything, "tags, modified; truncated if the text is cut"),
+        required("metadata", Shape::Anything, "tags, modified; next_id if there is more text"),
     ],
     run,
 };
 
+/// Ends the id of a further part of a note, before its number.
+const PART: &str = "#part-";
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (path, text, _) = context.vault.note(&context.path(arguments.text("id"))?)?;
+    let id = arguments.text("id");
+    let (named, number) = id.rsplit_once(PART).and_then(|(path, number)| Some((path, number.parse().ok()?))).unwrap_or((id, 1_usize));
+    let (path, text, _) = context.vault.note(&context.path(named)?)?;
     let entry = context.vault.entry(&path)?;
-    let mut left = limits::RESULT_CHARS - 5_000;
-    let length = fitting(&text, &mut left);
+    let part = |from: usize| text.part(from..from + fitting(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
+    let from = (1..number).fold(0, |from, _| from + part(from).len());
+    let shown = part(from);
     let mut metadata = json!({ "tags": &*entry.tags, "modified": entry.stamp.modified().rfc3339() });
-    if let (Some(members), true) = (metadata.as_object_mut(), length < text.len()) {
+    if let (Some(members), true) = (metadata.as_object_mut(), from + shown.len() < text.len()) {
         members.insert("truncated".into(), true.into());
+        members.insert("next_id".into(), format!("{}{PART}{}", path.as_str(), number + 1).into());
     }
-    let shown = text.part(..length);
     Reply::of(&json!({
-        "id": path.as_str(),
+        "id": id,
         "title": entry.title(),
         "text": shown,
         "url": url(context, path.as_str()),

@@ -24,9 +24,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if text.trim().is_empty() {
         return Err(Error::new(Code::InvalidArgument, "Argument query is empty; give a question or words."));
     }
-    let query = Query { text, max_results: limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
+    // Pictures cannot be fetched.
+    let query = Query { text, max_results: 2 * limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
     let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
-    let results = found.hits.iter().map(|hit| {
+    let readable = found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(limits::RESEARCH_RESULTS);
+    let results = readable.map(|hit| {
         let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);
         json!({ "id": &*hit.entry.path, "title": hit.entry.title(), "url": url(context, &hit.entry.path), "text": passage })
     });

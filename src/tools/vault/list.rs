@@ -60,7 +60,7 @@ fn order((name, stamp): &Child) -> String {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let folder = VaultPath::folder(arguments.text("path"))?;
+    let folder = context.folder(arguments.text("path"))?;
     let children = context.vault.list(&folder)?;
     let after = paging::after(arguments)?;
     let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();

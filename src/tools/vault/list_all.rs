@@ -5,7 +5,7 @@ use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Entry, VaultPath};
+use crate::vault::Entry;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
@@ -49,7 +49,7 @@ impl<'a> File<'a> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let below = arguments.maybe("path").map(VaultPath::folder).transpose()?;
+    let below = arguments.maybe("path").map(|path| context.folder(path)).transpose()?;
     let after = paging::after(arguments)?;
     let page = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), arguments.number("limit"))?;
     let files = fitting(page.files.iter().map(|entry| File::of(entry)));

@@ -8,7 +8,6 @@ use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
 use crate::vault::search::{Hit, MatchType, Query};
 use serde_json::{Map, Value};
 
@@ -161,7 +160,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         &Query {
             text: query,
             max_results: arguments.number("max_results"),
-            below: arguments.maybe("path").map(VaultPath::folder).transpose()?,
+            below: arguments.maybe("path").map(|path| context.folder(path)).transpose()?,
             tag: arguments.maybe("tag"),
             since: since.map(|(first, _)| first),
             until: until.map(|(_, last)| last),

@@ -1,0 +1,118 @@
+//! What people and models give to tools that is nearly what the tools take: absolute paths, headings in paths, empty strings, tags as
+//! text, names of deleted notes.
+
+use crate::stdio::Client;
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+
+fn serve(folder: &Folder) -> Server {
+    Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("STATE_DIR", folder.path().join("state").to_str().unwrap())])
+}
+
+fn text(folder: &Folder, path: &str) -> String {
+    String::from_utf8(folder.read(path)).unwrap()
+}
+
+/// A client on this machine is shown absolute paths by toolset `context`.
+#[test]
+fn over_stdio_an_absolute_path_in_the_vault_is_that_file() {
+    let folder = Folder::with(&[("a/two.md", b"two")]);
+    let mut client = Client::with(&folder, &[("TOOLSETS", "vault,notes")]);
+    client.shake_hands();
+    let root = folder.vault().canonicalize().unwrap();
+    let mut call = |tool: &str, arguments: Value| {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+        client.ask(message)["result"].clone()
+    };
+    let path = |rest: &str| root.join(rest).to_str().unwrap().to_owned();
+    let written = call("vault_write", json!({ "path": path("a/two.md"), "content": "over" }));
+    assert_eq!((&written["structuredContent"]["path"], text(&folder, "a/two.md").as_str()), (&json!("a/two.md"), "over"));
+    assert_eq!(call("vault_list", json!({ "path": path("a") }))["structuredContent"]["total_entries"], 1);
+    assert_eq!(call("vault_list", json!({ "path": path("") }))["structuredContent"]["total_entries"], 1);
+    call("vault_move", json!({ "from": path("a/two.md"), "to": path("b/three.md") }));
+    assert_eq!(text(&folder, "b/three.md"), "over");
+    assert_eq!(call("vault_search", json!({ "query": "over", "path": path("b") }))["structuredContent"]["total_matches"], 1);
+}
+
+#[test]
+fn a_heading_in_a_path_makes_no_file() {
+    let folder = Folder::with(&[("Plan.md", b"## Goals\nx\n"), ("link.md", b"[[Plan#Goals]]\n")]);
+    let server = serve(&folder);
+    for (tool, arguments) in [
+        ("vault_move", json!({ "from": "Plan.md", "to": "Plan.md#Aims" })),
+        ("vault_move", json!({ "from": "Plan.md#Goals", "to": "Goals.md" })),
+        ("vault_insert", json!({ "path": "Plan#Goals", "text": "x", "create": true })),
+        ("vault_insert", json!({ "path": "Plan.md#Goals", "text": "x", "create": true })),
+        ("vault_write", json!({ "path": "Plan#Goals", "content": "x" })),
+    ] {
+        let error = server.fail(tool, arguments.clone());
+        assert_eq!(error["code"], "INVALID_ARGUMENT", "{arguments}: {error}");
+    }
+    server.call("vault_move", json!({ "from": "Plan.md#Goals", "to": "Plan.md#Aims" }));
+    assert_eq!((text(&folder, "Plan.md"), text(&folder, "link.md")), ("## Aims\nx\n".into(), "[[Plan#Aims]]\n".into()));
+}
+
+#[test]
+fn an_empty_optional_string_counts_as_missing() {
+    let folder = Folder::with(&[("a.md", b"kettle\n")]);
+    let server = serve(&folder);
+    let found = server.call("vault_search", json!({ "query": "kettle", "path": "", "tag": "", "cursor": "", "modified_after": "" }));
+    assert_eq!(found["total_matches"], 1);
+    server.call("vault_write", json!({ "path": "b.md", "content": "", "if_match": "" }));
+    server.call("vault_edit", json!({ "path": "a.md", "old_text": "kettle", "new_text": "", "if_match": "" }));
+    assert_eq!((text(&folder, "a.md"), text(&folder, "b.md")), ("\n".into(), String::new()));
+}
+
+#[test]
+fn tags_are_written_as_a_list_of_tags() {
+    let folder = Folder::with(&[("a.md", b"a\n"), ("n.md", b"---\ntags: [1984, y1984]\n---\n")]);
+    let server = serve(&folder);
+    server.call("vault_set_properties", json!({ "paths": ["a.md"], "set": { "tags": "home, #work" } }));
+    assert_eq!(text(&folder, "a.md"), "---\ntags:\n  - home\n  - work\n---\na\n");
+    server.call(
+        "vault_set_properties",
+        json!({ "paths": ["a.md"], "add_values": { "tags": "x, home" }, "remove_values": { "tags": "#Work" } }),
+    );
+    assert_eq!(text(&folder, "a.md"), "---\ntags:\n  - home\n  - x\n---\na\n");
+    for arguments in [
+        json!({ "paths": ["a.md"], "set": { "tags": ["with space"] } }),
+        json!({ "paths": ["a.md"], "add_values": { "tags": "1984" } }),
+        json!({ "paths": ["a.md"], "add_values": { "tags": [1984] } }),
+        json!({ "paths": ["a.md"], "set": { "x": 1 }, "remove": ["X"] }),
+        json!({ "paths": ["a.md"], "set": { "tags": ["q"] }, "add_values": { "tags": ["z"] } }),
+    ] {
+        assert_eq!(server.fail("vault_set_properties", arguments.clone())["code"], "INVALID_ARGUMENT", "{arguments}");
+    }
+    // A tag has a character that is no digit.
+    let listed = server.call("vault_list_all", json!({ "path": "" }));
+    assert_eq!(listed["files"].as_array().unwrap().iter().find(|file| file["path"] == "n.md").unwrap()["tags"], json!(["y1984"]));
+}
+
+#[test]
+fn a_deleted_note_is_found_by_its_name() {
+    let folder = Folder::with(&[("F/Heating.md", b"warm"), ("A/x.md", b"1"), ("B/x.md", b"2")]);
+    let server = serve(&folder);
+    server.call("vault_delete", json!({ "paths": ["Heating", "A/x.md", "B/x.md"] }));
+    for name in ["Heating", "[[Heating]]", "heating.md", "F/Heating"] {
+        let history = server.call("vault_history", json!({ "path": name }));
+        assert_eq!((&history["path"], history["versions"].as_array().unwrap().len()), (&json!("F/Heating.md"), 1), "{name}");
+    }
+    assert_eq!(server.fail("vault_history", json!({ "path": "x" }))["candidates"], json!(["A/x.md", "B/x.md"]));
+    let version = server.call("vault_history", json!({ "path": "Heating" }))["versions"][0]["version"].clone();
+    server.call("vault_restore", json!({ "path": "Heating", "version": version }));
+    assert_eq!(text(&folder, "F/Heating.md"), "warm");
+}
+
+/// Two notes of one name: links to it may mean either.
+#[test]
+fn a_second_note_of_a_name_does_not_take_the_backlinks_away() {
+    let folder = Folder::with(&[("a/X.md", b"x"), ("n.md", b"[[X]]\n")]);
+    let server = serve(&folder);
+    let links = |path: &str| server.call("vault_links", json!({ "path": path }));
+    assert_eq!(links("a/X.md")["total"], 1);
+    server.call("vault_write", json!({ "path": "b/X.md", "content": "y" }));
+    for path in ["a/X.md", "b/X.md"] {
+        let found = links(path);
+        assert_eq!((&found["total"], &found["links"][0]["candidates"]), (&json!(1), &json!(["a/X.md", "b/X.md"])), "{found}");
+    }
+}
