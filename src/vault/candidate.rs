@@ -101,7 +101,8 @@ impl Candidate {
             }
             QueryPart::Stem(number) => {
                 self.stems |= u32::from(!posting.is_inside()) << number;
-                let weight = order.words.get(number).map_or(0.0, |word| word.weight);
+                let is_named = posting.fields() & (IN_NAME | IN_TAG) != 0;
+                let weight = order.words.get(number).map_or(0.0, |word| word.weight_if(is_named));
                 self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
             }
         }

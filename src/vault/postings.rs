@@ -24,13 +24,16 @@ pub(super) struct Postings {
     found: Vec<Posting>,
     /// How many files have a form of the word, in their text, path or tags.
     pub(super) forms: usize,
+    /// The number of files that have it in their name, an alias or a tag.
+    pub(super) named: usize,
 }
 
 impl Postings {
     fn new(version: u64, mut found: Vec<Posting>) -> Arc<Postings> {
         found.shrink_to_fit();
         let forms = found.iter().filter(|posting| !posting.is_inside() || posting.fields() & (IN_PATH | IN_TAG) != 0).count();
-        Arc::new(Postings { version, found, forms })
+        let named = found.iter().filter(|posting| posting.fields() & (IN_NAME | IN_TAG) != 0).count();
+        Arc::new(Postings { version, found, forms, named })
     }
 
     /// The number of postings.

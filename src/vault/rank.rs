@@ -43,16 +43,24 @@ pub(super) struct Word {
     /// Inverse document frequency, rounded to hundredths.
     #[serde(rename = "n")]
     pub(super) weight: f32,
+    /// The same among names, aliases and tags.
+    #[serde(rename = "m")]
+    pub(super) name_weight: f32,
 }
 
 impl Word {
     pub(super) fn new(asked: &str) -> Word {
-        Word { asked: asked.into(), instead: None, weight: 0.0 }
+        Word { asked: asked.into(), instead: None, weight: 0.0, name_weight: 0.0 }
     }
 
     /// What is searched for.
     pub(super) fn text(&self) -> &str {
         self.instead.as_deref().unwrap_or(&self.asked)
+    }
+
+    /// What an occurrence counts for, if the word is in the name, an alias or a tag, or only in the text.
+    pub(super) fn weight_if(&self, is_named: bool) -> f32 {
+        if is_named { (self.weight + self.name_weight) / 2.0 } else { self.weight }
     }
 
     /// What the ranking searches for.
@@ -214,7 +222,9 @@ impl<'a> Ranker<'a> {
                 *sum += named + in_path + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
             }
         }
-        let weighed = frequencies.iter().zip(self.words).map(|(frequency, word)| word.weight * frequency * (K1 + 1.0) / (frequency + K1));
+        let weight = |number: usize, word: &Word| word.weight_if(named_words >> number & 1 == 1);
+        let weighed = frequencies.iter().zip(self.words).enumerate();
+        let weighed = weighed.map(|(number, (frequency, word))| weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1));
         all.sort_unstable();
         let best = best_passage(&all, named_words, self.words, limits::PASSAGE_BYTES);
         let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();

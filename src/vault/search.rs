@@ -293,7 +293,9 @@ impl Vault {
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
-            word.weight = ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round() / 100.0;
+            let weight = |count: f32| ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round() / 100.0;
+            word.weight = weight(count);
+            word.name_weight = weight(lists.get(word.stem()).map_or(0, |list| list.named) as f32);
         }
         if words.len() > limits::QUERY_WORDS || !others.is_empty() {
             let known = self.having(&lists, run);
