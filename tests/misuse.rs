@@ -54,8 +54,10 @@ fn a_heading_in_a_path_makes_no_file() {
 
 #[test]
 fn an_empty_optional_string_counts_as_missing() {
-    let folder = Folder::with(&[("a.md", b"kettle\n")]);
+    let folder = Folder::with(&[("a.md", b"kettle\n"), ("Sub/x.md", b"x")]);
     let server = serve(&folder);
+    let error = server.fail("vault_list", json!({ "path": "sub" }));
+    assert!(error["message"].as_str().unwrap().ends_with("Did you mean: Sub?"), "{error}");
     let found = server.call("vault_search", json!({ "query": "kettle", "path": "", "tag": "", "cursor": "", "modified_after": "" }));
     assert_eq!(found["total_matches"], 1);
     server.call("vault_write", json!({ "path": "b.md", "content": "", "if_match": "" }));

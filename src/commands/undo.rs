@@ -46,7 +46,9 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
 
 fn report(undone: &Undone, login: &str, dry_run: bool) -> String {
     if undone.done.is_empty() && undone.left.is_empty() {
-        return format!("{login} has changed nothing in that time that is not undone already.\n");
+        let others: Vec<&str> = undone.logins.iter().map(String::as_str).filter(|_| !undone.logins.contains(login)).collect();
+        let hint = if others.is_empty() { String::new() } else { format!(" Changes are kept of: {}.", others.join(", ")) };
+        return format!("{login} has changed nothing in that time that is not undone already.{hint}\n");
     }
     let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let left = if undone.left.is_empty() { String::new() } else { format!("\nLeft alone:\n{}", lines(&undone.left)) };

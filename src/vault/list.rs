@@ -101,7 +101,13 @@ impl Vault {
         self.index.check_available()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
-                let hint = "Use vault_list without a path to see the folders that exist.".to_owned();
+                let wanted = fold(folder.as_str());
+                let of_other_case = |path: &Arc<str>| {
+                    let (above, rest) = path.split_at_checked(wanted.len())?;
+                    (rest.starts_with('/') && fold(above) == wanted).then(|| format!("Did you mean: {above}?"))
+                };
+                let hint = self.index.read(|entries| entries.keys().find_map(of_other_case));
+                let hint = hint.unwrap_or_else(|| "Use vault_list without a path to see the folders that exist.".to_owned());
                 Err(Error::NotFound { path, hint })
             }
             other => other,
