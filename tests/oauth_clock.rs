@@ -109,7 +109,7 @@ fn the_last_use_is_noted_to_the_hour() {
     let start = 1000 * DAY;
     let it = Clockwork::new();
     let tokens = it.exchange(&it.code(start), start).unwrap();
-    let used = || it.oauth.store.look().grants.values().next().unwrap().last_use();
+    let used = || it.oauth.store.state().grants.values().next().unwrap().last_use();
     assert!(it.works(text(&tokens, "access_token"), start + 600));
     assert_eq!(used(), start);
     assert!(it.works(text(&tokens, "access_token"), start + 2 * 3600));

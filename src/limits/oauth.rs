@@ -37,8 +37,6 @@ pub const REDIRECT_URI_BYTES: usize = 512;
 pub const REGISTRATIONS_BYTES: u64 = 16 * 1024 * 1024;
 /// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size take.
 pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
-/// Bytes of the journal of a change of several files: the largest notes and canvases in base64, before and after.
-pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// The window in which registrations from one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
 /// How often refused registrations are logged.
@@ -70,17 +68,5 @@ pub const KNOWN_SOURCES: usize = 256;
 pub const THROTTLE_HELD: usize = 64;
 /// The longest delay for an address that keeps failing.
 pub const THROTTLE_MAX_DELAY: Duration = Duration::from_secs(4);
-/// Bytes of a message on the control socket, sent by one of the owner's commands.
-pub const CONTROL_BYTES: u64 = 1024;
-/// How long either side of the control socket waits for the other.
-pub const CONTROL_WAIT: Duration = Duration::from_secs(10);
 /// Failures of an address are forgotten after this long without another.
 pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);
-/// How long a log line waits for the reader of the earlier ones before it is dropped and counted.
-pub const LOG_PATIENCE: Duration = Duration::from_millis(200);
-/// Bytes of a line written at once: Linux's `PIPE_BUF` (the POSIX minimum is smaller).
-pub const LOG_PIECE: usize = 4096;
-/// Bytes that `check --server` keeps of one response; the documents have about two thousand.
-pub const CHECK_BYTES: usize = 64 * 1024;
-/// How long it waits for `curl`, which gives up by itself after 15 s.
-pub const CHECK_PATIENCE: Duration = Duration::from_secs(20);

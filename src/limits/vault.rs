@@ -88,3 +88,5 @@ pub const FOLDER_LOCK_PAUSE: Duration = Duration::from_millis(1);
 pub const TEMPORARY_TRIES: usize = 16;
 /// Locks that serialize writers; paths are mapped to them by hash.
 pub const WRITE_LOCKS: usize = 64;
+/// Bytes of the journal of a change of several files: the largest notes and canvases in base64, before and after.
+pub const JOURNAL_BYTES: u64 = 64 * 1024 * 1024;

@@ -65,7 +65,7 @@ impl Oauth {
             why: "The application wants you to be sent back to a web site that this server does not know.",
             advice: "If you trust that site, the owner of the server can add its host to REDIRECT_HOSTS. Otherwise close the page.",
         };
-        let state = self.store.look();
+        let state = self.store.state();
         let id = query.get("client_id").unwrap_or_default();
         let unknown = if documents::is_document(id) { UNREAD } else { UNKNOWN };
         let client = self.client(&state, id).ok_or(unknown)?;
@@ -122,7 +122,7 @@ impl Oauth {
     /// delay a right password.
     pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
         let source = &Source::new(from.address, from.is_shared, user);
-        let state = self.store.look();
+        let state = self.store.state();
         let standing = self.throttle.standing(&state, source, now);
         let mut wait = Duration::ZERO;
         let failed = || {
@@ -156,7 +156,7 @@ impl Oauth {
             request.access.scope(),
             expires.0
         ]);
-        format!("{}.{}.{user}", expires.0, secret::successor(&self.store.look().key, &of.to_string()))
+        format!("{}.{}.{user}", expires.0, secret::successor(&self.store.state().key, &of.to_string()))
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.

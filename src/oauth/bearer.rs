@@ -37,7 +37,7 @@ impl Oauth {
             let (subject, login) = (format!("token:{name}"), name.clone());
             return Some(Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() });
         }
-        let state = self.store.look();
+        let state = self.store.state();
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
         known.note_use();
         let client = known.client.clone();

@@ -16,7 +16,7 @@ impl Oauth {
         let given = form.get("token").ok_or_else(|| Error::invalid_request("token is missing"))?;
         let token = SecretHash::of(given);
         let credentials = Credentials::of(authorization, form)?;
-        let state = self.store.look();
+        let state = self.store.state();
         let client = match credentials.authenticate(&state, self)? {
             Authenticated::Registered(client) => client.id.clone(),
             Authenticated::Machine(id, _) => id.to_owned(),

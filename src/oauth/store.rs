@@ -337,7 +337,7 @@ impl Store {
     }
 
     /// What is remembered at this moment.
-    pub fn look(&self) -> Arc<State> {
+    pub fn state(&self) -> Arc<State> {
         Arc::clone(&self.state.read().unpoisoned())
     }
 
@@ -349,7 +349,7 @@ impl Store {
     /// gone until the next start.
     pub fn change<T, E: From<NotStored>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let _one_at_a_time = self.writing.lock().unpoisoned();
-        let known = self.look();
+        let known = self.state();
         let mut next = State::clone(&known);
         next.remove_expired(now);
         let outcome = change(&mut next)?;

@@ -50,7 +50,7 @@ impl Oauth {
         if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
             return Err(Error::INVALID_TARGET);
         }
-        let state = self.store.look();
+        let state = self.store.state();
         match (kind, credentials.authenticate(&state, self)?) {
             ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now),
             ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now),
@@ -66,7 +66,7 @@ impl Oauth {
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
         let redirect_uri = form.get("redirect_uri");
         let (access_token, value, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
-        let state = self.store.look();
+        let state = self.store.state();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
         // An unknown code is refused without a write to the disk.
         if !state.codes.contains_key(&code) {
@@ -124,7 +124,7 @@ impl Oauth {
         let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token()?;
         // An unknown token is refused without a write to the disk, too.
-        if self.store.look().grant_of_refresh(token).is_none() {
+        if self.store.state().grant_of_refresh(token).is_none() {
             return Err(BAD_REFRESH);
         }
         let outcome = self.store.change(now, |state| {

@@ -1,7 +1,7 @@
 //! The in-memory index of the vault, checked against the disk without reading unchanged files.
 //!
 //! Where the file system reports changes ([`Events`]), the reported paths are checked before each call; elsewhere the vault is
-//! walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ; in both cases [`Index::look`] brings an entry
+//! walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ; in both cases [`Index::update`] brings an entry
 //! up to date: it compares the file's [`Stamp`] with the one it was read at.
 
 use super::entry::{Entry, Stamp};
@@ -144,7 +144,7 @@ impl Index {
 
     /// Compares a file with its entry, and reads it again if its stamp differs, or if it was written to and its stamp does not
     /// prove that it is unchanged. Returns whether the path is that of a served folder.
-    pub(super) fn look(&self, path: &str, was_written: bool) -> bool {
+    pub(super) fn update(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.looking.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
@@ -189,14 +189,14 @@ impl Index {
     pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
         let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
         known.or_else(|| {
-            self.look(path.as_str(), true);
+            self.update(path.as_str(), true);
             self.get(path.as_str())
         })
     }
 
     /// Records a file that this program has just written.
     pub(super) fn record_write(&self, path: &VaultPath) {
-        self.look(path.as_str(), true);
+        self.update(path.as_str(), true);
         if let Some(entry) = self.get(path.as_str()) {
             entry.written_by_us.store(true, Ordering::Release);
         }

@@ -172,19 +172,13 @@ impl Jail {
     /// The resolved path at which to write a file. Missing folders are created with `create_folders`, otherwise they are
     /// [`Error::NotFound`].
     pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
-        let with_file_path = |error| match error {
-            Error::NotAllowed { why: "it is a file, not a folder", .. } => {
-                Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" }
-            }
-            other => other,
-        };
         let folder = match self.folder(&path.parent()) {
-            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent()).map_err(with_file_path)?,
+            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent())?,
             Err(Error::NotFound { .. }) => {
                 let hint = "Its folder does not exist; set create_dirs to true to create it.".to_owned();
                 return Err(Error::NotFound { path: path.as_str().into(), hint });
             }
-            other => other.map_err(with_file_path)?,
+            other => other?,
         };
         let wanted = folder.child(path.name());
         match wanted.symlink_metadata() {

@@ -24,7 +24,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
-//! | `events`, `walk`, `refresh`, `refresh_policy`, `filling`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `events`, `walk`, `refresh`, `refresh_policy`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
 //! | `correct` | replacements for words that no file has |
 //! | `parallel` | work on all cores |

@@ -47,7 +47,7 @@ impl Index {
     }
 
     /// Progress of the first indexing, while it is running.
-    pub(super) fn filling(&self) -> Option<IndexingProgress> {
+    pub(super) fn indexing_progress(&self) -> Option<IndexingProgress> {
         let is_first = self.refresh_policy.last_began().is_none();
         let is_in_progress = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
         is_in_progress.then(|| IndexingProgress { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
@@ -57,9 +57,9 @@ impl Index {
     /// returns its progress.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<Option<IndexingProgress>, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
-        while let Some(filling) = self.filling() {
+        while let Some(progress) = self.indexing_progress() {
             if patience.left().is_none() {
-                return Ok(Some(filling));
+                return Ok(Some(progress));
             }
             std::thread::sleep(limits::FIRST_INDEXING_POLL);
         }
@@ -169,12 +169,12 @@ impl Index {
         Ok(differing)
     }
 
-    /// Updates files, as [`Index::look`] does, and everything in folders.
+    /// Updates files, as [`Index::update`] does, and everything in folders.
     fn update_all(&self, paths: impl IntoIterator<Item = (String, bool)>) -> Result<(), Error> {
-        let look = |(path, was_written): (String, bool)| self.look(&path, was_written).then_some(path);
-        let mut folders: Vec<String> = paths.into_iter().filter_map(look).collect();
+        let update = |(path, was_written): (String, bool)| self.update(&path, was_written).then_some(path);
+        let mut folders: Vec<String> = paths.into_iter().filter_map(update).collect();
         while let Some(folder) = folders.pop() {
-            folders.extend(self.find_differing(&folder, false)?.into_iter().filter_map(look));
+            folders.extend(self.find_differing(&folder, false)?.into_iter().filter_map(update));
         }
         Ok(())
     }

@@ -98,7 +98,7 @@ pub struct Found {
     /// Number of files whose text could not be searched (too large, unreadable, or out of time); their names and tags were.
     pub not_searched: usize,
     /// Progress of the first indexing, while it is running: the results cover the files indexed so far.
-    pub filling: Option<IndexingProgress>,
+    pub indexing: Option<IndexingProgress>,
     order: Order,
 }
 
@@ -125,7 +125,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
-        let filling = self.index.refresh_with_timeout()?;
+        let indexing = self.index.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
         let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
@@ -236,7 +236,7 @@ impl Vault {
         };
         let hits = page.into_iter().map(hit).collect();
         let order = Order { close: last_close, ..order };
-        Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, filling, order })
+        Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, indexing, order })
     }
 
     /// The names of all properties, folded.

@@ -292,7 +292,7 @@ impl Vault {
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
         existing(on_disk, path)?;
         disk::remove(on_disk, || self.check_unchanged(on_disk, on_disk, path, Some(known))).map_err(|error| with_path(error, path))?;
-        self.index.look(path.as_str(), true);
+        self.index.update(path.as_str(), true);
         Ok(())
     }
 

@@ -180,9 +180,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             did_you_mean: Some(did_you_mean.clone()).filter(|words| !words.is_empty()),
             results,
             next,
-            indexing: found.filling.map(|_| true),
-            indexed_files: found.filling.map(|filling| filling.indexed),
-            all_files: found.filling.map(|filling| filling.files),
+            indexing: found.indexing.map(|_| true),
+            indexed_files: found.indexing.map(|progress| progress.indexed),
+            all_files: found.indexing.map(|progress| progress.files),
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };

@@ -1,0 +1,38 @@
+//! Limits of toolset `git`.
+
+use std::time::Duration;
+
+/// The oldest supported git: it introduced `safe.bareRepository`.
+pub const GIT_VERSION: (u32, u32) = (2, 38);
+/// Bytes kept of the output of one git command; the largest note fits.
+pub const GIT_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
+/// Notes passed as arguments to one git command: a few hundred kilobytes, while Linux allows two megabytes.
+pub const GIT_ARGUMENTS: usize = 1_000;
+/// Characters of git's error message in a result.
+pub const GIT_MESSAGE_CHARS: usize = 600;
+/// How long to wait for the remaining output of a git command that has exited.
+pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
+/// How long git may take to end when it is asked to, before it is killed.
+pub const GIT_GRACE: Duration = Duration::from_secs(1);
+/// The pause between two attempts to take a lock.
+pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
+/// Attempts to push a commit, each on top of what the remote has by then; others push occasionally, not constantly.
+pub const GIT_PUSHES: usize = 4;
+/// For asking the remote whether an interrupted push arrived.
+pub const GIT_PUSH_CHECK: Duration = Duration::from_secs(5);
+/// How long another program may lock the repository's index before a write gives up.
+pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
+/// For the post-commit hook, and for refreshing the new index.
+pub const GIT_POST_COMMIT: Duration = Duration::from_secs(3);
+/// Bytes of one file that is compared and merged with the remote's version, briefly in memory.
+pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
+/// Bytes of such a file that are searched at a time.
+pub const GIT_PIECE: u64 = 64 * 1024;
+/// Files named as kept because they were changed.
+pub const GIT_NAMED: usize = 10;
+/// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.
+pub const GIT_SETTLE: Duration = Duration::from_secs(20);
+/// Characters of a commit message.
+pub const COMMIT_MESSAGE_CHARS: usize = 5_000;
+/// Versions of a note in one answer.
+pub const GIT_VERSIONS: usize = 200;
