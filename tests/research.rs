@@ -51,6 +51,9 @@ fn a_question_is_searched_and_its_notes_are_fetched_and_cited() {
         id = part["metadata"]["next_id"].clone();
     }
     assert!(text == long, "{} {}", text.len(), long.len());
+    for part in ["9", "4294967295", "99999999999999999999"] {
+        server.fail("fetch", json!({ "id": format!("pump.md#part-{part}") }));
+    }
     assert_eq!(server.fail("fetch", json!({ "id": ".obsidian/app.json" }))["code"], "PATH_NOT_ALLOWED");
 }
 

@@ -125,8 +125,9 @@ impl Note {
         let mut wanted = Vec::new();
         for text in texts {
             // A line copied from a note has its list marker.
-            let text = &["- ", "* ", "+ "].iter().find_map(|marker| text.trim_start().strip_prefix(marker)).unwrap_or(text);
-            let (ticked, text) = split_checkbox(text).map_or((None, *text), |(done, text)| (Some(done), text));
+            let item = ["- ", "* ", "+ "].iter().find_map(|marker| text.trim_start().strip_prefix(marker));
+            let (ticked, text) =
+                item.and_then(split_checkbox).or_else(|| split_checkbox(text)).map_or((None, *text), |(done, text)| (Some(done), text));
             let text = text.trim();
             must_be_text("Acceptance Criteria", text)?;
             if text.is_empty() || text.contains('\n') {

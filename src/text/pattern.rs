@@ -21,9 +21,14 @@ pub struct Expression {
     required: Option<String>,
 }
 
-/// A pattern in which a line feed outside of a class also matches CR LF.
+/// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in which line feeds mean nothing, stays.
 fn with_crlf(pattern: &str) -> String {
-    let (mut result, mut chars, mut classes) = (String::with_capacity(pattern.len()), pattern.chars(), 0_usize);
+    let has_x = |group: &str| group.split([':', ')']).next().is_some_and(|flags| flags.len() < 8 && flags.contains('x'));
+    if pattern.split("(?").skip(1).any(has_x) {
+        return pattern.to_owned();
+    }
+    let (mut result, mut classes) = (String::with_capacity(pattern.len()), 0_usize);
+    let mut chars = pattern.chars().peekable();
     while let Some(c) = chars.next() {
         let escaped = if c == '\\' { chars.next() } else { None };
         match (c, escaped) {
@@ -36,6 +41,10 @@ fn with_crlf(pattern: &str) -> String {
             _ => {}
         }
         result.extend([c].into_iter().chain(escaped));
+        if c == '[' {
+            // The first character of a class is in it, also a `]`.
+            result.extend(chars.next_if_eq(&'^').into_iter().chain(chars.next_if_eq(&']')));
+        }
     }
     result
 }
@@ -46,10 +55,14 @@ impl Expression {
     /// # Errors
     /// What is wrong with it and where, or that it is too large, in one line.
     pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
-        let pattern = &with_crlf(pattern);
-        let mut builder = RegexBuilder::new(pattern);
-        builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
-        let built = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        let build = |pattern: &str| {
+            let mut builder = RegexBuilder::new(pattern);
+            builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
+            builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
+        };
+        // An error is in what was written.
+        let with_crlf = &with_crlf(pattern);
+        let (pattern, built) = build(with_crlf).map_or_else(|_| (pattern, build(pattern)), |regex| (with_crlf, Ok(regex)));
         let regex = built.map_err(|error| match error {
             regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
             other => in_one_line(&other.to_string()),
@@ -175,6 +188,25 @@ mod tests {
         let mut found = Vec::new();
         assert!(Expression::new(pattern, false).unwrap().each(text, &mut || true, |from, to| found.push((from, to))));
         found
+    }
+
+    #[test]
+    fn a_line_feed_outside_of_a_class_also_matches_crlf() {
+        for (pattern, text, is_match) in [
+            ("a\\nb", "a\r\nb", true),
+            ("a\\n+b", "a\r\n\r\nb", true),
+            ("a\nb", "a\nb", true),
+            (r"\[[^]\n]+\]", "x [p (q)]", true),
+            (r"[]\n]b", "]b", true),
+            (r"a[^\n]b", "a\nb", false),
+            (r"a\\nb", "a\\nb", true),
+            ("(?x)second # c\nZZZ", "second", false),
+            ("(?x)second # c\nZZZ", "secondZZZ", true),
+        ] {
+            let found = Expression::new(pattern, true).unwrap().find(text, &|| true).ok().flatten();
+            assert_eq!(found.is_some(), is_match, "{pattern:?} {text:?}");
+        }
+        assert!(Expression::new("foo\\n(bar", true).unwrap_err().contains("at character 6"));
     }
 
     #[test]

@@ -263,20 +263,20 @@ impl<'a> Parser<'a> {
     /// A regular expression between slashes, the second of which ends a word. The first error is recorded.
     fn expression(&mut self) -> Option<Expression> {
         let (pattern, rest) = unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
-        let (flag, rest) = rest.strip_prefix('i').map_or(("", rest), |rest| ("(?i)", rest));
+        let (flag, rest) = rest.strip_prefix('i').map_or(("", rest), |rest| ("i", rest));
         let rest = Some(rest).filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
         self.expressions += 1;
         if self.expressions > limits::QUERY_EXPRESSIONS {
             self.wrong.get_or_insert(format!("it has more than {} regular expressions", limits::QUERY_EXPRESSIONS));
             return None;
         }
-        match Expression::new(&format!("{flag}{}", pattern.replace("\\/", "/")), true) {
+        match Expression::new(&pattern.replace("\\/", "/"), flag.is_empty()) {
             Ok(expression) => {
                 self.rest = rest.trim_start();
                 Some(expression)
             }
             Err(wrong) => {
-                self.wrong.get_or_insert(format!("/{pattern}/ is not a regular expression: {wrong}"));
+                self.wrong.get_or_insert(format!("/{pattern}/{flag} is not a regular expression: {wrong}"));
                 self.rest = rest.trim_start();
                 Expression::new("", true).ok()
             }

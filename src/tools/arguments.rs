@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Optional parameters that clients which fill in every field send empty.
-const LEFT_EMPTY: [&str; 6] = ["context_type", "cursor", "if_match", "modified_after", "modified_before", "pattern"];
+const LEFT_EMPTY: [&str; 5] = ["context_type", "cursor", "modified_after", "modified_before", "pattern"];
 
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]

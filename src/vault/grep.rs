@@ -9,16 +9,17 @@ use crate::text::fold::{Folded, fold};
 use crate::text::pattern::Expression;
 use crate::text::snippet::{around, around_kept, line_of};
 use memchr::memmem::Finder;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// What to look for.
 #[derive(Debug)]
 pub enum Pattern {
-    /// A text, in any case; folded.
-    Folded(Finder<'static>),
-    /// A case-sensitive text, and its folded form.
-    Exact(Finder<'static>, String),
+    /// A folded text, with LF and with CR LF if it has several lines; and its longest line.
+    Folded(Vec<Finder<'static>>, String),
+    /// A case-sensitive text likewise, and its longest line, folded.
+    Exact(Vec<Finder<'static>>, String),
     /// A regular expression.
     Regex(Expression),
 }
@@ -30,22 +31,23 @@ impl Pattern {
     /// What is wrong with a regular expression, see [`Expression::new`].
     pub fn new(text: &str, regex: bool, case_sensitive: bool) -> Result<Pattern, String> {
         // A line feed also matches CR LF, as in an expression.
-        let lines = Some(text.replace("\r\n", "\n")).filter(|text| !regex && text.contains('\n'));
-        if let Some(text) = lines {
-            return Ok(Pattern::Regex(Expression::new(&regex_syntax::escape(&text), case_sensitive)?));
-        }
+        let lines = text.replace("\r\n", "\n");
+        let line = fold(lines.split('\n').max_by_key(|line| line.len()).unwrap_or_default());
+        let finders = |text: &str| {
+            let with_crlf = Some(text.replace('\n', "\r\n")).filter(|_| text.contains('\n'));
+            [text].into_iter().chain(with_crlf.as_deref()).map(|text| Finder::new(text).into_owned()).collect()
+        };
         Ok(match (regex, case_sensitive) {
             (true, _) => Pattern::Regex(Expression::new(text, case_sensitive)?),
-            (false, true) => Pattern::Exact(Finder::new(text).into_owned(), fold(text)),
-            (false, false) => Pattern::Folded(Finder::new(&fold(text)).into_owned()),
+            (false, true) => Pattern::Exact(finders(&lines), line),
+            (false, false) => Pattern::Folded(finders(&fold(&lines)), line),
         })
     }
 
     /// A folded text that every text with a match contains in its folded form.
     fn required(&self) -> Option<&str> {
         match self {
-            Pattern::Folded(finder) => std::str::from_utf8(finder.needle()).ok(),
-            Pattern::Exact(_, folded) => Some(folded),
+            Pattern::Folded(_, line) | Pattern::Exact(_, line) => Some(line),
             Pattern::Regex(expression) => expression.required(),
         }
     }
@@ -80,7 +82,7 @@ impl Vault {
     pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
         let _permit = match pattern {
             Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
-            Pattern::Folded(_) | Pattern::Exact(..) => None,
+            Pattern::Folded(..) | Pattern::Exact(..) => None,
         };
         self.refresh()?;
         // Only notes with the text that every match requires are searched.
@@ -104,11 +106,11 @@ impl Vault {
             }
             let (mut count, mut excerpts) = (0, Vec::new());
             // A case-insensitive text is searched in the folded text; only excerpts are taken from the original.
-            if let (Pattern::Folded(finder), Text::Kept(kept)) = (pattern, &entry.text) {
-                for at in finder.find_iter(kept.folded().as_bytes()) {
+            if let (Pattern::Folded(finders, _), Text::Kept(kept)) = (pattern, &entry.text) {
+                for range in matches(finders, kept.folded()) {
                     count += 1;
                     if excerpts.len() < limits::GREP_EXCERPTS {
-                        excerpts.push(around_kept(kept, at..at + finder.needle().len(), context));
+                        excerpts.push(around_kept(kept, range, context));
                     }
                 }
                 if count > 0 {
@@ -153,18 +155,23 @@ fn may_match(pattern: &Pattern, entry: &Entry) -> bool {
     }
 }
 
+/// The matches of each finder.
+fn matches(finders: &[Finder<'static>], text: &str) -> impl Iterator<Item = Range<usize>> {
+    finders.iter().flat_map(|finder| finder.find_iter(text.as_bytes()).map(|at| at..at + finder.needle().len()))
+}
+
 /// Calls `found` with every non-empty match, as a range of the original text; returns whether all of the text was searched.
 fn each_match(pattern: &Pattern, original: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
     match pattern {
-        Pattern::Exact(finder, _) => {
-            finder.find_iter(original.as_bytes()).for_each(|at| found(at, at + finder.needle().len()));
+        Pattern::Exact(finders, _) => {
+            matches(finders, original).for_each(|range| found(range.start, range.end));
             true
         }
         Pattern::Regex(expression) => expression.each(original, proceed, found),
-        Pattern::Folded(finder) => {
+        Pattern::Folded(finders, _) => {
             let folded = Folded::of(original);
-            for at in finder.find_iter(folded.text(original).as_bytes()) {
-                let (from, to) = folded.original_range(original, at, at + finder.needle().len());
+            for range in matches(finders, folded.text(original)) {
+                let (from, to) = folded.original_range(original, range.start, range.end);
                 found(from, to);
             }
             true

@@ -101,6 +101,7 @@ impl Vault {
         self.index.check_available()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
+                self.refresh()?;
                 let wanted = fold(folder.as_str());
                 let of_other_case = |path: &Arc<str>| {
                     let (above, rest) = path.split_at_checked(wanted.len())?;

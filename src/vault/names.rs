@@ -1,7 +1,7 @@
 //! How tools name a file: by its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
 
 use super::entry::name_of;
-use super::media::is_note;
+use super::media::{extension_of, is_note};
 use super::obsidian::{PERIODS, Periodic};
 use super::path::refused_elsewhere;
 use super::{Entry, Error, Vault, VaultPath};
@@ -49,7 +49,7 @@ impl Vault {
                 let path = path?;
                 let is_heading = |(note, _): (&str, &str)| {
                     let has_note = || exists(&VaultPath::known(&format!("{note}.md")));
-                    if is_note(note) { exists(&VaultPath::known(note)) } else { !is_note(path.name()) && has_note() }
+                    if is_note(note) { exists(&VaultPath::known(note)) } else { extension_of(path.name()).is_none() && has_note() }
                 };
                 if path.as_str().split_once('#').is_some_and(is_heading) {
                     return Err(Error::Invalid(WITHOUT_SUBPATH.into()));

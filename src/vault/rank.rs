@@ -44,7 +44,7 @@ pub(super) struct Word {
     #[serde(rename = "n")]
     pub(super) weight: f32,
     /// The same among names, aliases and tags.
-    #[serde(rename = "m")]
+    #[serde(rename = "m", default)]
     pub(super) name_weight: f32,
 }
 

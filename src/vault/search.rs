@@ -227,7 +227,8 @@ impl Vault {
             let words = if match_type == MatchType::Tag && !tag_asked.is_empty() { &tag_asked } else { &order.words };
             let passages = if query.passages { self.passages(&entry, &close, at, &order.words, read) } else { Vec::new() };
             let mut expressions = parsed.conditions.iter().flat_map(Condition::expressions).filter(|_| match_type == MatchType::Filename);
-            let in_path = expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten());
+            let in_path =
+                expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty()));
             let (snippet, line) = match in_path.and_then(|range| Some((entry.path.split_at_checked(range.start)?.0, range))) {
                 Some((before, range)) => (format!("{before}**{}**{}", entry.path.part(range.clone()), entry.path.part(range.end..)), 1),
                 None => self.snippet(&entry, match_type, at, words),

@@ -169,13 +169,14 @@ impl Vault {
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
         let is_named = |kept: &&str| [*kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
         let lines = self.kept_lines()?;
-        let kept = lines.iter().filter_map(Line::kept).map(|(path, _)| path);
+        let deleted = lines.iter().filter(|line| matches!(line.did, Did::Trashed { .. }));
+        let kept = deleted.filter_map(Line::kept).map(|(path, _)| path);
         let found: BTreeSet<&str> = kept.filter(|kept| self.jail.shows(kept)).filter(is_named).collect();
         match Vec::from_iter(found).as_slice() {
             [only] => Ok(VaultPath::known(only)),
             several if several.is_empty() || several.contains(&path.as_str()) => Ok(path),
             several => Err(Error::Ambiguous {
-                what: format!("{} is the name of several files of which versions are kept", path.as_str()),
+                what: format!("{} is the name of several deleted files", path.as_str()),
                 candidates: several.iter().take(limits::CANDIDATES_SHOWN).map(|path| (*path).into()).collect(),
             }),
         }

@@ -79,8 +79,9 @@ impl Service for App {
         {
             return refuse(match row.route {
                 // A person sees these.
-                Route::Authorize | Route::Home => {
-                    oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application."))
+                Route::Authorize => oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application.")),
+                Route::Home => {
+                    oauth::html(403, page::error(&self.oauth.origin, why, "Open the address that the owner of the server gave you."))
                 }
                 _ => Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#)),
             });

@@ -11,6 +11,7 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
@@ -88,8 +89,9 @@ enum Change {
 
 /// What is to be done to each note, in this order.
 fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
+    let all = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     let list = |name: &str, value: &Value| {
-        let items = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+        let items = all(value);
         if is_tags(name) { items.iter().flat_map(tags_of).collect() } else { items }
     };
     let sets = arguments.members("set").map(|(name, value)| {
@@ -98,7 +100,8 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     });
     let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Remove));
     let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
-    let take = arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take(list(name, value))));
+    let take =
+        arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take([list(name, value), all(value)].concat())));
     let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(take).collect();
     if changes.is_empty() {
         return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
@@ -106,15 +109,17 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     if let Some((wrong, _)) = changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control)) {
         return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
     }
-    let is_twice = |(number, (name, _)): (usize, &(String, Change))| {
-        changes.iter().take(number).any(|(other, change)| is_same_name(other, name) && matches!(change, Change::Set(_) | Change::Remove))
+    let mut replaced = HashSet::new();
+    let mut is_twice = |(name, change): &&(String, Change)| {
+        let name = name.to_lowercase();
+        if matches!(change, Change::Set(_) | Change::Remove) { !replaced.insert(name) } else { replaced.contains(&name) }
     };
-    if let Some((_, (name, _))) = changes.iter().enumerate().find(|one| is_twice(*one)) {
+    if let Some((name, _)) = changes.iter().find(&mut is_twice) {
         return Err(invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
     }
     for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
         let (Change::Set(Value::Array(tags)) | Change::Add(tags)) = change else { continue };
-        tags.iter().try_for_each(|tag| check_tag(tag.as_str().unwrap_or(&tag.to_string())))?;
+        tags.iter().filter_map(Value::as_str).try_for_each(check_tag)?;
     }
     Ok(changes)
 }
@@ -144,17 +149,14 @@ fn has_nested(list: &Value) -> bool {
     list.as_array().is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
 }
 
-fn is_same_name(one: &str, other: &str) -> bool {
-    one.to_lowercase() == other.to_lowercase()
-}
-
 /// The tags in a value: those of a text are separated by commas.
 fn tags_of(value: &Value) -> Vec<Value> {
     match value {
         Value::String(text) => {
             text.split(',').map(|tag| tag.trim().trim_start_matches('#')).filter(|tag| !tag.is_empty()).map(Value::from).collect()
         }
-        other => vec![other.clone()],
+        Value::Null => vec![Value::Null],
+        other => vec![other.to_string().into()],
     }
 }
 

@@ -4,7 +4,7 @@ use super::url;
 use crate::limits;
 use crate::slice::Part;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::fitting;
 use serde_json::json;
 
@@ -27,16 +27,22 @@ const PART: &str = "#part-";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let id = arguments.text("id");
-    let (named, number) = id.rsplit_once(PART).and_then(|(path, number)| Some((path, number.parse().ok()?))).unwrap_or((id, 1_usize));
-    let (path, text, _) = context.vault.note(&context.path(named)?)?;
+    let part_of = |(path, number): (&'_ str, &str)| Some((path.to_owned(), number.parse::<u32>().ok()?));
+    let (named, number) = id.rsplit_once(PART).and_then(part_of).unwrap_or((id.to_owned(), 1));
+    let (path, text, _) = context.vault.note(&context.path(&named)?)?;
     let entry = context.vault.entry(&path)?;
     let part = |from: usize| text.part(from..from + fitting(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
-    let from = (1..number).fold(0, |from, _| from + part(from).len());
+    let mut from = 0;
+    for _ in 1..number {
+        from += part(from).len();
+        if from == text.len() {
+            return Err(Error::new(Code::InvalidArgument, "Argument id names a part that the note does not have."));
+        }
+    }
     let shown = part(from);
     let mut metadata = json!({ "tags": &*entry.tags, "modified": entry.stamp.modified().rfc3339() });
     if let (Some(members), true) = (metadata.as_object_mut(), from + shown.len() < text.len()) {
-        members.insert("truncated".into(), true.into());
-        members.insert("next_id".into(), format!("{}{PART}{}", path.as_str(), number + 1).into());
+        members.insert("next_id".into(), format!("{}{PART}{}", path.as_str(), number.max(1) + 1).into());
     }
     Reply::of(&json!({
         "id": id,
