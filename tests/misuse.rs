@@ -29,6 +29,10 @@ fn over_stdio_an_absolute_path_in_the_vault_is_that_file() {
     assert_eq!((&written["structuredContent"]["path"], text(&folder, "a/two.md").as_str()), (&json!("a/two.md"), "over"));
     assert_eq!(call("vault_list", json!({ "path": path("a") }))["structuredContent"]["total_entries"], 1);
     assert_eq!(call("vault_list", json!({ "path": path("") }))["structuredContent"]["total_entries"], 1);
+    assert_eq!(call("vault_delete", json!({ "paths": [path("two.md")] }))["isError"], true, "not another note of that name");
+    std::os::unix::fs::symlink(&root, folder.path().join("link")).unwrap();
+    let through_link = folder.path().join("link/a/two.md");
+    assert_eq!(call("vault_read", json!({ "path": through_link }))["structuredContent"]["content"], "over");
     call("vault_move", json!({ "from": path("a/two.md"), "to": path("b/three.md") }));
     assert_eq!(text(&folder, "b/three.md"), "over");
     assert_eq!(call("vault_search", json!({ "query": "over", "path": path("b") }))["structuredContent"]["total_matches"], 1);
@@ -95,6 +99,21 @@ fn tags_are_written_as_a_list_of_tags() {
     // A tag has a character that is no digit.
     let listed = server.call("vault_list_all", json!({ "path": "" }));
     assert_eq!(listed["files"].as_array().unwrap().iter().find(|file| file["path"] == "n.md").unwrap()["tags"], json!(["y1984"]));
+}
+
+/// A client may repeat a call whose answer it did not get.
+#[test]
+fn a_repeated_delete_takes_no_other_note() {
+    let folder = Folder::with(&[("N.md", b"1"), ("A/N.md", b"2"), ("B/M.md", b"3"), ("x/B/M.md", b"4")]);
+    let server = serve(&folder);
+    for path in ["N.md", "B/M.md"] {
+        server.call("vault_delete", json!({ "paths": [path] }));
+        assert_eq!(server.fail("vault_delete", json!({ "paths": [path] }))["code"], "FILE_NOT_FOUND");
+        assert_eq!(server.fail("vault_move", json!({ "from": path, "to": "elsewhere.md" }))["code"], "FILE_NOT_FOUND");
+        let version = server.call("vault_history", json!({ "path": path }))["versions"][0]["version"].clone();
+        assert_eq!(server.call("vault_restore", json!({ "path": path, "version": version }))["path"], path);
+    }
+    assert_eq!((text(&folder, "A/N.md"), text(&folder, "x/B/M.md")), ("2".into(), "4".into()));
 }
 
 #[test]

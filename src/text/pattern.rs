@@ -73,7 +73,7 @@ impl Expression {
             // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,
             // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
-            text.pop();
+            while text.pop().is_some_and(is_combining_mark) {}
             // A case-insensitive `s` also matches U+017F, which folding leaves as it is.
             let part = text.split(['s', 'S']).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)

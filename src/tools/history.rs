@@ -81,7 +81,7 @@ fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Ro
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.vault.existing_or_deleted(context.path(arguments.text("path"))?)?;
+    let path = context.existing_or_deleted(arguments.text("path"))?;
     let (mut rows, has_more) = rows(context, &path)?;
     let after = paging::after(arguments)?;
     let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);

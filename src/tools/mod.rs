@@ -42,7 +42,9 @@ use crate::clock::Now;
 use crate::git::Git;
 use crate::limits;
 use crate::principal::{Access, Principal};
+use crate::text::fold::fold;
 use crate::vault::commits::Commits;
+use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Named, Vault, VaultPath};
 use serde_json::{Value, json};
@@ -310,10 +312,24 @@ impl Context<'_> {
         Ok(self.named(text, false)?.path)
     }
 
-    /// A path, or what an absolute one means to a client on this machine: the path below the vault's folder.
+    /// A path, or what an absolute one means to a client on this machine: the path below the vault's folder, with a slash before it.
     fn below_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let below = if self.options.local { self.vault.below_root(text) } else { None };
-        below.map_or(Cow::Borrowed(text), Cow::Owned)
+        below.map_or(Cow::Borrowed(text), |below| Cow::Owned(format!("/{below}")))
+    }
+
+    /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
+    /// that name: a repeated call would take that, too.
+    pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
+        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
+        let path = self.path(text)?;
+        Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
+    }
+
+    /// The path of a file that exists, or of a deleted one of which a version is kept.
+    pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
+        let found = self.vault.existing_or_deleted(&self.exact_path(text)?)?;
+        found.map_or_else(|| self.path(text), Ok)
     }
 
     /// The path of a folder.
@@ -326,7 +342,7 @@ impl Context<'_> {
         let path = match self.folder(text) {
             Ok(folder) if self.vault.list(&folder).is_ok() => folder,
             _ => {
-                let path = self.path(text)?;
+                let path = self.exact_path(text)?;
                 self.vault.entry(&path)?;
                 path
             }

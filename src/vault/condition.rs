@@ -104,7 +104,8 @@ impl<'a> File<'a> {
         if part.is_none() && field != Field::Content {
             let in_path_or_tags = match term {
                 Term::Folded(wanted) => {
-                    let in_tags = || self.entry.folded_tags().iter().any(|tag| tag.contains(&**wanted));
+                    let tag = wanted.strip_prefix('#').filter(|tag| !tag.is_empty()).unwrap_or(wanted);
+                    let in_tags = || self.entry.folded_tags().iter().any(|own| own.contains(tag));
                     let is_any = field == Field::Any;
                     let path = if is_any { self.entry.path_for(wanted.as_bytes()) } else { part_of_path(self.entry.folded_path()) };
                     path.contains(wanted) || is_any && in_tags()

@@ -377,9 +377,11 @@ impl Vault {
         self.jail.root().join(path).display().to_string()
     }
 
-    /// The path below the root of an absolute path that begins with the root; `None` for any other.
+    /// The path below the root of an absolute path that begins with the root, under whatever name; `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
-        let below = Path::new(absolute).strip_prefix(self.jail.root()).ok()?;
+        let absolute = Path::new(absolute);
+        let is_root = |folder: &&Path| folder.is_absolute() && folder.canonicalize().is_ok_and(|folder| folder == self.jail.root());
+        let below = absolute.strip_prefix(absolute.ancestors().find(is_root)?).ok()?;
         slash_separated(below)
     }
 

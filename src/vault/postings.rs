@@ -202,8 +202,9 @@ impl Vault {
         table: &'a Table,
         read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
-        // Every note ends in .md, which is not indexed.
-        let mut words: Vec<&str> = texts.iter().flat_map(|text| indexed_words(text.strip_suffix(".md").unwrap_or(text))).collect();
+        // Every note ends in .md, which is not indexed; nor is the beginning of that, which is what an expression may require.
+        let bare = texts.iter().copied().map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
+        let mut words: Vec<&str> = bare.flat_map(indexed_words).collect();
         // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);

@@ -100,7 +100,8 @@ impl View<'_> {
 
     fn rename(&mut self, from: &str, to: &str) {
         let hashes = std::mem::take(&mut self.hashes);
-        self.hashes = hashes.into_iter().map(|(path, hash)| (moved(&path, from, to).unwrap_or(path), hash)).collect();
+        let others = hashes.into_iter().filter(|(path, _)| rest_below(path, to).is_none());
+        self.hashes = others.map(|(path, hash)| (moved(&path, from, to).unwrap_or(path), hash)).collect();
         self.renamed.push((from.to_owned(), to.to_owned()));
     }
 }
@@ -158,13 +159,16 @@ impl Vault {
         Ok(found)
     }
 
-    /// A path that exists, or else that of the deleted file of this name of which a version is kept.
+    /// A path that exists, or else that of the deleted file of this name of which a version is kept, if there is one.
     ///
     /// # Errors
     /// [`Error::Ambiguous`] if versions of several are kept.
-    pub fn existing_or_deleted(&self, path: VaultPath) -> Result<VaultPath, Error> {
-        if self.versions().is_none() || self.jail.existing(&self.spelled(&path)).is_ok() {
-            return Ok(path);
+    pub fn existing_or_deleted(&self, path: &VaultPath) -> Result<Option<VaultPath>, Error> {
+        if self.jail.existing(&self.spelled(path)).is_ok() {
+            return Ok(Some(path.clone()));
+        }
+        if self.versions().is_none() {
+            return Ok(None);
         }
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
         let is_named = |kept: &&str| [*kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
@@ -173,8 +177,9 @@ impl Vault {
         let kept = deleted.filter_map(Line::kept).map(|(path, _)| path);
         let found: BTreeSet<&str> = kept.filter(|kept| self.jail.shows(kept)).filter(is_named).collect();
         match Vec::from_iter(found).as_slice() {
-            [only] => Ok(VaultPath::known(only)),
-            several if several.is_empty() || several.contains(&path.as_str()) => Ok(path),
+            [] => Ok(None),
+            [only] => Ok(Some(VaultPath::known(only))),
+            several if several.contains(&path.as_str()) => Ok(Some(path.clone())),
             several => Err(Error::Ambiguous {
                 what: format!("{} is the name of several deleted files", path.as_str()),
                 candidates: several.iter().take(limits::CANDIDATES_SHOWN).map(|path| (*path).into()).collect(),

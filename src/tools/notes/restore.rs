@@ -26,7 +26,7 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
-    let path = context.vault.existing_or_deleted(context.path(arguments.text("path"))?)?;
+    let path = context.existing_or_deleted(arguments.text("path"))?;
     let written = context.vault.restore(&path, version)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), version })
 }

@@ -155,7 +155,7 @@ fn tags_of(value: &Value) -> Vec<Value> {
         Value::String(text) => {
             text.split(',').map(|tag| tag.trim().trim_start_matches('#')).filter(|tag| !tag.is_empty()).map(Value::from).collect()
         }
-        Value::Null => vec![Value::Null],
+        Value::Null => Vec::new(),
         other => vec![other.to_string().into()],
     }
 }
@@ -188,6 +188,7 @@ fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
     let mut items = match (comma, &own) {
         (Some(items), _) => items,
         (None, None | Some(Value::Null)) => Vec::new(),
+        (None, Some(Value::String(text))) if text.trim().is_empty() => Vec::new(),
         (None, Some(Value::Array(items))) => items.clone(),
         (None, Some(one)) => vec![one.clone()],
     };
