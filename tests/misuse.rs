@@ -96,6 +96,9 @@ fn tags_are_written_as_a_list_of_tags() {
     ] {
         assert_eq!(server.fail("vault_set_properties", arguments.clone())["code"], "INVALID_ARGUMENT", "{arguments}");
     }
+    let folder_of_year = Folder::with(&[("y.md", b"---\ntags: [2026, a]\n---\n")]);
+    serve(&folder_of_year).call("vault_set_properties", json!({ "paths": ["y.md"], "remove_values": { "tags": ["2026"] } }));
+    assert_eq!(text(&folder_of_year, "y.md"), "---\ntags: [a]\n---\n");
     // A tag has a character that is no digit.
     let listed = server.call("vault_list_all", json!({ "path": "" }));
     assert_eq!(listed["files"].as_array().unwrap().iter().find(|file| file["path"] == "n.md").unwrap()["tags"], json!(["y1984"]));

@@ -166,8 +166,8 @@ fn is_tags(name: &str) -> bool {
 
 /// Whether two values are the same; tags are compared without case and number sign.
 fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
-    let bare = |value: &Value| value.as_str().map(|text| text.trim().trim_start_matches('#').to_lowercase());
-    one == other || tags && bare(one).is_some() && bare(one) == bare(other)
+    let bare = |value: &Value| value.as_str().unwrap_or(&value.to_string()).trim().trim_start_matches('#').to_lowercase();
+    one == other || tags && bare(one) == bare(other)
 }
 
 /// The items of tags that are written as one text with commas or spaces, and their separator.
