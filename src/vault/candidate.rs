@@ -120,7 +120,8 @@ pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (
     let text = word.text();
     let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
     let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
-    let may_be_alias = candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole);
+    // One letter is in most names; to look for an alias in each note would take longer than everything else.
+    let may_be_alias = candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole) && text.len() > 1;
     let is_alias = may_be_alias && entry.aliases().iter().any(|alias| alias == text);
     let quality = if is_alias { Some(NameQuality::Alias) } else { in_name };
     match quality {

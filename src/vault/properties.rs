@@ -8,6 +8,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
+use memchr::memmem;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
@@ -40,13 +41,16 @@ impl Entry {
 
     /// The aliases in the note's frontmatter, folded.
     pub(super) fn aliases(&self) -> Vec<String> {
-        let frontmatter = match &self.text {
-            Text::Kept(text) => frontmatter::head(text.folded()),
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter,
-            Text::None => "",
-        };
         // Most notes have none, and their properties need not be parsed.
-        if !frontmatter.contains("lias") && !frontmatter.contains("LIAS") {
+        let has_key = |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
+        let may_have = match &self.text {
+            Text::Kept(text) => has_key(frontmatter::head(text.folded()), b"alias"),
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => {
+                has_key(frontmatter, b"lias") || has_key(frontmatter, b"LIAS")
+            }
+            Text::None => false,
+        };
+        if !may_have {
             return Vec::new();
         }
         let properties = self.properties().unwrap_or_default();

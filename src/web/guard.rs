@@ -34,7 +34,8 @@ impl Guard {
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
         let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";
         if strict && !all("origin", &fine) {
-            return Err("This Origin is not allowed; see ALLOWED_ORIGINS");
+            let is_form = row.route == Route::Authorize;
+            return Err(if is_form { "The form came from another web site." } else { "This Origin is not allowed; see ALLOWED_ORIGINS" });
         }
         Ok(())
     }
