@@ -95,19 +95,21 @@ pub(super) enum NameQuality {
 
 pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQuality> {
     let name = name_of(path);
-    let is_whole = name == text || name.strip_suffix(".md") == Some(text);
-    Some(match name.find(text) {
-        Some(_) if is_whole => NameQuality::Whole,
-        Some(0) if is_word_end(name, text.len()) => NameQuality::FirstWord,
-        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at) && is_word_end(name, at + text.len())) => {
-            NameQuality::WholeWord
+    if name == text || name.strip_suffix(".md") == Some(text) {
+        return Some(NameQuality::Whole);
+    }
+    let quality = |(at, _): (usize, &str)| match (is_word_start(name, at), is_word_end(name, at + text.len())) {
+        (true, true) if at == 0 => NameQuality::FirstWord,
+        (true, true) => NameQuality::WholeWord,
+        (true, false) if at == 0 => NameQuality::Beginning,
+        (true, false) => NameQuality::BeginningOfWord,
+        (false, _) => NameQuality::Inside,
+    };
+    name.match_indices(text).map(quality).min().or_else(|| {
+        if name.match_indices(stem).any(|(at, _)| is_form(name, at, stem.len())) {
+            return Some(NameQuality::Form);
         }
-        Some(0) => NameQuality::Beginning,
-        Some(_) if name.match_indices(text).any(|(at, _)| is_word_start(name, at)) => NameQuality::BeginningOfWord,
-        Some(_) => NameQuality::Inside,
-        None if name.match_indices(stem).any(|(at, _)| is_form(name, at, stem.len())) => NameQuality::Form,
-        None if path.contains(text) => NameQuality::InFolder,
-        None => return None,
+        path.contains(text).then_some(NameQuality::InFolder)
     })
 }
 
