@@ -154,7 +154,9 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
     std::fs::create_dir(kept.folder.vault().join("Empty")).unwrap();
     let server = kept.serve();
     let before = kept.files();
-    for (from, to) in [("F", "K"), ("Empty", "Still empty"), ("K", "F/K"), ("G/b.md", "F/H/b.md"), ("G", "F/G")] {
+    for (from, to) in
+        [("F", "K"), ("Empty", "Still empty"), ("K", "F/K"), ("G/b.md", "F/H/b.md"), ("G", "F/G"), ("F/H", "N/M"), ("N/M", "P")]
+    {
         server.call("vault_move", json!({ "from": from, "to": to }));
     }
     server.call("vault_write", json!({ "path": "Empty/Deep/x.md", "content": "x" }));

@@ -108,7 +108,7 @@ impl Condition {
     /// The regular expressions that a path may match to meet this.
     pub fn expressions(&self) -> Vec<&Expression> {
         match self {
-            Condition::Has(_, Term::Regex(expression)) => vec![expression],
+            Condition::Has(Field::Any | Field::Name | Field::Path, Term::Regex(expression)) => vec![expression],
             Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(Condition::expressions).collect(),
             Condition::Has(..) | Condition::Property(..) | Condition::Tag(_) | Condition::Not(_) | Condition::Within(..) => Vec::new(),
         }

@@ -65,7 +65,9 @@ impl View<'_> {
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.known(path).unwrap_or_else(|| self.existing(path).is_some())
+        // A rename makes the folders above its new path.
+        let is_made = || self.renamed.iter().any(|(_, to)| rest_below(to, path).is_some_and(|rest| !rest.is_empty()));
+        self.known(path).unwrap_or_else(|| self.existing(path).is_some() || is_made())
     }
 
     /// Whether a file or folder cannot be renamed to a path because something has that path. A folder without files is no obstacle.
