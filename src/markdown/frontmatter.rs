@@ -64,6 +64,11 @@ pub fn may_have_tags(block: &str) -> bool {
     ["tag", "Tag", "TAG"].iter().any(|name| memchr::memmem::find(block.as_bytes(), name.as_bytes()).is_some())
 }
 
+/// Whether a name has no character but digits and slashes; it is then no tag.
+pub(super) fn is_numeric(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_digit() || c == '/')
+}
+
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
 /// order, each once.
 ///
@@ -78,8 +83,7 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
         let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
         for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
-            let is_number = name.chars().all(|c| c.is_ascii_digit() || c == '/');
-            if !is_number && !tags.contains(&name) && tags.len() < limits::TAGS {
+            if !is_numeric(&name) && !tags.contains(&name) && tags.len() < limits::TAGS {
                 tags.push(name);
             }
         }

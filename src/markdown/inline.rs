@@ -1,6 +1,7 @@
 //! Inline elements of a note: code, comments and math, and, outside of these, tags and links.
 
 use super::blocks::{Kind, Line, blocks, lines};
+use super::frontmatter::is_numeric;
 use crate::limits;
 use crate::slice::Part;
 use crate::text::floor;
@@ -27,7 +28,7 @@ fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let name = text.get(at + 1..)?;
-    let name = name.split(ends_tag).next().filter(|name| name.chars().any(|c| !c.is_ascii_digit() && c != '/'))?;
+    let name = name.split(ends_tag).next().filter(|name| !is_numeric(name))?;
     Some(at..at + 1 + name.len())
 }
 

@@ -27,6 +27,7 @@ use crate::text::words;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -229,10 +230,9 @@ impl Vault {
             let mut expressions = parsed.conditions.iter().flat_map(Condition::expressions).filter(|_| match_type == MatchType::Filename);
             let in_path =
                 expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty()));
-            let (snippet, line) = match in_path.and_then(|range| Some((entry.path.split_at_checked(range.start)?.0, range))) {
-                Some((before, range)) => (format!("{before}**{}**{}", entry.path.part(range.clone()), entry.path.part(range.end..)), 1),
-                None => self.snippet(&entry, match_type, at, words),
-            };
+            let path = &*entry.path;
+            let in_bold = |at: Range<usize>| (format!("{}**{}**{}", path.part(..at.start), path.part(at.clone()), path.part(at.end..)), 1);
+            let (snippet, line) = in_path.map_or_else(|| self.snippet(&entry, match_type, at, words), in_bold);
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();

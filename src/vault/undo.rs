@@ -307,14 +307,13 @@ fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                 }
                 view.hashes.insert(path.clone(), before.clone());
             }
-            Did::Renamed { from, to } if view.exists(to) && !view.is_taken(from) => {
+            Did::Renamed { from, .. } if view.is_taken(from) => {}
+            Did::Renamed { from, to } if view.exists(to) => {
                 plan.steps.push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });
                 plan.done.push(format!("{from}: moved back from {to}; {when}"));
                 view.rename(to, from);
             }
-            Did::Renamed { from, to } if !view.is_taken(from) => {
-                plan.leave(view, to, format!("gone since {when}, cannot be moved back to {from}"))
-            }
+            Did::Renamed { from, to } => plan.leave(view, to, format!("gone since {when}, cannot be moved back to {from}")),
             Did::Trashed { path, trashed_to, before, .. } => {
                 if view.exists(path) {
                     if view.hash(path) != *before {

@@ -27,9 +27,8 @@ const PART: &str = "#part-";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let id = arguments.text("id");
-    let part_of = |(path, number): (&'_ str, &str)| Some((path.to_owned(), number.parse::<u32>().ok()?));
-    let (named, number) = id.rsplit_once(PART).and_then(part_of).unwrap_or((id.to_owned(), 1));
-    let (path, text, _) = context.vault.note(&context.path(&named)?)?;
+    let (named, number) = id.rsplit_once(PART).and_then(|(path, number)| Some((path, number.parse::<u32>().ok()?))).unwrap_or((id, 1));
+    let (path, text, _) = context.vault.note(&context.path(named)?)?;
     let entry = context.vault.entry(&path)?;
     let part = |from: usize| text.part(from..from + fitting(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
     let mut from = 0;
