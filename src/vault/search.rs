@@ -15,7 +15,7 @@ use super::path::VaultPath;
 use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
 pub use super::rank::MatchType;
-use super::rank::{Ranker, Word, first_bits};
+use super::rank::{Ranker, Relevance, Word, first_bits};
 use super::refresh::IndexingProgress;
 use super::table::{Facts, Table};
 use crate::clock::{Deadline, Now};
@@ -170,6 +170,7 @@ impl Vault {
         };
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
+        let mut ranked_closely: HashMap<Id, Relevance> = HashMap::new();
         if query.newest_first || is_one_text {
             let rank = |candidate: &Candidate, table: &Table| {
                 let Facts { modified, is_note, .. } = table.facts(candidate.id);
@@ -194,10 +195,13 @@ impl Vault {
             let bytes = shortlist.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
             let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
                 let close = close(candidate, entry);
-                ((close.class, 0, score_rank(close.score), rank.3), path.clone())
+                (((close.class, 0, score_rank(close.score), rank.3), path.clone()), close)
             };
-            let keys: Vec<Key> = self.map_parallel(&shortlist, bytes, &look, proceed)?;
-            let ranked = keys.into_iter().zip(shortlist).map(|(key, (_, candidate, entry))| (key, candidate, entry));
+            let looked: Vec<(Key, Relevance)> = self.map_parallel(&shortlist, bytes, &look, proceed)?;
+            let ranked = looked.into_iter().zip(shortlist).map(|((key, close), (_, candidate, entry))| {
+                ranked_closely.insert(candidate.id, close);
+                (key, candidate, entry)
+            });
             page = ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
             page.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
             if let (Some(last), true) = (&last_close, page.len() < page_length) {
@@ -213,7 +217,7 @@ impl Vault {
         let is_form_in_name =
             |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
-            let close = close(&candidate, &entry);
+            let close = ranked_closely.remove(&candidate.id).unwrap_or_else(|| close(&candidate, &entry));
             let fulfilled = fulfilled_at.get(&candidate.id).copied();
             let at = if asked == 0 { fulfilled.or(close.shown_at(&order.words)) } else { close.shown_at(&order.words).or(fulfilled) };
             let match_type = match is_one_text {
