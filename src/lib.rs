@@ -27,7 +27,7 @@
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `percent` `principal` `quota` `secret` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
-//! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `lock` `slice` |
+//! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `lock` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |

@@ -2,6 +2,7 @@
 //! end. The only module that starts one.
 
 use crate::clock::Deadline;
+use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use regex::Regex;
@@ -41,7 +42,7 @@ pub fn own_executable() -> io::Result<PathBuf> {
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
-    /// Each line of its output is an event, and its standard input stays open until [`Process::close_stdin`] or the end of
+    /// Each line of its output is an event, and its standard input stays open until [`Process::end`] or the end of
     /// this process, however it ends. Otherwise its output is collected.
     pub lines: bool,
     /// Bytes kept of its output, or of one line of it, and of its errors.
@@ -67,7 +68,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Process {
     events: Receiver<Event>,
-    group: Option<Pid>,
+    group: Pid,
     lifeline: Option<Sender<()>>,
     stdout: Collected,
     stderr: Collected,
@@ -80,7 +81,7 @@ impl Process {
     /// What the system says; then nothing runs.
     pub fn start(command: &mut Command, input: Vec<u8>, spawn: SpawnOptions) -> io::Result<Process> {
         let mut child = command.spawn()?;
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let group = Pid::from_child(&child);
         let (sender, events) = sync_channel(EVENTS);
         let (stdin_guard, stdin_released) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
@@ -130,15 +131,10 @@ impl Process {
         self.events.recv_timeout(patience)
     }
 
-    /// Closes the program's standard input.
-    pub fn close_stdin(&mut self) {
-        self.lifeline = None;
-    }
-
-    /// Asks the whole group to end, and kills it if it does not within `grace`: programs remove their lock files when they are
+    /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove their lock files when they are
     /// asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
-        self.close_stdin();
+        self.lifeline = None;
         self.signal(Signal::TERM);
         if !self.has_ended(grace) {
             self.kill();
@@ -157,19 +153,25 @@ impl Process {
         false
     }
 
-    /// Its exit status, once both pipes are read to the end; `None` on timeout, while it may still run.
-    pub fn finished(&self, patience: Duration) -> Option<io::Result<ExitStatus>> {
-        let until = Deadline::after(patience);
+    /// Its exit status, and whether both pipes were read to the end, at most `linger` after its own end. `None` if it has not ended by
+    /// the deadline, or the wait is cancelled: it may still run.
+    pub fn finished(
+        &self,
+        mut until: Deadline,
+        linger: Duration,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Option<(io::Result<ExitStatus>, bool)> {
         let (mut closed, mut ended) = (0, None);
         while ended.is_none() || closed < 2 {
-            match self.next(until.left()?) {
-                Ok(Event::Closed) => closed += 1,
-                Ok(Event::Ended(status)) => ended = Some(status),
-                Ok(Event::Line(_) | Event::LineTooLong) => {}
-                Err(_) => return None,
+            match until.left().map(|left| self.next(left.min(limits::HANG_UP_EVERY))) {
+                Some(Ok(Event::Closed)) => closed += 1,
+                Some(Ok(Event::Ended(status))) => (ended, until) = (Some(status), Deadline::after(linger)),
+                Some(Err(RecvTimeoutError::Timeout)) if ended.is_none() && is_cancelled() => return None,
+                Some(Ok(_) | Err(RecvTimeoutError::Timeout)) => {}
+                None | Some(Err(RecvTimeoutError::Disconnected)) => break,
             }
         }
-        ended
+        ended.map(|status| (status, closed == 2))
     }
 
     /// Ends the whole group at once.
@@ -178,24 +180,23 @@ impl Process {
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
-            let _ = kill_process_group(group, signal);
-        }
+        let _ = kill_process_group(self.group, signal);
     }
 
     /// What was kept of its output so far.
     pub fn take_stdout(&self) -> Vec<u8> {
-        self.stdout.take()
+        std::mem::take(&mut self.stdout.lock().unpoisoned())
     }
 
     /// What was kept of its errors so far.
     pub fn take_stderr(&self) -> Vec<u8> {
-        self.stderr.take()
+        std::mem::take(&mut self.stderr.lock().unpoisoned())
     }
 }
 
 fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
-    if kill_group_at_end && let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+    if kill_group_at_end {
+        let pid = Pid::from_child(child);
         // Its process id is not reused before it is reaped, so the group is still its own.
         while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);
@@ -204,26 +205,19 @@ fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
 }
 
 /// The output collected from a pipe, up to a limit.
-#[derive(Debug, Clone, Default)]
-struct Collected(Arc<Mutex<Vec<u8>>>);
-
-impl Collected {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.0.lock().unpoisoned())
-    }
-}
+type Collected = Arc<Mutex<Vec<u8>>>;
 
 fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("process".into()).spawn(work).map(drop)
 }
 
 fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, sender: &SyncSender<Event>) -> io::Result<()> {
-    let (into, sender) = (into.clone(), sender.clone());
+    let (into, sender) = (Arc::clone(into), sender.clone());
     thread(move || {
         let mut piece = [0; 8192];
         // No pipe: the output goes into a file.
         while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
-            let mut bytes = into.0.lock().unpoisoned();
+            let mut bytes = into.lock().unpoisoned();
             if bytes.len() < keep {
                 bytes.extend_from_slice(piece.part(..count));
             }

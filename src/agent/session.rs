@@ -128,12 +128,9 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     let mut transcript = Transcript::default();
     let followed = follow(ready, &mut running, &mut transcript, watcher);
     if followed.is_err() {
-        // Closing standard input makes the supervisor end the session; if it does not, the whole group is killed.
-        running.close_stdin();
-        if !running.has_ended(limits::AGENT_GRACE + Duration::from_secs(1)) {
-            running.kill();
-            running.has_ended(limits::AGENT_GRACE);
-        }
+        // The supervisor ends the session when its standard input closes.
+        running.end(limits::AGENT_GRACE + Duration::from_secs(1));
+        running.has_ended(limits::AGENT_GRACE);
     }
     let stderr = agent.without_paths(&running.take_stderr());
     *so_far = SoFar { took: started.elapsed(), ..transcript.so_far };
@@ -298,7 +295,7 @@ impl Agent {
         let spawn = SpawnOptions { lines: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
-        if running.finished(limits::AGENT_VERSION_WAIT).is_none() {
+        if running.finished(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &|| false).is_none() {
             running.end(limits::AGENT_GRACE);
             return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));
         }

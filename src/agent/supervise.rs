@@ -106,10 +106,7 @@ pub fn become_session(mut words: impl Iterator<Item = OsString>) -> u8 {
 }
 
 fn report(status: &Status) {
-    let line = match status {
-        Status::Exit(code) => serde_json::json!({ "type": "supervisor", "exit": code }),
-        Status::NotStarted(error) => serde_json::json!({ "type": "supervisor", "error": error }),
-    };
+    let line = serde_json::json!({ "type": "supervisor", "status": status });
     let mut out = io::stdout().lock();
     // On a line of its own, whatever the session printed last.
     let _ = out.write_all(format!("\n{line}\n").as_bytes()).and_then(|()| out.flush());

@@ -3,6 +3,7 @@
 use super::SoFar;
 use super::command::TOOLS;
 use crate::limits;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a session's output has shown so far.
@@ -37,7 +38,7 @@ pub(super) struct End {
 }
 
 /// How the program ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Status {
     /// By itself.
     Exit(i64),
@@ -67,10 +68,7 @@ impl Transcript {
                 self.retry_status = Some(status.clone());
                 return Ok(Some(format!("the API answered {status}; retrying")));
             }
-            "supervisor" => {
-                let status = message.get("exit").and_then(Value::as_i64);
-                self.status = Some(status.map_or_else(|| Status::NotStarted(text("error").to_owned()), Status::Exit));
-            }
+            "supervisor" => self.status = message.get("status").and_then(|status| Status::deserialize(status).ok()),
             "assistant" | "user" if !self.is_initialized => return Err(unconfined("it did not say which tools it has")),
             "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
                 return Err(unconfined("it has started another agent"));

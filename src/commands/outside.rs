@@ -4,6 +4,7 @@
 //! the largest part of this program for the rarest of its uses.
 
 use super::{print, wrong};
+use crate::clock::Deadline;
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::web::routes;
@@ -113,11 +114,11 @@ impl Request<'_> {
             ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
             kind => format!("curl cannot be started: {kind}"),
         })?;
-        let ended = process.finished(limits::CHECK_PATIENCE);
+        let ended = process.finished(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &|| false);
         if ended.is_none() {
             process.kill();
         }
-        let code = ended.and_then(Result::ok).and_then(|status| status.code());
+        let code = ended.and_then(|(status, _)| status.ok()?.code());
         // 55 and 56: the server answered and closed before everything was sent.
         let answer = Answer::read(&process.take_stdout()).filter(|_| matches!(code, Some(0 | 55 | 56)));
         answer.ok_or_else(|| match code {

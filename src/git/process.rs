@@ -4,13 +4,12 @@ use super::Failure;
 use crate::clock::Deadline;
 use crate::disk;
 use crate::limits;
-use crate::process::{self, Event, Process, SpawnOptions};
+use crate::process::{self, Process, SpawnOptions};
 use crate::settings::SETTINGS;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
-use std::sync::mpsc::RecvTimeoutError;
+use std::process::Command;
 use std::time::Duration;
 
 /// The result of a run of git.
@@ -107,48 +106,24 @@ impl<'a> Runner<'a> {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
         })?;
-        let (status, closed) = self.wait(&mut running)?;
         // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; its output is not
         // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
-        for _ in closed..2 {
-            if running.next(patience).is_err() {
-                if !may_linger {
-                    return Err(Failure::Git("git's answer was lost".into()));
-                }
-                break;
-            }
+        let Some((status, is_complete)) = running.finished(self.deadline, patience, self.cancelled) else {
+            running.end(limits::GIT_GRACE);
+            let late = || Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into());
+            return Err(if (self.cancelled)() { Failure::Cancelled } else { late() });
+        };
+        let status = status.map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())))?;
+        if !is_complete && !may_linger {
+            return Err(Failure::Git("git's answer was lost".into()));
         }
         let stdout = running.take_stdout();
         if stdout.len() >= limits::GIT_OUTPUT_BYTES {
             return Err(Failure::Git(format!("git's answer is longer than {} bytes", limits::GIT_OUTPUT_BYTES)));
         }
         Ok(Output { ok: status.success(), stdout, stderr: words(&running.take_stderr()) })
-    }
-
-    /// Waits for the run to end; also returns how many pipes had closed by then.
-    fn wait(&self, running: &mut Process) -> Result<(ExitStatus, usize), Failure> {
-        let mut closed = 0;
-        loop {
-            let Some(left) = self.deadline.left() else {
-                running.end(limits::GIT_GRACE);
-                return Err(Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()));
-            };
-            match running.next(left.min(limits::HANG_UP_EVERY)) {
-                Ok(Event::Ended(status)) => {
-                    return status.map(|status| (status, closed)).map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())));
-                }
-                Ok(Event::Closed) => closed += 1,
-                Ok(Event::Line(_) | Event::LineTooLong) => {}
-                Err(RecvTimeoutError::Timeout) if (self.cancelled)() => {
-                    running.end(limits::GIT_GRACE);
-                    return Err(Failure::Cancelled);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(Failure::Git("git was lost".into())),
-            }
-        }
     }
 
     fn command(&self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Command> {
