@@ -7,39 +7,23 @@ use crate::percent::decode;
 #[derive(Debug, Default, Clone)]
 pub struct Form(Vec<(String, String)>);
 
-/// Why a form is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FormError {
-    /// More fields than [`limits::FORM_FIELDS`].
-    TooManyFields,
-    /// A `%` without two hex digits, or bytes that are not UTF-8.
-    BadEncoding,
-    /// The same field twice. RFC 6749 section 3.1: request parameters must not be included more than once; parsers
-    /// differ in which of the two counts, which an attacker can exploit.
-    Repeated(String),
-}
-
 impl Form {
-    /// Decodes a query string or a form body.
-    ///
-    /// # Errors
-    /// [`FormError`]; nothing is guessed.
-    pub fn parse(text: &str) -> Result<Form, FormError> {
+    /// Decodes a query string or a form body. `None`, because nothing is guessed, for more than [`limits::FORM_FIELDS`] fields, a `%`
+    /// without two hex digits, bytes that are not UTF-8, and the same field twice. RFC 6749 section 3.1: request parameters
+    /// must not be included more than once; parsers differ in which of the two counts, which an attacker can exploit.
+    pub fn parse(text: &str) -> Option<Form> {
         let mut fields: Vec<(String, String)> = Vec::new();
         for part in text.split('&').filter(|part| !part.is_empty()) {
-            if fields.len() == limits::FORM_FIELDS {
-                return Err(FormError::TooManyFields);
-            }
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            let name = decode(name, true).ok_or(FormError::BadEncoding)?;
-            let value = decode(value, true).ok_or(FormError::BadEncoding)?;
+            let (name, value) = (decode(name, true)?, decode(value, true)?);
             // RFC 8707 section 2 allows `resource` more than once; the same resource twice counts once.
-            if fields.iter().any(|(known, old)| *known == name && !(name == "resource" && *old == value)) {
-                return Err(FormError::Repeated(name));
+            let is_repeated = fields.iter().any(|(known, old)| *known == name && !(name == "resource" && *old == value));
+            if is_repeated || fields.len() == limits::FORM_FIELDS {
+                return None;
             }
             fields.push((name, value));
         }
-        Ok(Form(fields))
+        Some(Form(fields))
     }
 
     /// The fields whose names begin with `prefix`: the rest of each name, and its value.
@@ -67,15 +51,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ambiguous_or_broken_is_an_error() {
-        assert_eq!(Form::parse("a=1&a=1").err(), Some(FormError::Repeated("a".into())));
-        assert_eq!(Form::parse("resource=x&resource=y").err(), Some(FormError::Repeated("resource".into())));
-        assert!(Form::parse("resource=x&resource=x").is_ok());
-        for bad in ["a=%", "a=%2", "a=%zz", "a=%FF", "%=1"] {
-            assert_eq!(Form::parse(bad).err(), Some(FormError::BadEncoding), "{bad}");
+    fn what_is_ambiguous_or_broken_is_refused() {
+        assert!(Form::parse("resource=x&resource=x").is_some());
+        for bad in ["a=1&a=1", "resource=x&resource=y", "a=%", "a=%2", "a=%zz", "a=%FF", "%=1"] {
+            assert!(Form::parse(bad).is_none(), "{bad}");
         }
-        assert_eq!(Form::parse(&"a&".repeat(100)).err(), Some(FormError::Repeated("a".into())));
-        let many: String = (0..100).map(|n| format!("f{n}=1&")).collect();
-        assert_eq!(Form::parse(&many).err(), Some(FormError::TooManyFields));
+        let many = |count: usize| (0..count).map(|n| format!("f{n}=1&")).collect::<String>();
+        assert!(Form::parse(&many(limits::FORM_FIELDS)).is_some() && Form::parse(&many(limits::FORM_FIELDS + 1)).is_none());
     }
 }

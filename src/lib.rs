@@ -13,9 +13,10 @@
 //! | `clock` | the clocks; nothing else reads them | |
 //! | `calendar` | dates in the owner's time zone, and how Obsidian writes them | `clock` `slice` |
 //! | `secret` | random tokens, hashes, comparison in constant time | |
-//! | `percent` | percent-encoding | `secret` |
+//! | `percent` | percent-encoding | |
 //! | `form` | form and query decoding | `limits` `percent` |
 //! | `uri` | `vault:` URIs, and those that open a note in Obsidian | `percent` |
+//! | `object` | JSON objects without the members that are null | |
 //! | `cursor` | cursors of paged lists | |
 //! | `quota` | a shared number of permits | `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
@@ -24,8 +25,8 @@
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
-//! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `percent` `principal` `quota` `secret` `vault` |
+//! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `lock` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
@@ -33,9 +34,9 @@
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `notes` `principal` `slice` `text` `uri` `vault` |
-//! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `principal` `prompts` `quota` `rpc` `secret` `tools` `uri` `vault` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `notes` `object` `principal` `slice` `text` `uri` `vault` |
+//! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `text` `tools` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `secret` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
@@ -102,6 +103,7 @@ pub mod mcp;
 #[cfg(feature = "notes")]
 pub mod notes;
 pub mod oauth;
+pub mod object;
 pub mod percent;
 pub mod principal;
 #[cfg(unix)]

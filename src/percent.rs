@@ -26,8 +26,7 @@ pub fn encode(text: &str, keep: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || keep.as_bytes().contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push('%');
-            encoded.push_str(&crate::secret::hex(&[byte]).to_ascii_uppercase());
+            encoded.push_str(&format!("%{byte:02X}"));
         }
     }
     encoded

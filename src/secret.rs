@@ -54,53 +54,32 @@ impl fmt::Debug for SecretHash {
     }
 }
 
-/// The operating system gave no random numbers. Without them no secret can be made, so the request fails.
-#[derive(Debug)]
-pub struct NoRandomness;
-
-impl fmt::Display for NoRandomness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the operating system gave no random numbers")
-    }
-}
-
 /// A new secret: 32 random bytes as 64 hex digits.
-///
-/// # Errors
-/// [`NoRandomness`] when the operating system refuses.
-pub fn new_token() -> Result<String, NoRandomness> {
-    Ok(hex(&random::<32>()?))
+pub fn new_token() -> String {
+    hex(&random::<32>())
 }
 
 /// A new identifier that need not be secret but must not collide or be guessed: 16 random bytes as hex.
-///
-/// # Errors
-/// [`NoRandomness`] when the operating system refuses.
-pub fn new_id() -> Result<String, NoRandomness> {
-    Ok(hex(&random::<16>()?))
+pub fn new_id() -> String {
+    hex(&random::<16>())
 }
 
 /// A random (version 4) UUID in its usual form, for `client_id`.
-///
-/// # Errors
-/// [`NoRandomness`] when the operating system refuses.
-pub fn new_uuid() -> Result<String, NoRandomness> {
-    let number = u128::from_be_bytes(random::<16>()?);
+pub fn new_uuid() -> String {
+    let number = u128::from_be_bytes(random::<16>());
     // RFC 9562 section 5.4: version in bits 48 to 51, variant in bits 64 and 65.
     let number = (number & !(0xf << 76) | (0x4 << 76)) & !(0b11 << 62) | (0b10 << 62);
     let hex = format!("{number:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    Ok(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)))
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-/// Random bytes.
-///
-/// # Errors
-/// [`NoRandomness`] when the operating system refuses.
-pub fn random<const N: usize>() -> Result<[u8; N], NoRandomness> {
+/// Random bytes. Without them nothing of this program runs: std's maps need them too, and panic.
+#[expect(clippy::expect_used, reason = "there is no answer without a secret, and the panic is one request's")]
+pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0_u8; N];
-    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
-    Ok(bytes)
+    getrandom::fill(&mut bytes).expect("the operating system gives random numbers");
+    bytes
 }
 
 /// The PKCE challenge of a verifier with method S256: `BASE64URL(SHA256(verifier))` (RFC 7636 section 4.2).
@@ -149,9 +128,7 @@ fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
 
 /// Lower-case hex digits of some bytes.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().map_or('0', char::from);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -174,7 +151,7 @@ mod tests {
     #[test]
     fn a_uuid_has_its_version_and_variant() {
         for _ in 0..50 {
-            let uuid = new_uuid().unwrap();
+            let uuid = new_uuid();
             assert_eq!(uuid.len(), 36);
             assert_eq!(&uuid[14..15], "4");
             assert!("89ab".contains(&uuid[19..20]), "{uuid}");

@@ -215,7 +215,7 @@ impl Client {
 
     fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Result<Option<String>, Error> {
         let session = self.server.sessions.open(&self.principal, revision, Now::read());
-        if session.is_ok_and(|session| self.session.set(session).is_err()) {
+        if self.session.set(session).is_err() {
             let again = Error::invalid_request("this process was initialized already; start another one");
             return Err(again.answering(message.id().cloned()));
         }

@@ -20,7 +20,7 @@ impl Clockwork {
     fn new() -> Clockwork {
         let users = [("alex".to_owned(), bcrypt::hash(PASSWORD, 4).unwrap())].into();
         let logins = Logins { users, ..Logins::default() };
-        let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory().unwrap());
+        let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory());
         let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
         let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(1000 * DAY)).unwrap();
         Clockwork { client: client["client_id"].as_str().unwrap().to_owned(), oauth }

@@ -186,18 +186,12 @@ impl EditedCanvas {
         self.add("edges", &members);
     }
 
-    /// Removes edges.
-    ///
-    /// # Errors
-    /// [`Malformed`](crate::vault::Error::Malformed).
-    pub(super) fn remove_edges(&mut self, which: impl Fn(&Edge) -> bool) -> Result<(), Error> {
-        let numbers: Vec<usize> = self.read()?.edges.iter().enumerate().filter(|(_, edge)| which(edge)).map(|(number, _)| number).collect();
-        if numbers.is_empty() {
-            return Ok(());
+    /// Removes nodes or edges, given by their numbers.
+    pub(super) fn remove(&mut self, list: &str, numbers: &[usize]) {
+        if !numbers.is_empty() {
+            let array = self.list(list);
+            self.text = json::without(&self.text, array, numbers);
         }
-        let array = self.list("edges");
-        self.text = json::without(&self.text, array, &numbers);
-        Ok(())
     }
 
     /// Removes every node that shows a file, with its edges.
@@ -205,13 +199,11 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
-        let gone: Vec<(usize, String)> = self.nodes_of(file)?;
-        if gone.is_empty() {
-            return Ok(());
-        }
-        self.remove_edges(|edge| gone.iter().any(|(_, id)| edge.from_node == *id || edge.to_node == *id))?;
-        let array = self.list("nodes");
-        self.text = json::without(&self.text, array, &gone.iter().map(|(number, _)| *number).collect::<Vec<_>>());
+        let (nodes, ids): (Vec<usize>, HashSet<String>) = self.nodes_of(file)?.into_iter().unzip();
+        let edges = self.read()?.edges.into_iter().enumerate();
+        let edges = edges.filter(|(_, edge)| ids.contains(&edge.from_node) || ids.contains(&edge.to_node));
+        self.remove("edges", &edges.map(|(number, _)| number).collect::<Vec<_>>());
+        self.remove("nodes", &nodes);
         Ok(())
     }
 

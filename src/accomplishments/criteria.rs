@@ -1,9 +1,8 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
-use super::field::continues_item;
-use super::markdown::{is_blank, is_indented, item, marks_start, section, section_text, with_section};
+use super::markdown::{is_blank, is_indented, items, marks_start, section, section_text, with_section};
 use crate::limits;
-use crate::markdown::blocks::{Kind, line_end};
+use crate::markdown::blocks::line_end;
 use crate::markdown::insert::{Edit, apply_all};
 use crate::markdown::parts;
 use crate::markdown::properties::splice;
@@ -26,40 +25,23 @@ pub(super) struct FoundCriterion {
     pub(super) criterion: Criterion,
     /// The lines it takes.
     pub(super) lines: Range<usize>,
-    /// The number of the subheading that it is below, 0 before the first.
+    /// The number of headings above it in the note: the same for all below one subheading.
     group: usize,
 }
 
 pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
-    let mut found: Vec<FoundCriterion> = Vec::new();
-    let (mut blank, mut group) = (0, 0);
-    for at in section(note, "Acceptance Criteria").map_or(0..0, |section| section.body) {
-        let line = note.line(at);
-        if is_blank(line) {
-            blank += 1;
-            continue;
-        }
-        let follows = |last: &FoundCriterion| last.lines.end + blank == at;
-        if matches!(note.kind(at), Some(Kind::Heading(_))) {
-            group += 1;
-        } else if let Some(item) = item(note, at) {
-            let (done, text) = split_checkbox(item).unwrap_or((false, item));
-            let criterion = Criterion { text: text.trim().to_owned(), done, details: String::new() };
-            found.push(FoundCriterion { criterion, lines: at..at + 1, group });
-        } else if let Some(last) =
-            found.last_mut().filter(|last| follows(last) && (is_indented(line) || blank == 0 && continues_item(note, at)))
-        {
-            last.lines.end = at + 1;
-        }
-        blank = 0;
-    }
-    for found in &mut found {
-        let below = (found.lines.start + 1..found.lines.end).map(|at| note.line(at));
+    let headings = note.headings();
+    let found = |(lines, item): (Range<usize>, &str)| {
+        let (done, text) = split_checkbox(item).unwrap_or((false, item));
+        let below = (lines.start + 1..lines.end).map(|at| note.line(at));
         let indent = below.clone().find(|line| !is_blank(line)).map_or(0, |line| line.len() - line.trim_start().len());
         let dedented = below.map(|line| line.get(indent..).filter(|_| is_indented(line)).unwrap_or(line.trim_start()));
-        found.criterion.details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
-    }
-    found
+        let details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
+        let group = headings.partition_point(|heading| heading.lines.start < lines.start);
+        FoundCriterion { criterion: Criterion { text: text.trim().to_owned(), done, details }, lines, group }
+    };
+    let body = section(note, "Acceptance Criteria").unwrap_or_default();
+    items(note, body).into_iter().map(found).collect()
 }
 
 /// Whether an item's checkbox is ticked, and the text after it.

@@ -32,81 +32,60 @@ pub struct Synced {
     pub errors: Vec<String>,
 }
 
-/// Who blocks whom.
-#[derive(Debug, Default)]
-pub(super) struct Graph {
-    blocks: HashMap<String, Vec<String>>,
+/// What each accomplishment depends on, by id.
+type Graph<'a> = HashMap<&'a str, Vec<&'a str>>;
+
+/// The dependencies in the notes.
+fn graph_of(snapshot: &Snapshot) -> Graph<'_> {
+    let mut graph = Graph::new();
+    for found in snapshot.iter() {
+        graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str));
+    }
+    graph
 }
 
-impl Graph {
-    /// The dependencies in the notes.
-    pub(super) fn of(snapshot: &Snapshot) -> Graph {
-        let mut graph = Graph::default();
-        for accomplishment in &snapshot.all {
-            accomplishment.depends_on.iter().for_each(|blocker| graph.add(blocker, &accomplishment.id));
+/// Refuses blockers that depend, directly or not, on what they are to block. `hint` ends the message.
+///
+/// # Errors
+/// [`Error::CircularDependency`] naming the shortest cycle.
+fn ensure_acyclic(graph: &Graph<'_>, blockers: &[&str], blocked: &str, hint: &str) -> Result<(), Error> {
+    if blockers.contains(&blocked) {
+        return Err(Error::CircularDependency(format!("{blocked} cannot depend on itself.")));
+    }
+    // All that the blockers depend on, each with the one that depends on it.
+    let mut before: HashMap<&str, Option<&str>> = blockers.iter().map(|blocker| (*blocker, None)).collect();
+    let mut open: VecDeque<&str> = blockers.iter().copied().collect();
+    while let Some(last) = open.pop_front() {
+        if last == blocked {
+            let circle: Vec<&str> = successors(Some(last), |step| before.get(step).copied().flatten()).chain([blocked]).collect();
+            let circle = circle.join(" -> ");
+            return Err(Error::CircularDependency(format!("That would be a circle, each blocking the next: {circle}.{hint}")));
         }
-        graph
-    }
-
-    fn add(&mut self, blocker: &str, blocked: &str) {
-        self.blocks.entry(blocker.to_owned()).or_default().push(blocked.to_owned());
-    }
-
-    fn remove_all_of(&mut self, blocked: &str) {
-        self.blocks.values_mut().for_each(|all| all.retain(|one| one != blocked));
-    }
-
-    /// The shortest path from a blocker to what it blocks, directly or not.
-    fn shortest_path(&self, from: &str, to: &str) -> Option<Vec<String>> {
-        // All visited ids, each with its predecessor.
-        let mut before: HashMap<&str, Option<&str>> = HashMap::from([(from, None)]);
-        let mut open = VecDeque::from([from]);
-        while let Some(last) = open.pop_front() {
-            if last == to {
-                let mut path: Vec<String> = successors(Some(last), |step| before.get(step).copied().flatten()).map(str::to_owned).collect();
-                path.reverse();
-                return Some(path);
-            }
-            for next in self.blocks.get(last).into_iter().flatten() {
-                if let Entry::Vacant(new) = before.entry(next) {
-                    new.insert(Some(last));
-                    open.push_back(next);
-                }
+        for next in graph.get(last).into_iter().flatten().copied() {
+            if let Entry::Vacant(new) = before.entry(next) {
+                new.insert(Some(last));
+                open.push_back(next);
             }
         }
-        None
     }
-
-    /// Refuses when one of the blockers is itself blocked by what it is to block. `hint` ends the message.
-    ///
-    /// # Errors
-    /// [`Error::CircularDependency`] naming the cycle.
-    pub(super) fn ensure_acyclic(&self, blockers: &[String], blocked: &str, hint: &str) -> Result<(), Error> {
-        for blocker in blockers {
-            if let Some(shortest_path) = self.shortest_path(blocked, blocker) {
-                let circle = shortest_path.iter().map(String::as_str).chain([blocked]).collect::<Vec<_>>().join(" -> ");
-                return Err(Error::CircularDependency(format!("That would be a circle, each blocking the next: {circle}.{hint}")));
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
-/// The dependencies drawn on a canvas: ids of blocker and blocked; and messages about edges between accomplishments
-/// without a direction.
-fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str)>, Vec<String>) {
+/// The dependencies drawn on a canvas: ids of blocker and blocked, and the number of the edge; and messages about edges between
+/// accomplishments without a direction.
+fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str, usize)>, Vec<String>) {
     let by_path: HashMap<Cow<'_, str>, &str> =
         snapshot.all.iter().map(|found| (nfc_path(found.path.as_str()), found.id.as_str())).collect();
     let nodes: HashMap<&str, Option<&str>> =
         canvas.nodes.iter().map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied()))).collect();
     let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
-    for edge in &canvas.edges {
+    for (number, edge) in canvas.edges.iter().enumerate() {
         let accomplishment = |node: &str| nodes.get(node).copied().flatten();
         // An edge to any other card is a person's.
         let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
         match edge.direction() {
-            Some((from, _)) if *from == edge.from_node => mapped.push((one, other)),
-            Some(_) => mapped.push((other, one)),
+            Some((from, _)) if *from == edge.from_node => mapped.push((one, other, number)),
+            Some(_) => mapped.push((other, one, number)),
             None => unmapped.push(format!(
                 "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",
                 edge.id
@@ -121,58 +100,45 @@ const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_depe
 /// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its canvas.
 pub(super) fn set_dependencies(
     change: &mut Change<'_>,
-    accomplishment: &Accomplishment,
+    (id, path, canvas_path): (&str, &VaultPath, &VaultPath),
     old: &[String],
     wanted: &[String],
 ) -> Result<(), Error> {
-    let (id, path) = (&accomplishment.id, &accomplishment.path);
-    let added: Vec<String> = wanted.iter().filter(|blocker| !old.contains(blocker)).cloned().collect();
-    for blocker in &added {
-        change.snapshot.find(blocker)?;
-    }
-    if wanted.contains(id) {
-        return Err(Error::CircularDependency(format!("{id} cannot depend on itself.")));
-    }
-    let mut graph = Graph::of(change.snapshot);
-    graph.remove_all_of(id);
-    graph.ensure_acyclic(wanted, id, "")?;
-    let canvas_path = change.canvas_of(accomplishment)?;
     let snapshot = change.snapshot;
-    let canvas = match change.canvas(&canvas_path, false) {
+    let added: Vec<&String> = wanted.iter().filter(|blocker| !old.contains(blocker)).collect();
+    for blocker in &added {
+        snapshot.find(blocker)?;
+    }
+    let blockers: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let mut graph = graph_of(snapshot);
+    graph.remove(id);
+    ensure_acyclic(&graph, &blockers, id, "")?;
+    let canvas = match change.canvas(canvas_path, false) {
         // What is on no canvas has no edges to lose.
         Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", wanted),
         other => other?,
     };
     let read = canvas.read()?;
     let (drawn, _) = edges_of(&read, snapshot);
-    drawn.iter().filter(|(_, blocked)| blocked != id).for_each(|(blocker, blocked)| graph.add(blocker, blocked));
-    graph.ensure_acyclic(wanted, id, DISAGREE)?;
-    // A note may have several nodes; all count.
-    let nodes_of = |path: &VaultPath| -> Vec<String> { read.nodes_of(path).map(|(_, node)| node.id.clone()).collect() };
-    let mut fresh = Vec::new();
-    for blocker in wanted.iter().filter(|blocker| !drawn.contains(&(blocker.as_str(), id.as_str()))) {
+    for &(blocker, blocked, _) in drawn.iter().filter(|(_, blocked, _)| *blocked != id) {
+        graph.entry(blocked).or_default().push(blocker);
+    }
+    ensure_acyclic(&graph, &blockers, id, DISAGREE)?;
+    // Only the named ones are removed: an edge that a person drew and the note lacks is for sync_dependencies.
+    let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !blockers.contains(&blocker);
+    let gone = drawn.iter().filter(|(blocker, blocked, _)| *blocked == id && is_gone(blocker));
+    canvas.remove("edges", &gone.map(|(.., number)| *number).collect::<Vec<_>>());
+    for blocker in wanted.iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == blocker && *to == id)) {
         let ends = snapshot.find(blocker).and_then(|other| {
-            let own = node_of(&read, path, id, &canvas_path)?;
-            Ok((node_of(&read, &other.path, blocker, &canvas_path)?.id.to_string(), own.id.to_string()))
+            let own = node_of(&read, path, id, canvas_path)?;
+            Ok((node_of(&read, &other.path, blocker, canvas_path)?, own))
         });
         match ends {
-            Ok(ends) => fresh.push(ends),
+            Ok((from, to)) => canvas.add_edge(&new_id(), &from.id, &to.id),
             // An old dependency may be on another canvas, or on none.
-            Err(_) if !added.contains(blocker) => {}
+            Err(_) if !added.contains(&blocker) => {}
             Err(error) => return Err(error),
         }
-    }
-    let own_nodes = nodes_of(path);
-    // Only the named ones are removed: an edge that a person drew and the note lacks is for sync_dependencies.
-    let gone: HashSet<String> = old
-        .iter()
-        .filter(|blocker| !wanted.contains(blocker))
-        .filter_map(|blocker| snapshot.about(blocker))
-        .flat_map(|other| nodes_of(&other.path))
-        .collect();
-    canvas.remove_edges(|edge| edge.direction().is_some_and(|(from, to)| gone.contains(from) && own_nodes.iter().any(|own| own == to)))?;
-    for (blocker, blocked) in fresh {
-        canvas.add_edge(&new_id()?, &blocker, &blocked);
     }
     change.note(path)?.set("depends_on", wanted)
 }
@@ -199,7 +165,7 @@ impl Accomplishments {
             let (old, wanted) = if add { (&others, &all) } else { (&all, &others) };
             let path = change.canvas_of(accomplishment)?;
             let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
-            set_dependencies(change, accomplishment, old, wanted)?;
+            set_dependencies(change, (blocked, &accomplishment.path, &path), old, wanted)?;
             let (mut position, mut is_redrawn) = (None, false);
             if let Some(canvas) = change.canvas_if_any(&path)? {
                 is_redrawn = before.as_ref() != Some(&canvas.text);
@@ -240,7 +206,8 @@ impl Accomplishments {
             let snapshot = change.snapshot;
             let canvas = self.canvas_at(vault, path)?;
             let (drawn, mut errors) = edges_of(&canvas, snapshot);
-            let shown: BTreeSet<&str> = snapshot.on(&canvas).iter().map(|found| found.id.as_str()).collect();
+            let on_canvas = snapshot.on(&canvas);
+            let shown: BTreeSet<&str> = on_canvas.iter().map(|found| found.id.as_str()).collect();
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
             }
@@ -249,38 +216,27 @@ impl Accomplishments {
             {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
-            // Dependencies on accomplishments that are not on this canvas.
-            let kept = |found: &Accomplishment| -> Vec<String> {
-                let elsewhere = |id: &&String| !shown.contains(id.as_str()) && snapshot.about(id).is_some();
-                found.depends_on.iter().filter(elsewhere).cloned().collect()
-            };
-            let mut graph = Graph::default();
-            let all: Vec<&Accomplishment> = snapshot.iter().collect();
-            for found in &all {
-                let fixed = if shown.contains(found.id.as_str()) { kept(found) } else { found.depends_on.clone() };
-                fixed.iter().for_each(|blocker| graph.add(blocker, &found.id));
+            // What each depends on: what is drawn, and whatever is not on this canvas.
+            let mut graph = Graph::new();
+            for found in snapshot.iter() {
+                let is_fixed = |id: &&str| !shown.contains(&*found.id) || !shown.contains(*id) && snapshot.about(id).is_some();
+                graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
             }
-            let mut blockers: HashMap<&str, Vec<&str>> = HashMap::new();
-            for (blocker, blocked) in drawn {
-                let known = blockers.entry(blocked).or_default();
-                if known.contains(&blocker) {
+            for (blocker, blocked, _) in drawn {
+                if graph.get(blocked).is_some_and(|known| known.contains(&blocker)) {
                     continue;
                 }
-                if let Err(circle) = graph.ensure_acyclic(&[blocker.to_owned()], blocked, "") {
-                    errors.push(format!("The edge from {blocker} to {blocked} was left out. {circle}"));
-                    continue;
+                match ensure_acyclic(&graph, &[blocker], blocked, "") {
+                    Ok(()) => graph.entry(blocked).or_default().push(blocker),
+                    Err(circle) => errors.push(format!("The edge from {blocker} to {blocked} was left out. {circle}")),
                 }
-                graph.add(blocker, blocked);
-                known.push(blocker);
             }
             let mut updates = Vec::new();
-            for found in all.into_iter().filter(|found| shown.contains(found.id.as_str()) && !snapshot.duplicates.contains(&found.id)) {
-                let drawn = blockers.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
-                let stays = |id: &&String| drawn.contains(&id.as_str()) || kept(found).contains(id);
-                let mut new: Vec<String> = found.depends_on.iter().filter(stays).cloned().collect();
-                // Drawn dependencies that the note has were kept above.
-                let is_known = |id: &&&str| found.depends_on.iter().any(|known| known == **id);
-                new.extend(drawn.iter().filter(|id| !is_known(id)).map(|id| (*id).to_owned()));
+            for found in on_canvas.iter().filter(|found| !snapshot.duplicates.contains(&found.id)) {
+                let wanted = graph.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+                // Those that the note has keep their order.
+                let mut new: Vec<String> = found.depends_on.iter().filter(|id| wanted.contains(&id.as_str())).cloned().collect();
+                new.extend(wanted.iter().filter(|id| !found.depends_on.iter().any(|known| known == **id)).map(|id| (*id).to_owned()));
                 if new != found.depends_on {
                     if let Err(error) = change.note(&found.path)?.set("depends_on", new.as_slice()) {
                         errors.push(error.to_string());
@@ -295,7 +251,7 @@ impl Accomplishments {
                     });
                 }
             }
-            Ok(Synced { total: snapshot.on(&canvas).len(), updates, errors })
+            Ok(Synced { total: on_canvas.len(), updates, errors })
         })
     }
 
@@ -306,7 +262,7 @@ impl Accomplishments {
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.on(&canvas);
-        let drawn: HashSet<(&str, &str)> = edges_of(&canvas, snapshot).0.into_iter().collect();
+        let drawn: HashSet<(&str, &str)> = edges_of(&canvas, snapshot).0.into_iter().map(|(from, to, _)| (from, to)).collect();
         let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
         let all = shown.iter().flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())));
         let agrees = drawn == all.filter(|(blocker, _)| ids.contains(blocker)).collect();

@@ -1,8 +1,7 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
-use super::markdown::{is_blank, is_indented, item, with_block_id};
+use super::markdown::{items, with_block_id};
 use super::status::task_status;
-use crate::markdown::blocks::Kind;
 use crate::markdown::parts;
 use crate::slice::Part;
 use regex::Regex;
@@ -47,37 +46,13 @@ impl Field {
 }
 
 pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
-    let mut fields: Vec<Field> = Vec::new();
-    // Whether the last item can continue: not after a block of another kind.
-    let (mut blank, mut open) = (0, false);
-    for at in body {
-        let line = note.line(at);
-        if is_blank(line) {
-            blank += 1;
-            continue;
-        }
-        let value_end = note.start(at) + line.len();
-        if let Some(item) = item(note, at) {
-            let (name, from) = named(item).map_or((String::new(), value_end), |(name, value)| (name, value_end - value.len()));
-            open = true;
-            fields.push(Field { name, lines: at..at + 1, value: from..value_end, first_end: value_end });
-        } else if let Some(last) = fields.last_mut().filter(|_| open && (is_indented(line) || blank == 0 && continues_item(note, at))) {
-            last.lines.end = at + 1;
-            last.value.end = value_end;
-        } else {
-            // A person's; further fields may still come.
-            open = false;
-        }
-        blank = 0;
-    }
-    fields
-}
-
-/// Whether an unindented line still belongs to the list item above it: a paragraph does, a block of another kind does not.
-pub(super) fn continues_item(note: &parts::Note<'_>, at: usize) -> bool {
-    let begun = note.line(at).trim_start();
-    let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
-    note.kind(at) == Some(Kind::Text) && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
+    let end = |at: usize| note.start(at) + note.line(at).len();
+    let field = |(lines, item): (Range<usize>, &str)| {
+        let first_end = end(lines.start);
+        let (name, start) = named(item).map_or((String::new(), first_end), |(name, value)| (name, first_end - value.len()));
+        Field { name, value: start..end(lines.end - 1), first_end, lines }
+    };
+    items(note, body).into_iter().map(field).collect()
 }
 
 /// The name and the value of `**Goal:** value`.

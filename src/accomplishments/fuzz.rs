@@ -52,7 +52,9 @@ pub fn canvas(text: &str) {
     edited.move_node(&first, at).expect("moved");
     edited.rename_file(&path, &other).expect("renamed");
     edited.check().expect("renamed");
-    edited.remove_edges(|edge| edge.from_node == "new-node-1" || edge.to_node == "new-node-1").expect("without the edge");
+    let edges = edited.read().expect("it is read").edges;
+    let of_node = edges.iter().enumerate().filter(|(_, edge)| edge.from_node == "new-node-1" || edge.to_node == "new-node-1");
+    edited.remove("edges", &of_node.map(|(number, _)| number).collect::<Vec<_>>());
     edited.remove_file(&other).expect("without the node");
     edited.check().expect("as before");
     let left = edited.read().expect("it is read").nodes.len();

@@ -1,8 +1,7 @@
 //! Creating, updating and deleting accomplishments; their tasks; what is being worked on.
 
-use super::canvas::node_of;
 use super::change::{Change, Changed};
-use super::dependency::{Graph, set_dependencies};
+use super::dependency::set_dependencies;
 use super::field::{normal, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
@@ -73,13 +72,6 @@ impl Accomplishments {
             must_be_free(change, &title, &path, None)?;
             let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
             let blockers = unique(data.depends_on.iter().flatten().copied());
-            for blocker in &blockers {
-                if *blocker == id {
-                    return Err(Error::CircularDependency(format!("{id} cannot depend on itself.")));
-                }
-                change.snapshot.find(blocker)?;
-            }
-            Graph::of(change.snapshot).ensure_acyclic(&blockers, &id, "")?;
             let now = Now::read().rfc3339();
             let value = |value: Value| flow(&value, None);
             let text = |text: &str| value(text.into());
@@ -103,22 +95,13 @@ impl Accomplishments {
             ];
             let mut note = Note::new(template(&properties, &title), path.as_str())?;
             write_sections(&mut note, data)?;
+            change.create(&path, note);
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
-            let node = &new_id()?;
-            let (at, from) = {
-                let canvas = canvas.read()?;
-                let mut nodes = Vec::new();
-                for blocker in &blockers {
-                    nodes.push(node_of(&canvas, &snapshot.find(blocker)?.path, blocker, &canvas_path)?);
-                }
-                (position_for(&canvas, &nodes, None), nodes.iter().map(|node| node.id.to_string()).collect::<Vec<_>>())
-            };
-            canvas.add_node(node, &path, at, (NODE_WIDTH, NODE_HEIGHT));
-            for blocker in &from {
-                canvas.add_edge(&new_id()?, blocker, node);
-            }
-            change.create(&path, note);
+            let read = canvas.read()?;
+            let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.about(blocker)?.path)).collect();
+            canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None), (NODE_WIDTH, NODE_HEIGHT));
+            set_dependencies(change, (&*id, &path, &canvas_path), &[], &blockers)?;
             change.outcome(&path)
         })
         .inspect(|changed| {
@@ -153,7 +136,8 @@ impl Accomplishments {
             }
             write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
-                set_dependencies(change, &accomplishment, &accomplishment.depends_on, &unique(wanted.iter().copied()))?;
+                let canvas = change.canvas_of(&accomplishment)?;
+                set_dependencies(change, (id, path, &canvas), &accomplishment.depends_on, &unique(wanted.iter().copied()))?;
             }
             change.touch(path)?;
             change.outcome(path)

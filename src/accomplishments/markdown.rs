@@ -8,21 +8,11 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A part of a note below a heading of the second level.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Section {
-    /// The last line of the heading.
-    pub(super) heading: usize,
-    /// The lines after it, up to the next heading of the first or second level.
-    pub(super) body: Range<usize>,
-}
-
-/// The first section with this name, ignoring case.
-pub(super) fn section(note: &parts::Note<'_>, name: &str) -> Option<Section> {
+/// The lines below the heading of the second level with this name, ignoring case, up to the next heading of the first or second level.
+pub(super) fn section(note: &parts::Note<'_>, name: &str) -> Option<Range<usize>> {
     let headings = note.headings();
     let number = headings.iter().position(|heading| heading.level == 2 && heading.text.eq_ignore_ascii_case(name))?;
-    let body = headings.get(number)?.lines.end..note.section_end(&headings, number);
-    Some(Section { heading: body.start - 1, body })
+    Some(headings.get(number)?.lines.end..note.section_end(&headings, number))
 }
 
 pub(super) fn is_blank(line: &str) -> bool {
@@ -41,6 +31,38 @@ pub(super) fn item<'a>(note: &parts::Note<'a>, at: usize) -> Option<&'a str> {
     let unnumbered = line.strip_prefix(' ').unwrap_or(line).trim_start_matches(|c: char| c.is_ascii_digit());
     let content = unnumbered.strip_prefix(['-', '*', '+', '.', ')'])?;
     Some(content.strip_prefix([' ', '\t']).unwrap_or(content))
+}
+
+/// The list items among some lines that are not indented: the lines of each, and what follows its marker.
+pub(super) fn items<'a>(note: &parts::Note<'a>, body: Range<usize>) -> Vec<(Range<usize>, &'a str)> {
+    let mut items: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut blank = 0;
+    for at in body {
+        if is_blank(note.line(at)) {
+            blank += 1;
+            continue;
+        }
+        // Below a block of another kind, nothing belongs to the item above it.
+        let last = items.last_mut().filter(|(lines, _)| lines.end + blank == at);
+        match (item(note, at), last) {
+            (Some(item), _) => items.push((at..at + 1, item)),
+            (None, Some((lines, _))) if continues_item(note, at, blank > 0) => lines.end = at + 1,
+            _ => {}
+        }
+        blank = 0;
+    }
+    items
+}
+
+/// Whether a line still belongs to the list item above it: an indented one does, and a paragraph without a blank line in between;
+/// a heading, or an unindented block of another kind, does not.
+fn continues_item(note: &parts::Note<'_>, at: usize, is_below_blank: bool) -> bool {
+    if is_below_blank || is_indented(note.line(at)) {
+        return is_indented(note.line(at)) && !matches!(note.kind(at), Some(Kind::Heading(_)));
+    }
+    let begun = note.line(at).trim_start();
+    let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
+    note.kind(at) == Some(Kind::Text) && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
 }
 
 /// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
@@ -73,8 +95,8 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let eol = line_end(text, 0);
     let content = content.replace("\r\n", "\n").replace('\n', eol);
     let note = parts::Note::of(text);
-    if let Some(section) = section(&note, name) {
-        let mut filled = section.body.clone().filter(|at| !is_blank(note.line(*at)));
+    if let Some(body) = section(&note, name) {
+        let mut filled = body.clone().filter(|at| !is_blank(note.line(*at)));
         if let Some(first) = filled.next() {
             let last = filled.next_back().unwrap_or(first);
             return splice(text, note.start(first)..note.start(last) + note.line(last).len(), &content);
@@ -82,7 +104,6 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
         if content.is_empty() {
             return text.to_owned();
         }
-        let body = section.body;
         let unfinished = if text.part(..note.start(body.start)).ends_with('\n') { "" } else { eol };
         let gap = if body.is_empty() { eol } else { "" };
         // One of the blank lines stays above; below, there has to be one before the next heading.
@@ -107,7 +128,7 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
 pub(super) const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
 
 pub(super) fn section_text(note: &parts::Note<'_>, name: &str) -> String {
-    let Some(Section { body, .. }) = section(note, name) else { return String::new() };
+    let Some(body) = section(note, name) else { return String::new() };
     let content = note.text.part(note.start(body.start)..note.start(body.end)).trim();
     if NOTHING.contains(&content) { String::new() } else { content.replace("\r\n", "\n") }
 }
@@ -136,8 +157,8 @@ mod tests {
     fn sections_end_where_the_next_begins() {
         let text = "# T\n## Tasks\n### a\n#### b\n## Notes\nx";
         let note = parts::Note::of(text);
-        assert_eq!(section(&note, "tasks"), Some(Section { heading: 1, body: 2..4 }));
-        assert_eq!(section(&note, "Notes"), Some(Section { heading: 4, body: 5..6 }));
+        assert_eq!(section(&note, "tasks"), Some(2..4));
+        assert_eq!(section(&note, "Notes"), Some(5..6));
         assert_eq!(section(&note, "Outcome"), None);
     }
 }

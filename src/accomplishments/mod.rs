@@ -142,8 +142,8 @@ fn invalid(words: impl Into<String>) -> Error {
 }
 
 /// The id of a new node or edge.
-fn new_id() -> Result<String, Error> {
-    secret::new_id().map(|id| id.part(..16).to_owned()).map_err(|error| invalid(error.to_string()))
+fn new_id() -> String {
+    secret::new_id().part(..16).to_owned()
 }
 
 /// Makes the error for a malformed note or canvas.

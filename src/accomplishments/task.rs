@@ -1,7 +1,7 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
-use super::markdown::{NOTHING, Section, is_blank, item, section, with_section, without_block_id};
+use super::markdown::{NOTHING, is_blank, item, section, with_section, without_block_id};
 use super::status::task_status;
 use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
@@ -49,7 +49,7 @@ pub(super) struct Found {
 
 /// The tasks of a note in their order.
 pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<Found> {
-    let Some(Section { body, .. }) = section(note, "Tasks") else { return Vec::new() };
+    let Some(body) = section(note, "Tasks") else { return Vec::new() };
     let headings = note.headings();
     let ends = headings.iter().skip(1).map(|next| next.lines.start).chain([note.lines.len()]);
     let own = headings.iter().zip(ends).filter(|(heading, _)| heading.level == 3 && body.contains(&heading.lines.start));
@@ -90,18 +90,19 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     }
     let note = parts::Note::of(text);
     let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
-    let Some(tasks) = section(&note, "Tasks") else { return whole(text) };
-    let mut filled = tasks.body.filter(|at| !is_blank(note.line(*at)));
+    let Some(body) = section(&note, "Tasks") else { return whole(text) };
+    let heading = body.start - 1;
+    let mut filled = body.filter(|at| !is_blank(note.line(*at)));
     let (first, last) = (filled.next(), filled.next_back());
     if first.is_some_and(|first| NOTHING.contains(&note.line(first).trim())) && last.is_none() {
         return whole(text);
     }
     // After the last non-blank line, so that the blank lines before the next section stay there.
-    let last = last.or(first).unwrap_or(tasks.heading);
+    let last = last.or(first).unwrap_or(heading);
     let end = note.start(last + 1);
     let (unfinished, after) =
         if text.part(..end).ends_with('\n') { ("", block.as_str()) } else { (eol, block.trim_end_matches(['\r', '\n'])) };
-    let gap = if last == tasks.heading { "" } else { eol };
+    let gap = if last == heading { "" } else { eol };
     let before_next = if is_blank(note.line(last + 1)) { "" } else { eol };
     splice(text, end..end, &format!("{unfinished}{gap}{after}{before_next}"))
 }

@@ -15,7 +15,7 @@ impl Agent {
         let asked =
             SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Overrides::default())? };
         session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
-            let task = Task { prompt: prompt(findings)?, schema: json!({ "type": "object", "properties": {} }) };
+            let task = Task { prompt: prompt(findings), schema: json!({ "type": "object", "properties": {} }) };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
             let end = self.write(ready, &task, &[], id, watcher, so_far)?;
             Ok(cut(&ready.dir.copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS))
@@ -23,7 +23,7 @@ impl Agent {
     }
 }
 
-fn prompt(findings: &str) -> Result<String, Failure> {
-    let findings = delimited("table of findings", findings)?;
-    Ok(format!("Use the skill {} to repair the pages below, as it says under Repairing.\n\n{findings}", Work::Lint.skill()))
+fn prompt(findings: &str) -> String {
+    let findings = delimited("table of findings", findings);
+    format!("Use the skill {} to repair the pages below, as it says under Repairing.\n\n{findings}", Work::Lint.skill())
 }

@@ -108,7 +108,7 @@ impl Agent {
         let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
         let kept = Some(request.clone());
         let job = Arc::new(Job {
-            id: secret::new_id().map_err(|error| Failure::Failed(error.to_string()))?,
+            id: secret::new_id(),
             login: login.to_owned(),
             model: route.model.clone(),
             about,

@@ -39,7 +39,7 @@ impl Agent {
         let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, overrides)? };
         let ticket = self.ticket(Work::Query)?;
         session::with_session(self, ticket, &asked, watcher, so_far, |ready, so_far| {
-            let task = Task { prompt: prompt(question, domain)?, schema: schema() };
+            let task = Task { prompt: prompt(question, domain), schema: schema() };
             let end = session::run(ready, &task, watcher, so_far)?;
             let given = Structured::of(&ready.dir.copy, end.structured);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
@@ -52,18 +52,18 @@ impl Agent {
     }
 }
 
-fn prompt(question: &str, domain: Option<&str>) -> Result<String, Failure> {
+fn prompt(question: &str, domain: Option<&str>) -> String {
     let domain = match domain {
         Some(domain) => format!("Answer from {}, and from shared/ where it is needed.\n", domain_words(domain)),
         None => format!("The wiki has these domains: {}. Look where the answer is likely to be.\n", DOMAINS.join(", ")),
     };
-    Ok(format!(
+    format!(
         "Use the skill {} to answer the question below from this vault.\n{domain}\
          Change nothing. Say so plainly where the vault does not know. In citations, give the path of every page that the answer rests \
          on; in artifacts, the paths of the original files below raw/assets that those pages link to.\n\n{}",
         Work::Query.skill(),
-        delimited("question", question)?
-    ))
+        delimited("question", question)
+    )
 }
 
 fn schema() -> Value {

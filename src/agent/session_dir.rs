@@ -43,8 +43,7 @@ impl SessionDir {
         // Sessions name their files by canonical paths.
         let base = base.canonicalize()?;
         remove_finished(&base);
-        let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-        let folder = base.join(format!("{SESSION_DIR}{id}"));
+        let folder = base.join(format!("{SESSION_DIR}{}", secret::new_id()));
         disk::create_private_folder(&folder)?;
         let fill = || {
             let _lock = disk::take_lock(&folder.join(LOCK))?;

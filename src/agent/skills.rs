@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_skill_keeps_its_words_and_nothing_that_would_be_acted_upon() {
-        let vault = std::env::temp_dir().join(format!("vsm-skills-{}", crate::secret::new_id().unwrap()));
+        let vault = std::env::temp_dir().join(format!("vsm-skills-{}", crate::secret::new_id()));
         let skill = vault.join(".claude/skills/second-brain-ingest");
         fs::create_dir_all(skill.join("references")).unwrap();
         let text = "---\nname: other\ndescription: \"Files: \\\"things\\\"\"\nallowed-tools: Bash, Read\nhooks: {}\nmodel: x\n---\nDo it !`id` \n```!\nid\n```\n";

@@ -15,23 +15,16 @@ const PORT: u16 = 8090;
 /// Cheap, because the password is random and lives as long as the demo.
 const COST: u32 = 8;
 
-pub(super) fn demo(raw: &Raw) -> u8 {
-    match prepare(raw) {
-        Ok((config, folder, banner)) => {
-            start_logging(config.log_level);
-            let code = match Store::in_memory().ok().and_then(|store| serve::start(config, store)) {
-                Some(running) => {
-                    print(&banner);
-                    serve::until_stopped(running)
-                }
-                None => FAILED,
-            };
-            // The copy was made for this run, as the banner said.
-            let _ = disk::remove_own_folder(&folder);
-            code
-        }
-        Err(code) => code,
-    }
+pub(super) fn demo(raw: &Raw) -> Result<u8, u8> {
+    let (config, folder, banner) = prepare(raw)?;
+    start_logging(config.log_level);
+    let code = serve::start(config, Store::in_memory()).map_or(FAILED, |serving| {
+        print(&banner);
+        serve::until_stopped(serving)
+    });
+    // The copy was made for this run, as the banner said.
+    let _ = disk::remove_own_folder(&folder);
+    Ok(code)
 }
 
 fn broken(error: impl std::fmt::Display) -> u8 {
@@ -40,8 +33,8 @@ fn broken(error: impl std::fmt::Display) -> u8 {
 
 /// The configuration, the sample vault's folder and the banner; or, after printing why, the exit code.
 fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
-    let token = secret::new_token().map_err(broken)?;
-    let password: String = secret::new_id().map_err(broken)?.chars().take(12).collect();
+    let token = secret::new_token();
+    let password: String = secret::new_id().chars().take(12).collect();
     // Only the port of an address is used: a demo is for this machine.
     let port = raw.get("LISTEN_ADDR").and_then(|address| address.rsplit_once(':')).map(|(_, port)| port.to_owned());
     let listen = match port.as_deref() {
@@ -51,7 +44,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
         Some(port) => format!("127.0.0.1:{port}"),
     };
     let origin = format!("http://{listen}");
-    let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id().map_err(broken)?));
+    let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id()));
     sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
     let hash = bcrypt::hash(&password, COST).map_err(broken)?;
     let mut settings = raw.clone();
@@ -72,16 +65,12 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    match Config::read(&settings, Purpose::Network, &Environment::default()) {
-        Ok(config) => {
-            let banner = banner(&origin, &password, &token, &folder);
-            Ok((config, folder, banner))
-        }
-        Err(mistakes) => {
-            let _ = disk::remove_own_folder(&folder);
-            Err(wrong(mistakes.iter()))
-        }
-    }
+    let config = Config::read(&settings, Purpose::Network, &Environment::default()).map_err(|mistakes| {
+        let _ = disk::remove_own_folder(&folder);
+        wrong(mistakes.iter())
+    })?;
+    let banner = banner(&origin, &password, &token, &folder);
+    Ok((config, folder, banner))
 }
 
 /// The usual port on this machine, or any free one.

@@ -12,31 +12,26 @@ use std::path::{Path, PathBuf};
 /// The fewest characters of an id that name a grant: an empty shell variable must not end a login.
 const ID_CHARS_MIN: usize = 4;
 
-pub(super) fn list(raw: &Raw) -> u8 {
-    let state = folder(raw).and_then(|folder| Store::peek(&folder).map_err(|why| fail(why, FAILED)));
-    state.map_or_else(|code| code, |state| print(&table(&state)))
+pub(super) fn list(raw: &Raw) -> Result<u8, u8> {
+    let state = Store::peek(&folder(raw)?).map_err(|why| fail(why, FAILED))?;
+    Ok(print(&table(&state)))
 }
 
-pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> u8 {
-    let outcome = folder(raw).and_then(|folder| {
-        let state = Store::peek(&folder).map_err(|why| fail(why, FAILED))?;
-        let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| fail(why, WRONG))?;
-        refuse_other_user(&folder, "revoke")?;
-        let ended = if Store::is_in_use(&folder) {
-            control::revoke(&folder, id.as_deref())
-        } else {
-            Store::open(&folder, Now::read()).and_then(|store| {
-                let oauth = Oauth::new(String::new(), Logins::default(), Policy::default(), store);
-                oauth.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned())
-            })
-        };
-        ended.map_err(|why| fail(why, FAILED))
-    });
-    match outcome {
-        Ok(1) => print("1 grant ended.\n"),
-        Ok(count) => print(&format!("{count} grants ended.\n")),
-        Err(code) => code,
-    }
+pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> Result<u8, u8> {
+    let folder = folder(raw)?;
+    let state = Store::peek(&folder).map_err(|why| fail(why, FAILED))?;
+    let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| fail(why, WRONG))?;
+    refuse_other_user(&folder, "revoke")?;
+    let ended = if Store::is_in_use(&folder) {
+        control::revoke(&folder, id.as_deref())
+    } else {
+        Store::open(&folder, Now::read()).and_then(|store| {
+            let oauth = Oauth::new(String::new(), Logins::default(), Policy::default(), store);
+            oauth.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned())
+        })
+    };
+    let count = ended.map_err(|why| fail(why, FAILED))?;
+    Ok(print(&format!("{count} grant{} ended.\n", if count == 1 { "" } else { "s" })))
 }
 
 /// What another user, even root, writes in the state folder would be inaccessible to the server.

@@ -14,10 +14,10 @@ use std::sync::Arc;
 /// Sessions listed at most, newest first.
 const LISTED: usize = 50;
 
-pub(super) fn list(raw: &Raw) -> u8 {
+pub(super) fn list(raw: &Raw) -> Result<u8, u8> {
     let failed = |error: Error| fail(format!("the ledger in STATE_DIR cannot be read: {}", error.kind()), FAILED);
-    let sessions = grants::folder(raw).and_then(|folder| sessions_of(&folder).map_err(failed));
-    sessions.map_or_else(|code| code, |sessions| print(&table(&sessions)))
+    let sessions = sessions_of(&grants::folder(raw)?).map_err(failed)?;
+    Ok(print(&table(&sessions)))
 }
 
 fn table(sessions: &[(Session, bool)]) -> String {

@@ -77,15 +77,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(unix)]
         "check" => parsed.flag("server").map_or_else(|| check::check(raw), outside::check_server),
         #[cfg(unix)]
-        "demo" => demo::demo(raw),
+        "demo" => either(demo::demo(raw)),
         #[cfg(unix)]
-        "grants" => grants::list(raw),
+        "grants" => either(grants::list(raw)),
         #[cfg(unix)]
-        "revoke" => grants::revoke(raw, word),
+        "revoke" => either(grants::revoke(raw, word)),
         #[cfg(unix)]
         "undo" => {
             let (login, since) = (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
-            run_on_vault(raw, LevelFilter::Warn, |config| undo::undo(raw, &config, login, since, parsed.flag("dry-run").is_some()))
+            let dry_run = parsed.flag("dry-run").is_some();
+            run_on_vault(raw, LevelFilter::Warn, |config| either(undo::undo(raw, &config, login, since, dry_run)))
         }
         #[cfg(feature = "agent")]
         "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
@@ -94,7 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "agent")]
         "lint" => run_on_vault(raw, LevelFilter::Error, wiki::check),
         #[cfg(feature = "agent")]
-        "jobs" => jobs::list(raw),
+        "jobs" => either(jobs::list(raw)),
         #[cfg(feature = "agent")]
         "supervise" => supervise::supervise().map_or_else(|why| fail(why, WRONG), |()| 0),
         "help" => print(&cli::help()),
@@ -103,6 +104,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }
+}
+
+/// The exit code of a command, or of the step that failed and has said why.
+#[cfg(unix)]
+fn either(code: Result<u8, u8>) -> u8 {
+    code.unwrap_or_else(|code| code)
 }
 
 fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8 {

@@ -74,73 +74,42 @@ impl Answer {
     }
 }
 
-/// One request.
-struct Request<'a> {
-    method: &'a str,
-    url: String,
-    headers: &'a [&'a str],
-    body: String,
-    agent: &'a str,
-    /// Further arguments for curl.
-    more: &'a [&'a str],
-}
-
-impl Request<'_> {
-    fn get(url: String) -> Request<'static> {
-        Request { method: "GET", url, headers: &[], body: String::new(), agent: CLAUDE, more: &[] }
+/// Makes a request with curl, for which `more` are further arguments; with a body it is a POST.
+///
+/// # Errors
+/// Why there is no answer, in words.
+fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
+    let mut command = process::program("curl");
+    // --globoff and --data-binary: curl interprets nothing of what it sends.
+    command.args(["--disable", "--silent", "--show-error", "--include", "--globoff", "--proto", "=http,https", "--http1.1"]);
+    command.args(["--connect-timeout", "8", "--max-time", "15", "--max-filesize", "1000000", "--user-agent", CLAUDE]);
+    command.args(more).args(["--url", url]);
+    if !body.is_empty() {
+        command.args(["--data-binary", "@-"]);
     }
-
-    fn post<'a>(url: String, media_type: &'a [&'a str], body: String) -> Request<'a> {
-        Request { method: "POST", headers: media_type, body, ..Request::get(url) }
+    let spawn = SpawnOptions { lines: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
+    let process = Process::start(&mut command, body.into(), spawn).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
+        kind => format!("curl cannot be started: {kind}"),
+    })?;
+    let ended = process.finished(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &|| false);
+    if ended.is_none() {
+        process.kill();
     }
-
-    /// # Errors
-    /// Why there is no answer, in words.
-    fn send(&self) -> Result<Answer, String> {
-        let mut command = process::program("curl");
-        // --globoff and --data-binary: curl interprets nothing of what it sends.
-        command.args(["--disable", "--silent", "--show-error", "--include", "--globoff", "--proto", "=http,https", "--http1.1"]);
-        command.args(["--connect-timeout", "8", "--max-time", "15", "--max-filesize", "1000000", "--user-agent", self.agent]);
-        command.args(self.more).args(["--request", self.method]);
-        for header in self.headers {
-            command.args(["--header", header]);
+    let code = ended.and_then(|(status, _)| status.ok()?.code());
+    // 55 and 56: the server answered and closed before everything was sent.
+    let answer = Answer::read(&process.take_stdout()).filter(|_| matches!(code, Some(0 | 55 | 56)));
+    let words = process::plain(&process.take_stderr(), 200);
+    let words = words.trim_start_matches("curl: ").trim_end_matches('.');
+    answer.ok_or_else(|| match code {
+        Some(6) => "DNS does not know its name".into(),
+        Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is the port open and forwarded?".into(),
+        Some(28) => "no answer within 15 s: a firewall drops the connection, or the proxy waits for a server that does not answer".into(),
+        Some(35 | 51 | 53 | 58..=60 | 77 | 83 | 90 | 91) => {
+            format!("TLS does not work: {words}. The certificate must be valid, for this name, and from a public authority")
         }
-        if !self.body.is_empty() {
-            command.args(["--data-binary", "@-"]);
-        }
-        command.args(["--url", &self.url]);
-        let spawn = SpawnOptions { lines: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
-        let process = Process::start(&mut command, self.body.clone().into_bytes(), spawn).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
-            kind => format!("curl cannot be started: {kind}"),
-        })?;
-        let ended = process.finished(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &|| false);
-        if ended.is_none() {
-            process.kill();
-        }
-        let code = ended.and_then(|(status, _)| status.ok()?.code());
-        // 55 and 56: the server answered and closed before everything was sent.
-        let answer = Answer::read(&process.take_stdout()).filter(|_| matches!(code, Some(0 | 55 | 56)));
-        answer.ok_or_else(|| match code {
-            Some(6) => "DNS does not know its name".into(),
-            Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is the port open and forwarded?".into(),
-            Some(28) => {
-                "no answer within 15 s: a firewall drops the connection, or the proxy waits for a server that does not answer".into()
-            }
-            Some(35 | 51 | 53 | 58..=60 | 77 | 83 | 90 | 91) => {
-                format!(
-                    "TLS does not work: {}. The certificate must be valid, for this name, and from a public authority",
-                    self.words(&process)
-                )
-            }
-            _ => format!("no answer: {}", self.words(&process)),
-        })
-    }
-
-    fn words(&self, process: &Process) -> String {
-        let words = process::plain(&process.take_stderr(), 200);
-        words.trim_start_matches("curl: ").trim_end_matches('.').to_owned()
-    }
+        _ => format!("no answer: {words}"),
+    })
 }
 
 /// The checks so far.
@@ -172,7 +141,7 @@ pub(super) fn check_server(url: &str) -> u8 {
     let mut report = Report::default();
     let Some(origin) = origin(url, &mut report) else { return report.end() };
     let at = |path: &str| format!("{origin}{path}");
-    let reached = Request::get(at("/healthz")).send();
+    let reached = ask(&at("/healthz"), &[], "");
     let is_reached = reached.is_ok();
     report.expect("the server is reached", reached.map(drop));
     if is_reached {
@@ -218,12 +187,12 @@ fn ipv4(origin: &str, report: &mut Report) {
     if origin.contains("[") {
         return;
     }
-    let answer = Request { more: &["--ipv4"], ..Request::get(format!("{origin}/healthz")) }.send();
+    let answer = ask(&format!("{origin}/healthz"), &["--ipv4"], "");
     report.expect("IPv4", answer.map(drop).map_err(|why| format!("Claude on the web connects over IPv4: {why}")));
 }
 
-fn json_of(url: String) -> Result<Value, String> {
-    let answer = Request::get(url).send()?;
+fn json_of(url: &str) -> Result<Value, String> {
+    let answer = ask(url, &[], "")?;
     answer.must(answer.status == 200)?;
     serde_json::from_str(&answer.body).map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
 }
@@ -253,12 +222,12 @@ fn other_url(found: &str, origin: &str) -> String {
 fn documents(origin: &str, report: &mut Report) {
     let endpoint = format!("{origin}/mcp");
     for (path, resource) in [("/.well-known/oauth-protected-resource/mcp", &*endpoint), ("/.well-known/oauth-protected-resource", origin)] {
-        let checked = json_of(format!("{origin}{path}"))
+        let checked = json_of(&format!("{origin}{path}"))
             .and_then(|document| same(&document, "resource", resource).and_then(|()| same(&document, "authorization_servers", origin)));
         report.expect(path, checked);
     }
     for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"] {
-        let checked = json_of(format!("{origin}{path}")).and_then(|document| {
+        let checked = json_of(&format!("{origin}{path}")).and_then(|document| {
             same(&document, "issuer", origin)?;
             for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
                 let path = document.get(endpoint).and_then(Value::as_str).and_then(|url| url.strip_prefix(origin));
@@ -270,14 +239,17 @@ fn documents(origin: &str, report: &mut Report) {
         });
         report.expect(path, checked);
     }
-    let nowhere = Request::get(format!("{origin}/.well-known/openid-configuration")).send();
+    let nowhere = ask(&format!("{origin}/.well-known/openid-configuration"), &[], "");
     report.expect("an unknown document is a 404", nowhere.and_then(|answer| answer.must(answer.status == 404)));
 }
 
 /// The 401 by which a client finds the documents, for every request without a token.
 fn challenge(origin: &str, report: &mut Report) {
-    let url = || format!("{origin}/mcp");
-    let json = &["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let url = &format!("{origin}/mcp");
+    let post = |more: &[&str], body: &str| {
+        let headers = ["--header", "Content-Type: application/json", "--header", "Accept: application/json, text/event-stream"];
+        ask(url, &[&headers[..], more].concat(), body)
+    };
     let right = |answer: Answer| {
         if answer.status != 401 {
             return Err(format!("status {}, not 401: {}", answer.status, answer.meaning()));
@@ -293,25 +265,25 @@ fn challenge(origin: &str, report: &mut Report) {
             )),
         }
     };
-    let claude = Request::post(url(), json, INITIALIZE.into()).send().and_then(right);
+    let claude = post(&[], INITIALIZE).and_then(right);
     let is_fine = claude.is_ok();
     report.expect("a call without a token is a 401 that leads to a login", claude);
     if !is_fine {
-        let other = Request { agent: "curl", ..Request::post(url(), json, INITIALIZE.into()) }.send().and_then(right);
+        let other = post(&["--user-agent", "curl"], INITIALIZE).and_then(right);
         if other.is_ok() {
             let why = "the same call with another user agent than Claude-User is answered correctly: a bot filter refuses Claude";
             report.expect("Claude is let through", Err(why.into()));
         }
         return;
     }
-    report.expect("the same to a GET", Request::get(url()).send().and_then(right));
-    let send_large = |more| Request { more, ..Request::post(url(), json, " ".repeat(LARGE)) }.send();
+    report.expect("the same to a GET", ask(url, &[], "").and_then(right));
     // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer. A proxy that refuses the body may
     // close like that without it; with it, curl reads the refusal before it sends the body.
-    let large = send_large(&["--header", "Expect:"]).or_else(|_| send_large(&[])).and_then(right);
+    let large = post(&["--header", "Expect:"], &" ".repeat(LARGE)).or_else(|_| post(&[], &" ".repeat(LARGE))).and_then(right);
     report.expect("a body of 1.5 MB comes through", large);
-    let preflight = ["Origin: https://claude.ai", "Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization"];
-    let asked = Request { method: "OPTIONS", headers: &preflight, ..Request::get(url()) }.send();
+    let browser = ["--header", "Origin: https://claude.ai", "--header", "Access-Control-Request-Method: POST"];
+    let preflight = [&["--request", "OPTIONS", "--header", "Access-Control-Request-Headers: authorization"][..], &browser].concat();
+    let asked = ask(url, &preflight, "");
     report.expect("a browser may ask first (OPTIONS)", asked.and_then(|answer| answer.must(answer.status / 100 == 2)));
 }
 
@@ -321,12 +293,12 @@ fn endpoints(origin: &str, report: &mut Report) {
         let has_error = serde_json::from_str::<Value>(&answer.body).is_ok_and(|body| body.get("error").is_some());
         answer.must(has_error && matches!(answer.status, 400 | 401))
     };
-    let json = &["Content-Type: application/json"];
-    let form = &["Content-Type: application/x-www-form-urlencoded"];
-    let registration = Request::post(format!("{origin}/oauth/register"), json, "{}".into());
-    report.expect("registration is reached", registration.send().and_then(refused));
-    let token = Request::post(format!("{origin}/oauth/token"), form, "grant_type=authorization_code".into());
-    report.expect("the token endpoint is reached", token.send().and_then(refused));
-    let page = Request::get(format!("{origin}/oauth/authorize")).send();
+    let post = |path: &str, media_type: &str, body: &str| {
+        ask(&format!("{origin}{path}"), &["--header", &format!("Content-Type: {media_type}")], body).and_then(refused)
+    };
+    report.expect("registration is reached", post("/oauth/register", "application/json", "{}"));
+    let form = "application/x-www-form-urlencoded";
+    report.expect("the token endpoint is reached", post("/oauth/token", form, "grant_type=authorization_code"));
+    let page = ask(&format!("{origin}/oauth/authorize"), &[], "");
     report.expect("the login page is reached", page.and_then(|answer| answer.must(answer.status == 400 && answer.is_html())));
 }

@@ -38,15 +38,10 @@ pub static FILES: &[(&str, &[u8])] = files! {
 pub fn write(folder: &Path) -> io::Result<()> {
     disk::create_folder(folder)?;
     for (path, bytes) in FILES {
-        let mut on_disk = folder.to_path_buf();
-        let mut names = path.split('/').peekable();
-        while let Some(name) = names.next() {
-            on_disk.push(name);
-            if names.peek().is_some() {
-                disk::create_folder(&on_disk)?;
-            }
+        for (at, _) in path.match_indices('/') {
+            disk::create_folder(&folder.join(path.split_at(at).0))?;
         }
-        disk::replace::<io::Error>(&on_disk, bytes, Mode::New, |_| Ok(()))?;
+        disk::replace::<io::Error>(&folder.join(path), bytes, Mode::New, |_| Ok(()))?;
     }
     Ok(())
 }

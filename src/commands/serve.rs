@@ -42,7 +42,7 @@ pub(super) fn serve(config: Config) -> u8 {
 pub(super) fn open_store(folder: Option<&Path>) -> Result<Store, String> {
     let Some(folder) = folder else {
         log::warn!("no STATE_DIR: logins are forgotten when the server stops");
-        return Store::in_memory().map_err(|error| error.to_string());
+        return Ok(Store::in_memory());
     };
     disk::create_private_folder(folder).map_err(|error| format!("the folder cannot be made: {}", error.kind()))?;
     Store::open(folder, Now::read())

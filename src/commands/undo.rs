@@ -12,17 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Exit code 0 when all was taken back, 1 when something was left alone.
-pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> u8 {
-    match take_back(raw, config, login, since, dry_run) {
-        Ok(undone) => {
-            print(&report(&undone, login, dry_run));
-            if undone.left.is_empty() { 0 } else { FAILED }
-        }
-        Err(code) => code,
-    }
-}
-
-fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<Undone, u8> {
+pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<u8, u8> {
     let failed = |why: String| fail(why, FAILED);
     let state_dir = folder(raw)?;
     refuse_other_user(&state_dir, "undo")?;
@@ -41,7 +31,8 @@ fn take_back(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: 
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }
     }
-    Ok(undone)
+    print(&report(&undone, login, dry_run));
+    Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }
 
 fn report(undone: &Undone, login: &str, dry_run: bool) -> String {

@@ -190,7 +190,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn new_folder() -> io::Result<PathBuf> {
-        let folder = temporary_name(&std::env::temp_dir())?;
+        let folder = temporary_name(&std::env::temp_dir());
         create_folder(&folder)?;
         Ok(folder)
     }
@@ -227,7 +227,7 @@ mod tests {
     fn a_displaced_text_that_cannot_be_put_back_becomes_a_conflict_copy() {
         for last in [Some("saved on top of ours"), None] {
             let folder = new_folder().unwrap();
-            let (note, displaced) = (folder.join("a note.md"), temporary_name(&folder).unwrap());
+            let (note, displaced) = (folder.join("a note.md"), temporary_name(&folder));
             std::fs::write(&note, "ours").unwrap();
             let ours = state_at(&note).unwrap();
             std::fs::rename(&note, folder.join("ours")).unwrap();

@@ -112,15 +112,14 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
 }
 
 /// An unused name for a temporary file in a folder.
-pub(super) fn temporary_name(folder: &Path) -> io::Result<PathBuf> {
-    let id = secret::new_id().map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(folder.join(format!("{TEMPORARY_PREFIX}{id}{TEMPORARY_SUFFIX}")))
+pub(super) fn temporary_name(folder: &Path) -> PathBuf {
+    folder.join(format!("{TEMPORARY_PREFIX}{}{TEMPORARY_SUFFIX}", secret::new_id()))
 }
 
 /// Makes a temporary file in a folder, and locks it.
 fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File)> {
     for _ in 0..limits::TEMPORARY_TRIES {
-        let path = temporary_name(folder)?;
+        let path = temporary_name(folder);
         let file = with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;
         match file.try_lock() {
             Ok(()) if is_still_at(&file, &path) => return Ok((path, file)),
@@ -166,7 +165,7 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Res
 #[cfg(unix)]
 pub fn replace_with_link(target: &Path, to: &Path, last_check: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let temporary = temporary_name(folder)?;
+    let temporary = temporary_name(folder);
     std::os::unix::fs::symlink(to, &temporary)?;
     last_check().and_then(|()| std::fs::rename(&temporary, target)).inspect_err(|_| discard(&temporary))
 }

@@ -69,7 +69,7 @@ impl Checkout {
             false => HashSet::new(),
         };
         let modes = repository.settings.is_true("core.filemode") != Some(false);
-        let contents = Contents { scratch: repository.scratch("contents")?, ranges: HashMap::new() };
+        let contents = Contents { scratch: repository.scratch("contents"), ranges: HashMap::new() };
         let (top, differences, unchanged) = (repository.top.clone(), differences.to_vec(), HashMap::new());
         let mut checkout = Checkout { top, differences, files, contents, left_out, unchanged, modes };
         let checked_out: Vec<File> = checkout.checked_out().cloned().collect();

@@ -58,7 +58,7 @@ pub(super) struct Built {
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
 pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Built, Failure> {
-    let index = repository.scratch("index")?;
+    let index = repository.scratch("index");
     let private = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
     let head = repository.head.as_deref();
     private.must(&["read-tree", head.unwrap_or("--empty")])?;
@@ -69,7 +69,7 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     if repository.has_hook("pre-commit") {
         check_tree(&private, &repository.head_or_empty(&private)?, &tree, targets)?;
     }
-    let file = repository.scratch("message")?;
+    let file = repository.scratch("message");
     disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
     let path = file.0.to_string_lossy();

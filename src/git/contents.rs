@@ -54,7 +54,7 @@ impl Contents {
         self.add(runner, links, false)?;
         if has_attributes(files) {
             for (commit, wanted, is_needed) in [(to, new, true), (repository.head.as_deref().unwrap_or("--empty"), old, false)] {
-                let (folder, index) = (repository.scratch("attributes")?, repository.scratch("attributes-index")?);
+                let (folder, index) = (repository.scratch("attributes"), repository.scratch("attributes-index"));
                 let at_commit = with_attributes_of(repository, runner, commit, &folder, &index)?;
                 match self.add(&at_commit, wanted, true) {
                     Err(Failure::Git(_)) if !is_needed => {}
@@ -76,7 +76,7 @@ impl Contents {
         let path = &self.scratch.0;
         let start = path.metadata().map_err(failed)?.len();
         // A header line that occurs in no content: git's own has the size before the filters.
-        let mark = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+        let mark = crate::secret::new_id();
         let batch = format!("--batch={mark}");
         let mut command = vec!["cat-file", "-z", &batch];
         command.extend(filtered.then_some("--filters"));

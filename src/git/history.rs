@@ -37,7 +37,7 @@ impl Git {
         let prefix = runner.must(&["rev-parse", "--show-prefix"])?.line();
         let count = format!("--max-count={}", limit + 1);
         // Separators that occur in no message; any fixed ones might.
-        let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
+        let id = crate::secret::new_id();
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
         let question = [
             "-c",

@@ -73,7 +73,7 @@ impl Index {
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
         let (path, lock) = (repository.git_dir.join("index"), Lock::take(repository)?);
-        let copy = repository.scratch("index")?;
+        let copy = repository.scratch("index");
         let index = Index { before: read(&path)?, path, copy, lock };
         if let Some((bytes, modified)) = &index.before {
             disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;

@@ -252,7 +252,7 @@ impl Repository {
         let failed = |error: std::io::Error| Failure::Git(format!("the index cannot be replaced: {}", error.kind()));
         let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
         let modified = index.metadata().and_then(|found| found.modified()).map_err(failed)?;
-        let (empty, head) = (self.scratch("empty")?, self.head_or_empty(runner)?);
+        let (empty, head) = (self.scratch("empty"), self.head_or_empty(runner)?);
         let private = self.with_work_tree(runner, &empty)?;
         // Both commits are the same, so every entry stays.
         private.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
@@ -451,9 +451,8 @@ impl Repository {
     }
 
     /// A name for a temporary file or folder.
-    pub(super) fn scratch(&self, what: &str) -> Result<Scratch, Failure> {
-        let id = crate::secret::new_id().map_err(|error| Failure::Git(error.to_string()))?;
-        Ok(Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{id}"))))
+    pub(super) fn scratch(&self, what: &str) -> Scratch {
+        Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{}", crate::secret::new_id())))
     }
 }
 

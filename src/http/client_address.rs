@@ -60,7 +60,7 @@ mod tests {
             ("::ffff:127.0.0.1", "X-Forwarded-For: 203.0.113.9", vec![proxy], "203.0.113.9"),
             ("127.0.0.1", "X-Other: 1", vec![proxy], "127.0.0.1"),
         ] {
-            let head = Head::parse(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes()).unwrap();
+            let (head, _) = Head::parse(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes()).unwrap().unwrap();
             let found = client_address(peer.parse().unwrap(), &head, &trusted);
             assert_eq!(found, expected.parse::<IpAddr>().unwrap(), "{peer} {header}");
         }

@@ -12,7 +12,7 @@ use crate::lock::Unpoisoned;
 use std::io;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -47,8 +47,25 @@ impl EventStream {
                 let framed = if chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
                 write_in_time(&peer.socket, head, framed.as_bytes(), || {})
             };
-            let is_whole = writing.write_queue(&queue, may_continue, |text| write(&[], text), || write(&head, HEARTBEAT)).is_ok();
-            if is_whole {
+            let write_events = || -> io::Result<()> {
+                // With a first heartbeat, so that the client and every proxy in between see that the stream is open.
+                write(&head, HEARTBEAT)?;
+                loop {
+                    let next = queue.recv_timeout(limits::HEARTBEAT);
+                    if may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
+                        return Ok(());
+                    }
+                    match next {
+                        Ok(event) => {
+                            write(&[], &event)?;
+                            writing.waiting.fetch_sub(event.len(), Ordering::AcqRel);
+                        }
+                        Err(RecvTimeoutError::Timeout) => write(&[], HEARTBEAT)?,
+                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                    }
+                }
+            };
+            if write_events().is_ok() {
                 let _ = last_message.map_or(Ok(()), |message| write(&[], &event(&message)));
                 let _ = if chunked { write_in_time(&peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
             }
@@ -82,32 +99,6 @@ impl EventStream {
     /// Ends the stream after what was sent, with its last message. Its connection's thread notices and ends too.
     pub fn end(&self) {
         *self.queue.lock().unpoisoned() = None;
-    }
-
-    /// Writes the head with a first heartbeat, so that the client and every proxy in between see that the stream is open;
-    /// then queued events, and heartbeats, until the stream ends.
-    fn write_queue(
-        &self,
-        queue: &Receiver<String>,
-        may_continue: Option<Box<dyn Fn() -> bool + Send>>,
-        write: impl Fn(&str) -> io::Result<()>,
-        begin: impl FnOnce() -> io::Result<()>,
-    ) -> io::Result<()> {
-        begin()?;
-        loop {
-            let next = queue.recv_timeout(limits::HEARTBEAT);
-            if may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
-                return Ok(());
-            }
-            match next {
-                Ok(event) => {
-                    write(&event)?;
-                    self.waiting.fetch_sub(event.len(), Ordering::AcqRel);
-                }
-                Err(RecvTimeoutError::Timeout) => write(HEARTBEAT)?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::call::{Answer, Call};
 use super::{Revision, era};
+use crate::object::without_nulls;
 use crate::rpc::Error;
 use serde_json::{Value, json};
 
@@ -29,11 +30,8 @@ fn instructions(call: &Call<'_>) -> String {
 
 /// What is offered. `listChanged` for resources only: the lists of tools and prompts cannot change.
 fn capabilities(revision: Revision) -> Value {
-    let resources = json!({ "subscribe": true, "listChanged": true });
-    if revision.is_modern() {
-        return json!({ "tools": {}, "resources": resources, "prompts": {}, "completions": {} });
-    }
-    json!({ "tools": {}, "resources": resources, "prompts": {}, "completions": {}, "logging": {} })
+    let (resources, logging) = (json!({ "subscribe": true, "listChanged": true }), (!revision.is_modern()).then(|| json!({})));
+    Value::Object(without_nulls(json!({ "tools": {}, "resources": resources, "prompts": {}, "completions": {}, "logging": logging })))
 }
 
 /// `initialize` (legacy): agrees on a revision and says what this server can do.

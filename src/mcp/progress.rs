@@ -3,9 +3,10 @@
 use super::{Channel, Exchange};
 use crate::clock;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::rpc::{Params, encode};
 use crate::tools::Caller;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use std::cell::Cell;
 use std::time::Instant;
 
@@ -36,11 +37,7 @@ impl Caller for Progress<'_> {
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
         let (at, before) = self.sent.get();
         let Some(token) = self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY) else { return };
-        let mut params = Map::new();
-        params.insert("progressToken".into(), token.clone());
-        params.insert("progress".into(), done.into());
-        params.extend(total.map(|total| ("total".to_owned(), total.into())));
-        params.insert("message".into(), doing.into());
+        let params = without_nulls(json!({ "progressToken": token, "progress": done, "total": total, "message": doing }));
         self.channel.notify(&encode::notification("notifications/progress", &params));
         self.sent.set((clock::instant(), done));
     }

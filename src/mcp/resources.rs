@@ -5,6 +5,7 @@ use super::call::{Answer, Call, failed};
 use super::progress::Progress;
 use crate::cursor;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::rpc::Error;
 use crate::tools::reply::fitting;
 use crate::tools::{Resource, Toolset};
@@ -49,11 +50,9 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
             "mimeType": resource.mime_type,
         })
     });
-    let mut result = json!({ "resources": others.chain(files).collect::<Vec<_>>() });
-    if let (Some(last), Some(members)) = (last, result.as_object_mut()) {
-        members.insert("nextCursor".into(), cursor::after(&last.path).into());
-    }
-    Ok(Answer::Result(result.to_string()))
+    let next = last.map(|last| cursor::after(&last.path));
+    let result = without_nulls(json!({ "resources": others.chain(files).collect::<Vec<_>>(), "nextCursor": next }));
+    Ok(Answer::Result(Value::Object(result).to_string()))
 }
 
 fn listing(file: &Entry) -> Value {

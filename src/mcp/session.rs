@@ -8,7 +8,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
-use crate::secret::{self, NoRandomness};
+use crate::secret;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -41,11 +41,8 @@ pub struct Sessions {
 
 impl Sessions {
     /// Opens a session. Where the table, or the caller's share of it, is full, the session unused for longest ends.
-    ///
-    /// # Errors
-    /// [`NoRandomness`].
-    pub fn open(&self, principal: &Principal, revision: Revision, now: Now) -> Result<Arc<Session>, NoRandomness> {
-        let id = secret::new_token()?;
+    pub fn open(&self, principal: &Principal, revision: Revision, now: Now) -> Arc<Session> {
+        let id = secret::new_token();
         let session = Arc::new(Session {
             id: id.clone(),
             revision,
@@ -67,7 +64,7 @@ impl Sessions {
         table.insert(id, Arc::clone(&session));
         drop(table);
         evicted.iter().for_each(|session| session.subscription.end());
-        Ok(session)
+        session
     }
 
     /// The session of this id, if it is the caller's and has not expired.
@@ -106,7 +103,7 @@ mod tests {
     #[test]
     fn a_session_is_only_its_owners() {
         let sessions = Sessions::default();
-        let session = sessions.open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
+        let session = sessions.open(&login("a"), Revision::V2025_11_25, Now(0));
         assert!(sessions.get(&session.id, &login("a"), Now(1)).is_some());
         assert!(sessions.get(&session.id, &login("b"), Now(1)).is_none());
         assert!(!sessions.close(&session.id, &login("b")));
@@ -128,7 +125,7 @@ mod tests {
     #[test]
     fn a_session_that_listens_is_evicted_last() {
         let sessions = Sessions::default();
-        let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Now(at)).unwrap();
+        let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Now(at));
         let listening = open(0);
         listening.subscription.attach(Arc::new(TestListener));
         let idle = open(1);
@@ -140,21 +137,21 @@ mod tests {
     #[test]
     fn sessions_expire_and_the_oldest_are_evicted() {
         let sessions = Sessions::default();
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(0)).unwrap();
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(0));
         let expired = Now(limits::SESSION_IDLE.as_secs() + 1);
-        let second = sessions.open(&login("a"), Revision::V2025_11_25, expired).unwrap();
+        let second = sessions.open(&login("a"), Revision::V2025_11_25, expired);
         assert_eq!(sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
         assert!(sessions.get(&first.id, &login("a"), expired).is_none());
         assert!(sessions.get(&second.id, &login("a"), Now(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
-        let other = sessions.open(&login("b"), Revision::V2025_11_25, Now(0)).unwrap();
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(1)).unwrap();
+        let other = sessions.open(&login("b"), Revision::V2025_11_25, Now(0));
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(1));
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {
-            sessions.open(&login("a"), Revision::V2025_11_25, Now(2 + n as u64)).unwrap();
+            sessions.open(&login("a"), Revision::V2025_11_25, Now(2 + n as u64));
         }
         assert!(sessions.get(&first.id, &login("a"), Now(999)).is_none(), "a's oldest was evicted");
         assert!(sessions.get(&other.id, &login("b"), Now(999)).is_some(), "b's is untouched");
         for n in 0..limits::SESSIONS {
-            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000)).unwrap();
+            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000));
         }
         assert_eq!(sessions.table.lock().unpoisoned().len(), limits::SESSIONS);
     }

@@ -4,6 +4,7 @@ use super::call::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;
+use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
@@ -91,27 +92,22 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<R
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
-    let mut members = Map::new();
-    match commits.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
+    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
         Ok(committed) => {
-            members.extend(committed.commit.map(|commit| ("commit_sha".to_owned(), commit.into())));
-            members.insert("pushed".into(), committed.pushed.into());
             let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
             let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");
             if is_replaced {
                 return Err(tools::Error::new(Code::Conflict, shown(trouble)));
             }
-            members
-                .extend(Some(trouble).filter(|trouble| !trouble.is_empty()).map(|trouble| ("git_error".to_owned(), shown(trouble).into())));
+            (committed.commit, committed.pushed, Some(trouble).filter(|trouble| !trouble.is_empty()).map(shown))
         }
         Err(failure) => {
             log::warn!("{}: not committed: {failure}", caller.tool);
-            members.insert("pushed".into(), false.into());
-            members.insert("git_error".into(), format!("The change is made, and not committed: {}", shown(failure)).into());
+            (None, false, Some(format!("The change is made, and not committed: {}", shown(failure))))
         }
-    }
-    Ok(reply.with_members(members))
+    };
+    Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble }))))
 }
 
 /// The path that a call names, for its log line.

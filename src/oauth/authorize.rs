@@ -76,15 +76,15 @@ impl Oauth {
             (None, _) => return Err(NO_REDIRECT),
         };
         let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_REDIRECT)?;
-        if !redirect.target().is_some_and(|target| self.policy.allows(&target)) {
+        if !self.policy.allows(redirect.target()) {
             return Err(NOT_ALLOWED);
         }
         // Anyone may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has
         // agreed to be sent there yet (RFC 9700 section 4.11.2).
         let is_named = match redirect.target() {
-            Some(RedirectTarget::Web(host)) => self.policy.names(&host),
-            Some(RedirectTarget::Loopback(_)) => true,
-            Some(RedirectTarget::Application(_)) | None => false,
+            RedirectTarget::Web(host) => self.policy.names(host),
+            RedirectTarget::Loopback(_) => true,
+            RedirectTarget::Application(_) => false,
         };
         let may_send_back = client.granted || is_named;
         let back = |code, description| {
@@ -183,7 +183,7 @@ impl Oauth {
     ) -> Result<String, AuthorizeError> {
         let (client, source) = (&request.client, &Source::new(from.address, from.is_shared, user));
         let access = access.min(request.access);
-        let code = secret::new_token().map_err(|_| AuthorizeError::Unavailable)?;
+        let code = secret::new_token();
         let in_folders = folders.as_ref().map(|folders| format!(" folders={:?}", folders.to_string())).unwrap_or_default();
         let record = Code {
             hash: SecretHash::of(&code),

@@ -2,7 +2,6 @@
 
 use super::redirect::Redirect;
 use super::store;
-use crate::secret::NoRandomness;
 use serde_json::json;
 use std::borrow::Cow;
 
@@ -27,7 +26,7 @@ impl Error {
     /// Too many registrations from one address.
     pub const SLOW_DOWN: Error =
         Error::of(429, "temporarily_unavailable", "too many registrations from this address; try again in ten minutes");
-    /// The state cannot be stored or a secret cannot be made at the moment. Never `invalid_*`: clients would discard
+    /// The state cannot be stored at the moment. Never `invalid_*`: clients would discard
     /// what is still valid.
     pub const UNAVAILABLE: Error = Error::of(503, "temporarily_unavailable", "try again in a moment");
 
@@ -48,12 +47,6 @@ impl Error {
 
 impl From<store::NotStored> for Error {
     fn from(_: store::NotStored) -> Error {
-        Error::UNAVAILABLE
-    }
-}
-
-impl From<NoRandomness> for Error {
-    fn from(_: NoRandomness) -> Error {
         Error::UNAVAILABLE
     }
 }

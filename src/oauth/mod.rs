@@ -127,7 +127,7 @@ impl Policy {
 
     /// Whether a web site is well known, or named in the configuration.
     pub(super) fn names(&self, host: &str) -> bool {
-        RedirectTarget::Web(host.to_owned()).is_known() || self.redirect_hosts.iter().any(|known| known == host)
+        redirect::is_known_host(host) || self.redirect_hosts.iter().any(|known| known == host)
     }
 }
 

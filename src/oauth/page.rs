@@ -1,7 +1,7 @@
 //! The pages that a person sees. Plain HTML and a little CSS in one document: no scripts, nothing loaded from anywhere.
 
 use super::authorize::AuthorizeRequest;
-use super::redirect::RedirectTarget;
+use super::redirect::{RedirectTarget, is_known_host};
 use crate::principal::Access;
 
 /// What the login page says above the form after a failed attempt.
@@ -20,25 +20,23 @@ pub fn login(
     notice: &str,
 ) -> String {
     let name = escape(&request.client.name);
-    let target = request.redirect.target();
-    let (destination, warning) = match &target {
-        Some(RedirectTarget::Web(host)) => (
+    let (destination, warning) = match request.redirect.target() {
+        RedirectTarget::Web(host) => (
             format!("<strong>{}</strong>", escape(host)),
-            if target.as_ref().is_some_and(RedirectTarget::is_known) {
+            if is_known_host(host) {
                 ""
             } else {
                 "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
             },
         ),
-        Some(RedirectTarget::Loopback(host)) => (
+        RedirectTarget::Loopback(host) => (
             format!("<strong>an app on this computer</strong> ({})", escape(host)),
             "The app runs on the computer you are using now. Only continue if you just started the login there.",
         ),
-        Some(RedirectTarget::Application(scheme)) => (
+        RedirectTarget::Application(scheme) => (
             format!("<strong>the app “{}” on this computer</strong>", escape(scheme)),
             "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
         ),
-        None => ("<strong>an unknown address</strong>".into(), ""),
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = alert(notice);

@@ -9,14 +9,13 @@ use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Checks passwords, a few at a time.
 pub(super) struct Passwords {
-    /// Checked in place of a user's hash when there is no such user, so that it takes as long.
-    stand_in: Arc<OnceLock<String>>,
-    cost: u32,
+    /// Checked in place of a user's hash when there is no such user, so that it takes as long; the hash of no password.
+    stand_in: String,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -70,16 +69,9 @@ impl Queue {
 
 impl Passwords {
     pub(super) fn new(users: &BTreeMap<String, String>) -> Passwords {
-        let cost = users.values().filter_map(|hash| hash.get(4..6)).filter_map(|cost| cost.parse().ok()).max().unwrap_or(12);
-        let stand_in = Arc::new(OnceLock::new());
-        // Made in the background, because it takes as long as a check; a login that comes before it is ready waits. Without a thread
-        // the first check makes it.
-        let making = Arc::clone(&stand_in);
-        let make = move || {
-            making.get_or_init(|| dummy_hash(cost));
-        };
-        drop(std::thread::Builder::new().name("password".into()).spawn(make));
-        Passwords { stand_in, cost, queue: Mutex::default(), changed: Condvar::new() }
+        let cost = users.values().filter_map(|hash| hash.get(4..6)).max().unwrap_or("12");
+        // 22 characters of salt and 31 of hash.
+        Passwords { stand_in: format!("$2b${cost}${}", ".".repeat(53)), queue: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Whether the password matches the hash; `false` without one, after the same work. `None` when too many are waiting,
@@ -109,12 +101,11 @@ impl Passwords {
         drop(queue);
         // Another login may be next now.
         self.changed.notify_all();
-        let stand_in = self.stand_in.get_or_init(|| dummy_hash(self.cost));
         // A password that bcrypt would truncate is wrong, and takes as long as any other.
         let hash = hash.filter(|_| password.len() <= limits::PASSWORD_BYTES);
         let read: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
         let checked = if hash.is_some() { password } else { &read };
-        let fits = bcrypt::verify(checked, hash.unwrap_or(stand_in)).unwrap_or(false);
+        let fits = bcrypt::verify(checked, hash.unwrap_or(&self.stand_in)).unwrap_or(false);
         let fits = fits && hash.is_some();
         {
             let (mut queue, now) = (self.queue.lock().unpoisoned(), clock::instant());
@@ -127,11 +118,6 @@ impl Passwords {
         self.changed.notify_all();
         Some(fits)
     }
-}
-
-/// The hash of a random password, with the cost of the users' own hashes.
-fn dummy_hash(cost: u32) -> String {
-    bcrypt::hash(crate::secret::new_token().unwrap_or_default(), cost).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -162,5 +148,12 @@ mod tests {
         assert_eq!(guesses.iter().flatten().count(), limits::PASSWORD_QUEUE_PER_PROXY);
         let owner = queue.join(Standing::Known, &through_proxy("alex")).unwrap();
         assert_eq!(queue.next(), Some(owner), "a source that has logged in through the same proxy before");
+    }
+
+    #[test]
+    fn the_hash_for_unknown_users_is_valid_and_fits_nothing() {
+        let hash = Passwords::new(&BTreeMap::from([("alex".to_owned(), format!("$2b$04${}", "x".repeat(53)))])).stand_in;
+        assert_eq!(hash.split('$').nth(2), Some("04"));
+        assert_eq!(bcrypt::verify("", &hash).ok(), Some(false));
     }
 }

@@ -42,34 +42,25 @@ impl RedirectTarget {
             _ => None,
         }
     }
+}
 
-    /// Whether the host is well known; for others the login page warns.
-    pub fn is_known(&self) -> bool {
-        match self {
-            RedirectTarget::Web(host) => KNOWN_HOSTS.contains(&host.as_str()),
-            RedirectTarget::Loopback(_) | RedirectTarget::Application(_) => true,
-        }
-    }
+/// Whether a host is that of a well-known client; for others the login page warns.
+pub fn is_known_host(host: &str) -> bool {
+    KNOWN_HOSTS.contains(&host)
 }
 
 /// Host (lower case, without port) and what follows the authority.
 fn split_authority(rest: &str) -> Option<(String, &str)> {
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(end)?;
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(bracketed) => {
-            let (host, port) = bracketed.split_once(']')?;
-            (format!("[{host}]"), port.strip_prefix(':').or(port.is_empty().then_some("")))
-        }
-        None => match authority.split_once(':') {
-            Some((host, port)) => (host.to_owned(), Some(port)),
-            None => (authority.to_owned(), Some("")),
-        },
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, ""),
     };
-    let port_is_fine =
-        port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.parse::<u16>().is_ok()));
-    let host_is_fine = !host.is_empty() && !host.contains(['@', '%']);
-    (port_is_fine && host_is_fine).then(|| (host.to_ascii_lowercase(), path))
+    // The colons of an IPv6 address are in brackets.
+    let (bare, odd) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).map_or((host, ':'), |bare| (bare, ']'));
+    let host_is_fine = !host.is_empty() && !bare.contains(['@', '%', odd]);
+    let port_is_fine = port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    (host_is_fine && port_is_fine).then(|| (host.to_ascii_lowercase(), path))
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -79,28 +70,27 @@ fn is_loopback(host: &str) -> bool {
 /// Whether a redirect URI of a request is one that was registered: the same text, or, on loopback, the same but for the
 /// port (RFC 8252 section 7.3), because native clients listen on any free one.
 pub fn matches(registered: &str, requested: &str) -> bool {
-    if registered == requested {
-        return RedirectTarget::of(requested).is_some();
-    }
     let parts = |uri: &'_ str| {
         let (host, path) = split_authority(uri.strip_prefix("http://")?)?;
         is_loopback(&host).then(|| (host, path.to_owned()))
     };
-    parts(registered).is_some_and(|known| parts(requested) == Some(known)) && RedirectTarget::of(requested).is_some()
+    let is_same = registered == requested || parts(registered).is_some_and(|known| parts(requested) == Some(known));
+    is_same && RedirectTarget::of(requested).is_some()
 }
 
 /// A redirect to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
 #[derive(Debug, Clone)]
 pub struct Redirect {
     uri: String,
+    target: RedirectTarget,
     state: Option<String>,
 }
 
 impl Redirect {
     /// A redirect, if `requested` matches one of the client's registered URIs.
     pub fn proven(registered: &[String], requested: &str, state: Option<&str>) -> Option<Redirect> {
-        let proven = registered.iter().any(|known| matches(known, requested));
-        proven.then(|| Redirect { uri: requested.to_owned(), state: state.map(str::to_owned) })
+        let target = RedirectTarget::of(requested).filter(|_| registered.iter().any(|known| matches(known, requested)))?;
+        Some(Redirect { uri: requested.to_owned(), target, state: state.map(str::to_owned) })
     }
 
     /// The redirect URI itself.
@@ -109,8 +99,8 @@ impl Redirect {
     }
 
     /// Where it leads.
-    pub fn target(&self) -> Option<RedirectTarget> {
-        RedirectTarget::of(&self.uri)
+    pub fn target(&self) -> &RedirectTarget {
+        &self.target
     }
 
     /// The URL to send the browser to: the parameters, then `state` as it came, then `iss` (RFC 9207).

@@ -5,6 +5,7 @@ use super::store::Client;
 use super::{Error, Oauth, Policy};
 use crate::clock::Now;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::secret::{self, SecretHash};
 use regex::Regex;
 use serde::Deserialize;
@@ -42,8 +43,8 @@ impl Oauth {
             }
             return Err(Error::SLOW_DOWN);
         }
-        let id = secret::new_uuid()?;
-        let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()?) };
+        let id = secret::new_uuid();
+        let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()) };
         let client = Client {
             id: id.clone(),
             name: name.clone(),
@@ -55,7 +56,7 @@ impl Oauth {
         };
         self.registrations.add(client, from, now)?;
         log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
-        let mut answer = json!({
+        Ok(Value::Object(without_nulls(json!({
             "client_id": id,
             "client_id_issued_at": now.0,
             "client_name": name,
@@ -63,17 +64,10 @@ impl Oauth {
             "grant_types": grant_types(&request),
             "response_types": ["code"],
             "token_endpoint_auth_method": auth_method,
-        });
-        if let Some(members) = answer.as_object_mut() {
-            if let Some(scope) = read::<String>(request.scope) {
-                members.insert("scope".into(), scope.into());
-            }
-            if let Some(secret) = client_secret {
-                members.insert("client_secret".into(), secret.into());
-                members.insert("client_secret_expires_at".into(), 0.into());
-            }
-        }
-        Ok(answer)
+            "scope": read::<String>(request.scope),
+            "client_secret": client_secret,
+            "client_secret_expires_at": client_secret.is_some().then_some(0),
+        }))))
     }
 }
 

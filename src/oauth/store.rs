@@ -176,6 +176,10 @@ pub struct State {
 }
 
 impl State {
+    pub fn new() -> State {
+        State { key: secret::random(), ..State::default() }
+    }
+
     /// Whether a login came from there.
     pub(super) fn has_logged_in(&self, source: &Source) -> bool {
         self.sources.contains(&source.to_string())
@@ -269,11 +273,8 @@ pub struct Store {
 
 impl Store {
     /// A store in memory only: everything is forgotten at exit.
-    ///
-    /// # Errors
-    /// [`secret::NoRandomness`].
-    pub fn in_memory() -> Result<Store, secret::NoRandomness> {
-        Ok(Store::with(State { key: secret::random()?, ..State::default() }, None))
+    pub fn in_memory() -> Store {
+        Store::with(State::new(), None)
     }
 
     /// A store that survives restarts, in `folder`.
@@ -294,14 +295,12 @@ impl Store {
                 Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
             }
         };
-        let fresh = || secret::random().map(|key| State { key, ..State::default() }).map_err(|error| error.to_string());
         let state = match read(&file)? {
-            Some(Ok(state)) => state,
-            Some(Err(why)) => {
+            Ok(state) => state,
+            Err(why) => {
                 set_aside(&file, now, &why)?;
-                fresh()?
+                State::new()
             }
-            None => fresh()?,
         };
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(disk::is_temporary) {
@@ -319,7 +318,7 @@ impl Store {
     /// # Errors
     /// A message for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
-        read(&folder.join(FILE))?.unwrap_or_else(|| Ok(State::default())).map_err(|why| format!("{FILE} is damaged: {why}"))
+        read(&folder.join(FILE))?.map_err(|why| format!("{FILE} is damaged: {why}"))
     }
 
     /// Whether a server is using a folder at the moment.
@@ -377,8 +376,7 @@ impl Store {
 
 /// Renames a file that cannot be understood.
 fn set_aside(file: &Path, now: Now, why: &str) -> Result<(), String> {
-    let id = secret::new_id().map_err(|error| error.to_string())?;
-    disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{id}", now.0)))
+    disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{}", now.0, secret::new_id())))
         .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
     log::error!("{FILE} is damaged ({why}); it was set aside, and all users have to log in again");
     Ok(())
@@ -396,26 +394,26 @@ struct Stored {
     sources: Vec<String>,
 }
 
-/// The state in a file, if it exists; the inner error says why it is damaged.
+/// The state in a file, a new one if there is none; the inner error says why it is damaged.
 ///
 /// # Errors
 /// A message for the owner, when it must be left alone: it cannot be read, or a later version wrote it.
-fn read(file: &Path) -> Result<Option<Result<State, String>>, String> {
+fn read(file: &Path) -> Result<Result<State, String>, String> {
     #[derive(Deserialize)]
     struct Versioned {
         version: u32,
     }
     let bytes = match disk::read_at_most(file, limits::STATE_BYTES) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(Some(Err("larger than any that is written".into()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ok(State::new())),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(Err("larger than any that is written".into())),
         Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
     };
     match serde_json::from_slice(&bytes) {
         Ok(Versioned { version }) if version > VERSION => {
             Err(format!("{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"))
         }
-        _ => Ok(Some(decode(&bytes))),
+        _ => Ok(decode(&bytes)),
     }
 }
 

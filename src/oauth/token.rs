@@ -14,6 +14,7 @@ use super::{Error, Logins, Oauth, resource};
 use crate::clock::Now;
 use crate::form::Form;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use serde_json::{Value, json};
@@ -26,16 +27,13 @@ const BAD_REFRESH: Error = Error::of(400, "invalid_grant", "the refresh token is
 
 /// RFC 6749 section 5.1.
 fn issued(access_token: &str, refresh_token: Option<&str>, access: Access) -> Value {
-    let mut answer = json!({
+    Value::Object(without_nulls(json!({
         "access_token": access_token,
         "token_type": "Bearer",
         "expires_in": limits::ACCESS_TOKEN_LIFE.as_secs(),
         "scope": access.scope(),
-    });
-    if let (Some(token), Some(members)) = (refresh_token, answer.as_object_mut()) {
-        members.insert("refresh_token".into(), token.into());
-    }
-    answer
+        "refresh_token": refresh_token,
+    })))
 }
 
 impl Oauth {
@@ -65,7 +63,7 @@ impl Oauth {
         let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
         let redirect_uri = form.get("redirect_uri");
-        let (access_token, value, grant_id) = (secret::new_token()?, secret::new_token()?, secret::new_id()?);
+        let (access_token, value, grant_id) = (secret::new_token(), secret::new_token(), secret::new_id());
         let state = self.store.state();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
         // An unknown code is refused without a write to the disk.
@@ -122,7 +120,7 @@ impl Oauth {
 
     fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
         let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
-        let access_token = secret::new_token()?;
+        let access_token = secret::new_token();
         // An unknown token is refused without a write to the disk, too.
         if self.store.state().grant_of_refresh(token).is_none() {
             return Err(BAD_REFRESH);
@@ -161,7 +159,7 @@ impl Oauth {
     }
 
     fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Value, Error> {
-        let access_token = secret::new_token()?;
+        let access_token = secret::new_token();
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let mark = self.logins.machine_mark(id);
         self.store.change(now, |state| {

@@ -5,6 +5,7 @@ use crate::calendar::DateTime;
 use crate::clock::Now;
 use crate::limits;
 use crate::principal::Access;
+use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Code, Context, Error};
 use crate::vault::complete::CompletionKind;
@@ -177,17 +178,10 @@ impl Attached {
 
 /// A list of files, as long as it fits in a prompt.
 fn named(entries: &[Arc<Entry>], total: usize) -> String {
-    let mut list = String::new();
-    let mut count = 0;
-    for entry in entries {
-        if list.len() + entry.path.len() > NAMED_CHARS {
-            break;
-        }
-        let _ = writeln!(list, "- {}", entry.path);
-        count += 1;
-    }
-    if total > count {
-        let _ = writeln!(list, "- and {} more", total - count);
+    let shown = fitting_in(NAMED_CHARS, entries.iter().map(|entry| &*entry.path));
+    let mut list: String = shown.iter().map(|path| format!("- {path}\n")).collect();
+    if total > shown.len() {
+        let _ = writeln!(list, "- and {} more", total - shown.len());
     }
     list
 }

@@ -1,6 +1,7 @@
 //! Protocol errors: every code that this server sends, as a constructor.
 
 use super::Id;
+use crate::object::without_nulls;
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -82,10 +83,7 @@ impl Error {
 
     /// The message as JSON text. Without an id the member is left out: null is not valid in any revision of MCP.
     pub fn to_json(&self) -> String {
-        let mut error = json!({ "code": self.code, "message": self.message });
-        if let (Some(data), Some(members)) = (&self.data, error.as_object_mut()) {
-            members.insert("data".into(), data.clone());
-        }
+        let error = Value::Object(without_nulls(json!({ "code": self.code, "message": self.message, "data": self.data })));
         match &self.id {
             Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
             None => format!(r#"{{"jsonrpc":"2.0","error":{error}}}"#),

@@ -1,7 +1,8 @@
 //! A tool's own failure: a code and words that tell a model what to do next.
 
+use crate::object::without_nulls;
 use crate::vault;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 macro_rules! codes {
     ($($(#[$about:meta])* $code:ident = $name:literal,)+) => {
@@ -121,10 +122,7 @@ impl Error {
 
     /// `{"error":{"code":…,"message":…}}`, with the facts besides code and message, and the members besides the error.
     pub fn to_json(&self) -> String {
-        let mut error = Map::new();
-        error.insert("code".into(), self.code.as_str().into());
-        error.insert("message".into(), self.message.clone().into());
-        error.extend(self.code.status().map(|status| ("status".to_owned(), status.into())));
+        let mut error = without_nulls(json!({ "code": self.code.as_str(), "message": self.message, "status": self.code.status() }));
         error.extend(self.facts.clone());
         let mut members = self.members.clone();
         members.insert("error".into(), error.into());

@@ -41,6 +41,7 @@ use crate::clock::Now;
 #[cfg(feature = "git")]
 use crate::git::Git;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::text::fold::fold;
 use crate::vault::commits::Commits;
@@ -210,7 +211,8 @@ impl Tool {
             Effect::Replaces { idempotent } => (true, idempotent),
             Effect::Sets { idempotent } => (false, idempotent),
         };
-        let mut listing = json!({
+        let results = json!({ "anthropic/maxResultSizeChars": limits::ANNOUNCED_RESULT_CHARS });
+        Value::Object(without_nulls(json!({
             "name": self.name,
             "title": self.title,
             "description": self.description,
@@ -223,11 +225,8 @@ impl Tool {
                 "idempotentHint": idempotent,
                 "openWorldHint": self.reaches_out(),
             },
-        });
-        if let (Effect::Reads, Some(members)) = (self.effect, listing.as_object_mut()) {
-            members.insert("_meta".into(), json!({ "anthropic/maxResultSizeChars": limits::ANNOUNCED_RESULT_CHARS }));
-        }
-        listing
+            "_meta": (self.effect == Effect::Reads).then_some(results),
+        })))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters and results described once: as JSON Schema for clients, and as the check of what they send.
 
 use super::error::{Code, Error};
+use crate::object::without_nulls;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -105,22 +106,14 @@ pub fn all_members(fields: &[Field]) -> Vec<Field> {
 /// The JSON Schema (2020-12) of parameters; no others are allowed.
 pub fn input(fields: &[Field]) -> Value {
     let of_field = |field: &Field| {
-        let mut schema = of_shape(&field.shape);
-        if let Some(members) = schema.as_object_mut() {
-            members.insert("description".into(), field.about.into());
-            members.extend(field.default.map(|default| ("default".to_owned(), json!(default))));
-        }
-        schema
+        let mut schema = without_nulls(of_shape(&field.shape));
+        schema.extend(without_nulls(json!({ "description": field.about, "default": field.default })));
+        Value::Object(schema)
     };
-    let mut schema = of_members(fields, &of_field);
     let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
-    if let Some(members) = schema.as_object_mut() {
-        if !required.is_empty() {
-            members.insert("required".into(), required.into());
-        }
-        members.insert("additionalProperties".into(), false.into());
-    }
-    schema
+    let mut schema = without_nulls(of_members(fields, &of_field));
+    schema.extend(without_nulls(json!({ "required": (!required.is_empty()).then_some(required), "additionalProperties": false })));
+    Value::Object(schema)
 }
 
 /// The JSON Schema of a result: its members, to which a later version may add, with their types alone. Clients load the schemas of
@@ -164,17 +157,11 @@ fn of_shape(shape: &Shape) -> Value {
 pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
     let wrong = |wanted: &str| Err(Error::new(Code::InvalidArgument, format!("Argument {name} must be {wanted}.")));
     match (shape, value) {
-        (Shape::Text { max }, Value::String(text)) => {
-            if text.len() > *max && text.chars().count() > *max {
-                wrong(&format!("at most {max} characters long"))
-            } else {
-                Ok(())
-            }
-        }
+        (Shape::Text { max }, Value::String(text)) if text.len() <= *max || text.chars().count() <= *max => Ok(()),
+        (Shape::Text { max }, Value::String(_)) => wrong(&format!("at most {max} characters long")),
         (Shape::Text { .. }, _) => wrong("a string"),
-        (Shape::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
+        (Shape::OneOf(names) | Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
         (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
-        (Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
         (Shape::Status(names), _) => Err(Error::new(Code::InvalidStatus, format!("Argument {name} must be one of: {}.", names.join(", ")))),
         (Shape::Number, Value::Number(_)) => Ok(()),
         (Shape::Number, _) => wrong("a number"),

@@ -251,7 +251,7 @@ mod tests {
     /// A file that is displaced while a program writes to it still counts as being written, under either name.
     #[test]
     fn a_file_being_written_stays_so_when_names_are_exchanged() {
-        let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
+        let folder = std::env::temp_dir().join(crate::secret::new_id());
         disk::create_folder(&folder).unwrap();
         let (note, temporary) = (folder.join("note.md"), folder.join(".other.md"));
         disk::write_new(&temporary, b"ours").unwrap();
@@ -274,7 +274,7 @@ mod tests {
     /// A write that begins while a file is replaced counts as in progress until the program closes the file.
     #[test]
     fn a_write_that_begins_during_a_replacement_is_seen() {
-        let folder = std::env::temp_dir().join(crate::secret::new_id().unwrap());
+        let folder = std::env::temp_dir().join(crate::secret::new_id());
         disk::create_folder(&folder).unwrap();
         let note = folder.join("note.md");
         disk::write_new(&note, b"before").unwrap();

@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn vault() -> (PathBuf, Vault) {
-        let root = std::env::temp_dir().join(format!("vsm-together-{}", crate::secret::new_id().unwrap()));
+        let root = std::env::temp_dir().join(format!("vsm-together-{}", crate::secret::new_id()));
         std::fs::create_dir_all(root.join("sub")).unwrap();
         for (name, text) in [("a.md", "a"), ("sub/b.md", "b"), ("c.canvas", "{}"), ("gone.md", "gone")] {
             std::fs::write(root.join(name), text).unwrap();

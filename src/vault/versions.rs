@@ -127,7 +127,7 @@ impl Versions {
             if let Some(bytes) = bytes {
                 self.keep_bytes(&bytes).map_err(failed)?;
             }
-            let version = new_id()?;
+            let version = new_id();
             let line =
                 Line { version: version.clone(), call: call.to_owned(), at, by: caller.by.clone(), tool: caller.tool.to_owned(), did };
             lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
@@ -139,7 +139,7 @@ impl Versions {
 
     /// Records that the changes of a call failed.
     pub(super) fn end(&self, caller: &Caller, call: &str) -> Result<(), Error> {
-        self.keep(caller, &new_id()?, vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
+        self.keep(caller, &new_id(), vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
     }
 
     fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
@@ -244,8 +244,8 @@ impl Line {
 }
 
 /// An id of 16 hex digits.
-pub(super) fn new_id() -> Result<String, Error> {
-    secret::random::<8>().map(|bytes| secret::hex(&bytes)).map_err(|_| failed(ErrorKind::Other.into()))
+pub(super) fn new_id() -> String {
+    secret::hex(&secret::random::<8>())
 }
 
 /// Waits for a lock file that other processes hold briefly; `None` if one holds it for too long.
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn old_versions_go_and_the_newest_of_each_path_stays() {
-        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id().unwrap()));
+        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
         disk::create_private_folder(&folder).unwrap();
         let versions = Versions::open(&folder).unwrap();
         let caller = Caller::new("me", "tool");

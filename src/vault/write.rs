@@ -165,7 +165,7 @@ impl Vault {
         let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else {
             return Ok(KeptVersion { files, ..KeptVersion::default() });
         };
-        let call = new_id()?;
+        let call = new_id();
         // A version is kept under the file's real path, not that of a link to it.
         let mut changes = changes();
         for change in &mut changes {

@@ -119,11 +119,10 @@ impl HttpRequest<'_> {
             Outcome::Nothing => Response::empty(202),
             Outcome::Answer(answer) => answered(answer, accepted),
             Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
-            Outcome::Initialized(answer, revision) => match self.app.mcp.sessions.open(&self.principal, revision, self.now) {
-                Ok(session) => answered(answer, accepted).header("Mcp-Session-Id", session.id.clone()),
-                // Without random numbers there is no id that cannot be guessed; everything works without a session too.
-                Err(_) => answered(answer, accepted),
-            },
+            Outcome::Initialized(answer, revision) => {
+                let session = self.app.mcp.sessions.open(&self.principal, revision, self.now);
+                answered(answer, accepted).header("Mcp-Session-Id", session.id.clone())
+            }
         };
         Reply::Whole(answer)
     }

@@ -24,7 +24,7 @@ use crate::principal::Principal;
 use crate::secret::SecretHash;
 use crate::uri;
 use guard::Guard;
-use routes::Route;
+use routes::{Route, Row};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub struct App {
 
 /// What is known of a request once its head was admitted.
 pub struct Ticket {
-    route: Route,
+    row: &'static Row,
     /// The caller and the token, on the MCP endpoint.
     caller: Option<(Principal, SecretHash)>,
     /// The address that failed logins are counted against.
@@ -98,11 +98,11 @@ impl Service for App {
         let address = client_address(peer, head, &self.trusted_proxies);
         let is_shared = !self.trusted_proxies.contains(&peer.to_canonical()) && head.all("x-forwarded-for").next().is_some();
         let from = PeerAddress { address, is_shared };
-        Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { route: row.route, caller, from } })
+        Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })
     }
 
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
-        let reply = match (ticket.route, ticket.caller) {
+        let reply = match (ticket.row.route, ticket.caller) {
             (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
             // `admit` has refused such a request.
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
@@ -117,7 +117,7 @@ impl Service for App {
             }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Open, _) => {
-                let form = Form::parse(&head.query).ok();
+                let form = Form::parse(&head.query);
                 let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
                 Reply::Whole(match (field("vault"), field("file")) {
                     (Some(vault), Some(file)) => {
@@ -131,10 +131,9 @@ impl Service for App {
             }
             (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
         };
-        let row = routes::find(&head.path);
         match reply {
-            Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
-            Reply::Events(response, events) => Reply::Events(guard::finish(row, response), events),
+            Reply::Whole(response) => Reply::Whole(guard::finish(Some(ticket.row), response)),
+            Reply::Events(response, events) => Reply::Events(guard::finish(Some(ticket.row), response), events),
         }
     }
 

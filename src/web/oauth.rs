@@ -30,11 +30,11 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     let request = match Form::parse(&head.query) {
         // Where no tool writes, nothing more than reading is promised.
-        Ok(query) => oauth.check(&query).map(|mut request| {
+        Some(query) => oauth.check(&query).map(|mut request| {
             request.access = request.access.min(app.mcp.access());
             request
         }),
-        Err(_) => Err(AuthorizeError::Show {
+        None => Err(AuthorizeError::Show {
             why: "The address of this page is not a valid authorization request.",
             advice: "Start the login again in the application.",
         }),
@@ -159,7 +159,7 @@ fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
     if !media_type(head).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return None;
     }
-    std::str::from_utf8(body).ok().and_then(|text| Form::parse(text).ok())
+    std::str::from_utf8(body).ok().and_then(Form::parse)
 }
 
 fn failed(authorization: Option<&str>, error: &Error) -> Response {

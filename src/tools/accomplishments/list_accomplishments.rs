@@ -35,12 +35,8 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let projects = projects(context)?;
-    let canvas = match arguments.maybe("canvas_source") {
-        Some(_) => Some(canvas_of(context, arguments)?),
-        None => None,
-    };
-    let shown = match &canvas {
-        Some(canvas) => projects.on_canvas(context.vault, &snapshot, canvas)?.0,
+    let shown = match arguments.maybe("canvas_source") {
+        Some(_) => projects.on_canvas(context.vault, &snapshot, &canvas_of(context, arguments)?)?.0,
         None => snapshot.iter().collect(),
     };
     let wanted = shown.into_iter().filter(|found| arguments.maybe("status").is_none_or(|status| found.status == status));

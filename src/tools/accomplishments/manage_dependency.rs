@@ -1,6 +1,7 @@
 //! `manage_dependency`: which accomplishment blocks which.
 
-use super::{ID, OPERATION, SUCCESS, position, projects};
+use super::{ID, OPERATION, SUCCESS, projects};
+use crate::object::without_nulls;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -32,15 +33,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let (operation, blocker, blocked) = (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
     let (at, message) = projects.set_dependency(context.vault, blocker, blocked, operation == "add")?;
-    let mut reply = json!({
+    // Whole numbers, as on the canvas.
+    let at = at.map(|at| json!({ "x": at.x.round() as i64, "y": at.y.round() as i64 }));
+    Reply::of(&without_nulls(json!({
         "success": true,
         "operation": operation,
         "blocker_id": blocker,
         "blocked_id": blocked,
         "message": message,
-    });
-    if let (Some(at), Some(members)) = (at, reply.as_object_mut()) {
-        members.insert("new_position".into(), position(at));
-    }
-    Reply::of(&reply)
+        "new_position": at,
+    })))
 }

@@ -22,10 +22,9 @@ use super::reply::fitting;
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
-use crate::accomplishments::{
-    Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, Position, STATUSES, Snapshot, Task,
-};
+use crate::accomplishments::{Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, STATUSES, Snapshot, Task};
 use crate::limits;
+use crate::object::without_nulls;
 use crate::slice::Part;
 use crate::text::fitting_in;
 use crate::vault::VaultPath;
@@ -191,20 +190,17 @@ fn by_priority(found: &Accomplishment) -> String {
 
 fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
     let cut = |text: &str| clipped(text, long);
-    let mut shown = json!({
+    json!(without_nulls(json!({
         "task_id": task.id(accomplishment),
         "number": task.number,
         "name": task.name,
         "goal": cut(&task.goal),
         "description": cut(&task.description),
+        "technical_notes": task.technical_notes.as_deref().map(cut),
+        "estimate": task.estimate,
         "status": task.status,
-    });
-    if let Some(members) = shown.as_object_mut() {
-        let optional = [("technical_notes", &task.technical_notes), ("notes", &task.notes)];
-        members.extend(optional.into_iter().filter_map(|(name, text)| Some((name.to_owned(), cut(text.as_ref()?).into()))));
-        members.extend(task.estimate.map(|hours| ("estimate".to_owned(), hours.into())));
-    }
-    shown
+        "notes": task.notes.as_deref().map(cut),
+    })))
 }
 
 fn clipped(text: &str, long: usize) -> String {
@@ -215,22 +211,19 @@ fn clipped(text: &str, long: usize) -> String {
 }
 
 /// An accomplishment with all that its note says, as far as that fits into an answer.
-fn full(snapshot: &Snapshot, changed: &Changed) -> Value {
+fn full(snapshot: &Snapshot, changed: &Changed) -> Map<String, Value> {
     part(snapshot, changed, 0)
 }
 
 /// The same with the tasks from `from_task` on.
-fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
+fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String, Value> {
+    let fits = |shown: &Map<String, Value>| json!(shown).to_string().len() <= limits::RESULT_CHARS;
     let whole = shown(snapshot, changed, usize::MAX);
-    if from_task == 0 && whole.to_string().len() <= limits::RESULT_CHARS {
+    if from_task == 0 && fits(&whole) {
         return whole;
     }
-    let fitting = |part: usize| {
-        let cut = shown(snapshot, changed, limits::RESULT_CHARS / part);
-        (cut.to_string().len() <= limits::RESULT_CHARS).then_some(cut)
-    };
-    let mut cut = [4, 16].into_iter().find_map(fitting).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT));
-    let Some(members) = cut.as_object_mut() else { return cut };
+    let cut = |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
+    let mut members = [4, 16].into_iter().find_map(cut).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT));
     members.remove("other_properties");
     members.insert("truncated".into(), true.into());
     for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done", "acceptance_criteria_details"] {
@@ -246,13 +239,29 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Value {
         }
         members.insert("tasks".into(), tasks.into());
     }
-    cut
+    members
 }
 
-fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
+fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Map<String, Value> {
     const LISTED: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
     let Changed { accomplishment: found, properties, etag } = changed;
-    let mut full = json!({
+    let (mut shown, mut others) = (Map::new(), Map::new());
+    for (name, value) in properties {
+        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };
+        let fits = match name {
+            "created_by_plugin" => value.is_boolean(),
+            "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
+            "created" | "updated" | "canvas_source" | "notion_page_id" => value.is_string(),
+            _ => false,
+        };
+        if fits {
+            shown.insert(name.to_owned(), value.as_str().map(|text| clipped(text, long).into()).unwrap_or(value));
+        } else if !LISTED.contains(&name) {
+            others.insert(name.to_owned(), value);
+        }
+    }
+    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, long)).collect();
+    shown.extend(without_nulls(json!({
         "id": found.id,
         "title": clipped(&found.title, long),
         "type": "accomplishment",
@@ -265,41 +274,12 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Value {
         "outcome": clipped(&found.body.outcome, long),
         "acceptance_criteria": found.body.criteria.iter().map(|criterion| clipped(&criterion.text, long)).collect::<Vec<_>>(),
         "acceptance_criteria_done": found.body.criteria.iter().map(|criterion| criterion.done).collect::<Vec<_>>(),
+        "acceptance_criteria_details": details.iter().any(|details| !details.is_empty()).then_some(details),
         "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, long)).collect::<Vec<_>>(),
         "notes": clipped(&found.body.notes, long),
         "vault_path": found.path.as_str(),
         "etag": etag,
-    });
-    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, long)).collect();
-    if let (Some(members), true) = (full.as_object_mut(), details.iter().any(|details| !details.is_empty())) {
-        members.insert("acceptance_criteria_details".into(), details.into());
-    }
-    let mut others = Map::new();
-    for (name, value) in properties {
-        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };
-        let fits = match name {
-            "created_by_plugin" => value.is_boolean(),
-            "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
-            "created" | "updated" | "canvas_source" | "notion_page_id" => value.is_string(),
-            _ => false,
-        };
-        match full.as_object_mut() {
-            Some(members) if fits => {
-                let value = value.as_str().map(|text| clipped(text, long).into()).unwrap_or(value);
-                members.insert(name.to_owned(), value);
-            }
-            _ if LISTED.contains(&name) => {}
-            _ => drop(others.insert(name.to_owned(), value)),
-        }
-    }
-    if let (false, Some(members)) = (others.is_empty(), full.as_object_mut()) {
-        members.insert("other_properties".into(), others.into());
-    }
-    full
-}
-
-fn position(Position { x, y }: Position) -> Value {
-    // Whole numbers are written as integers, as on the canvas.
-    let number = |value: f64| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) };
-    json!({ "x": number(x), "y": number(y) })
+        "other_properties": (!others.is_empty()).then_some(others),
+    })));
+    shown
 }

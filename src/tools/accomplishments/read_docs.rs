@@ -10,6 +10,7 @@ use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::read::fitting;
 use crate::vault::{Error as VaultError, VaultPath, count_lines, etag};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -38,7 +39,7 @@ result! {
         /// Lines of the whole document.
         line_count: Option<usize>,
         /// from_line, from 0, and to_line, the line after the last.
-        range: Option<Map<String, Value>>,
+        range: Option<Value>,
         etag: Option<String>,
         /// All documents of this page: name and text.
         documents: Option<Map<String, Value>>,
@@ -90,63 +91,56 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     if content.is_empty() && truncated {
         return Err(Error::new(Code::TooLarge, format!("Line {from} of {name} is too long for one answer.")));
     }
-    let lines = [("from_line", from), ("to_line", from + content.split_inclusive('\n').count())];
+    let range = json!({ "from_line": from, "to_line": from + content.split_inclusive('\n').count() });
     Reply::of(&Answer {
         doc_name: Some(name),
         content: Some(content),
         line_count: Some(line_count),
-        range: Some(lines.into_iter().map(|(name, line)| (name.to_owned(), line.into())).collect()),
+        range: Some(range),
         etag: Some(etag),
         next: Inline(Next::cut(truncated)),
         ..Answer::default()
     })
 }
 
+/// What a page shows of a document.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Document {
+    Text(String),
+    TooLong,
+    Unreadable,
+}
+
 fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
     let found = projects.documents(context.vault, &canvas)?;
-    let names: Vec<String> = found.iter().map(|(name, _)| name.clone()).collect();
-    let document_names: Vec<String> = fitting_in(limits::RESULT_CHARS / 4, names.iter().cloned());
-    let mut left = (limits::RESULT_CHARS - 2_000).saturating_sub(json!(document_names).to_string().len());
-    let mut fits = |chars: usize| left.checked_sub(chars).inspect(|rest| left = *rest).is_some();
-    let after = paging::after(arguments)?;
-    let start = match &after {
-        // Works even if the last one was renamed meanwhile.
-        Some(after) => {
-            let order = |name: &str| (name.starts_with(PREFIX), name.to_owned());
-            names.partition_point(|name| order(name) <= order(after))
-        }
-        None => 0,
-    };
+    let names: Vec<&String> = found.iter().map(|(name, _)| name).collect();
+    let document_names: Vec<String> = fitting_in(limits::RESULT_CHARS / 4, names.iter().copied().cloned());
+    let chars = |value: &Value| value.to_string().chars().count();
+    let chars_left = (limits::RESULT_CHARS - 2_000).saturating_sub(chars(&json!(document_names)));
+    // Works even if the last one was renamed meanwhile.
+    let order = |name: &str| (name.starts_with(PREFIX), name.to_owned());
+    let after = paging::after(arguments)?.map(|after| order(&after));
+    let following = found.iter().filter(|(name, _)| Some(order(name)) > after);
+    let read = following.filter_map(|(name, path)| match text_of(context, path) {
+        Ok((text, _)) if chars(&json!([name, text])) < chars_left => Some((name, Document::Text(text))),
+        Ok(_) => Some((name, Document::TooLong)),
+        // Deleted since it was listed.
+        Err(VaultError::NotFound { .. }) => None,
+        Err(_) => Some((name, Document::Unreadable)),
+    });
     let (mut documents, mut too_long, mut unreadable, mut last) = (Map::new(), Vec::new(), Vec::new(), None);
-    let mut complete = true;
-    for (name, path) in found.iter().skip(start) {
-        let content = match text_of(context, path) {
-            Ok((content, _)) => content,
-            // Deleted since it was listed.
-            Err(VaultError::NotFound { .. }) => continue,
-            Err(_) => {
-                if fits(json!(name).to_string().len() + 1) {
-                    unreadable.push(name.clone());
-                }
-                continue;
-            }
-        };
-        let cost = json!(content).to_string().len() + json!(name).to_string().len() + 4;
-        if !fits(cost) {
-            if cost > limits::RESULT_CHARS / 2 && fits(json!(name).to_string().len() + 1) {
-                too_long.push(name.clone());
-                last = Some(name.clone());
-                continue;
-            }
-            complete = false;
-            break;
+    for (name, document) in fitting_in(chars_left, read) {
+        match document {
+            Document::Text(text) => drop(documents.insert(name.clone(), text.into())),
+            Document::TooLong => too_long.push(name.clone()),
+            Document::Unreadable => unreadable.push(name.clone()),
         }
-        documents.insert(name.clone(), content.into());
-        last = Some(name.clone());
+        last = Some(name);
     }
-    let next = Next::after(arguments, last.as_deref().filter(|_| !complete));
+    let next = Next::after(arguments, last.filter(|last| names.last() != Some(last)).map(String::as_str));
     Reply::of(&Answer {
         documents: Some(documents),
         document_count: Some(names.len()),

@@ -3,6 +3,7 @@
 use super::manage_task::brief;
 use super::{ID, IF_MATCH, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::TASK_STATUSES;
+use crate::object::without_nulls;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
@@ -38,11 +39,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (None, None) => None,
         _ => return wrong("task_id and task_status go together."),
     };
-    let focused = projects(context)?.focus(context.vault, id, in_progress, task, arguments.maybe("if_match"));
-    let (changed, task) = focused?;
-    let mut reply = json!({ "success": true, "accomplishment": full(&snapshot(context)?, &changed) });
-    if let (Some(task), Some(members)) = (task, reply.as_object_mut()) {
-        members.insert("task".into(), brief(id, &task));
-    }
-    Reply::of(&reply)
+    let (changed, task) = projects(context)?.focus(context.vault, id, in_progress, task, arguments.maybe("if_match"))?;
+    let accomplishment = full(&snapshot(context)?, &changed);
+    Reply::of(&without_nulls(json!({ "success": true, "accomplishment": accomplishment, "task": task.map(|task| brief(id, &task)) })))
 }

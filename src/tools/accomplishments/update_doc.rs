@@ -7,7 +7,7 @@ use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Overwrite;
 use crate::vault::{Error as VaultError, count_lines};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
@@ -38,7 +38,7 @@ result! {
         /// Lines of the content that was given.
         line_count: usize,
         /// Where that content stands now: start_line from 0, and end_line, the line after the last.
-        affected_range: Option<Map<String, Value>>,
+        affected_range: Option<Value>,
         /// Pass as if_match; not after delete.
         etag: Option<String>,
     }
@@ -81,14 +81,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => format!("Deleted document: {name} (it is in the vault's .trash)"),
     };
     let from = range.map_or(0, |(from, _)| from);
-    let lines = [("start_line", from), ("end_line", from + line_count)];
     Reply::of(&Answer {
         success: true,
         operation,
         doc_name: name,
         message,
         line_count,
-        affected_range: written.is_some().then(|| lines.into_iter().map(|(name, line)| (name.to_owned(), line.into())).collect()),
+        affected_range: written.is_some().then(|| json!({ "start_line": from, "end_line": from + line_count })),
         etag: written.map(|written| written.etag),
     })
 }

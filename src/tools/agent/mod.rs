@@ -11,6 +11,7 @@ use super::{Arguments, Caller, Context, Reply, Tool};
 use crate::agent::job::{Job, JobView};
 use crate::agent::{Agent, Failure, Filed, Overrides, SoFar, Status, Watcher};
 use crate::limits;
+use crate::object::without_nulls;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -113,9 +114,9 @@ fn refused(failure: Failure) -> Error {
 /// What a session has left in the vault; empty members are left out.
 fn filed_members(filed: &Filed) -> Map<String, Value> {
     let commit = filed.commit.as_ref().map(|commit| {
-        present(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
+        without_nulls(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
     });
-    let mut members = present(json!({
+    let mut members = without_nulls(json!({
         "written": filed.shown().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
         "conflicts": filed.conflicts.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
         "left_out": filed.left_out.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
@@ -126,18 +127,11 @@ fn filed_members(filed: &Filed) -> Map<String, Value> {
     members
 }
 
-/// The members of an object that have a value.
-fn present(value: Value) -> Map<String, Value> {
-    let Value::Object(mut members) = value else { return Map::new() };
-    members.retain(|_, value| !value.is_null());
-    members
-}
-
 /// A job as the members of a result.
 fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
     let so_far = &seen.so_far;
     let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));
-    let mut members = present(json!({
+    let mut members = without_nulls(json!({
         "job_id": job.id,
         "status": seen.status,
         "begun": job.begun.rfc3339(),
@@ -154,10 +148,10 @@ fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
     }));
     members.extend(filed_members(&so_far.filed));
     members.extend(match seen.outcome.as_deref() {
-        Some(Ok(ingested)) => present(json!(ingested)),
+        Some(Ok(ingested)) => without_nulls(json!(ingested)),
         Some(Err(failure)) => {
             let error = failed(failure, so_far);
-            present(json!({ "error": { "code": error.code.as_str(), "message": error.message } }))
+            without_nulls(json!({ "error": { "code": error.code.as_str(), "message": error.message } }))
         }
         None => Map::new(),
     });

@@ -2,6 +2,7 @@
 
 use super::url;
 use crate::limits;
+use crate::object::without_nulls;
 use crate::slice::Part;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -39,15 +40,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
     }
     let shown = part(from);
-    let mut metadata = json!({ "tags": &*entry.tags, "modified": entry.stamp.modified().rfc3339() });
-    if let (Some(members), true) = (metadata.as_object_mut(), from + shown.len() < text.len()) {
-        members.insert("next_id".into(), format!("{}{PART}{}", path.as_str(), number.max(1) + 1).into());
-    }
+    let next_id = (from + shown.len() < text.len()).then(|| format!("{}{PART}{}", path.as_str(), number.max(1) + 1));
     Reply::of(&json!({
         "id": id,
         "title": entry.title(),
         "text": shown,
         "url": url(context, path.as_str()),
-        "metadata": metadata,
+        "metadata": without_nulls(json!({ "tags": &*entry.tags, "modified": entry.stamp.modified().rfc3339(), "next_id": next_id })),
     }))
 }

@@ -6,7 +6,7 @@ use vault_sync_mcp::form::Form;
 use vault_sync_mcp::{cursor, percent, uri};
 
 fuzz_target!(|text: &str| {
-    if let Ok(form) = Form::parse(text) {
+    if let Some(form) = Form::parse(text) {
         let _ = (form.get("state"), form.get("redirect_uri"), form.get(text));
     }
     let _ = (percent::decode(text, true), percent::decode(text, false));

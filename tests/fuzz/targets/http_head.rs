@@ -2,20 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::http::head::{Head, end_of};
+use vault_sync_mcp::http::head::Head;
 
 fuzz_target!(|bytes: &[u8]| {
-    let whole = end_of(bytes, 0);
-    let by_pieces = (1..=bytes.len()).map(|end| end_of(&bytes[..end], end - 1)).find(|found| !matches!(found, Ok(None)));
-    match (&whole, &by_pieces) {
-        (Ok(Some(one)), Some(Ok(Some(other)))) => assert_eq!(one, other),
-        (Ok(None), None) => {}
-        // In pieces a head may be complete, or refused, before what comes after it spoils the whole.
-        (_, Some(_)) => {}
-        other => panic!("{other:?}"),
+    let by_pieces = (0..=bytes.len()).map(|end| Head::parse(&bytes[..end])).find(|found| !matches!(found, Ok(None)));
+    let Ok(Some((head, length))) = Head::parse(bytes) else { return };
+    // In pieces a head may be refused before what comes after it makes it whole.
+    if let Some(Ok(Some((_, other)))) = by_pieces {
+        assert_eq!(length, other);
     }
-    let Ok(Some(end)) = whole else { return };
-    let Ok(head) = Head::parse(&bytes[..end]) else { return };
     assert!(head.path.starts_with('/'), "{:?}", head.path);
     let plain = |text: &str| !text.bytes().any(|byte| byte <= b' ' || byte == 0x7f);
     assert!(plain(&head.path) && plain(&head.query));
