@@ -162,7 +162,7 @@ impl Change<'_> {
     pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         for step in self.vault.steps_of_move(from, to)? {
             match step {
-                Step::Replace { path, before, after } if path == *to => {
+                Step::Write { path, before: Some(before), after: Some(after), .. } if path == *to => {
                     let note = self.note(from)?;
                     if note.text.as_bytes() != before {
                         return Err(VaultError::Busy.into());
@@ -206,10 +206,7 @@ impl Change<'_> {
         let notes = self.notes.iter().map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
         let canvases = self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));
         let edited = notes.chain(canvases).filter(|(_, before, now)| before.as_deref() != Some(now.as_bytes()));
-        let edited = edited.map(|(path, before, now)| match before.clone() {
-            Some(before) => Step::Replace { path, before, after: now.clone().into_bytes() },
-            None => Step::Create { path, bytes: now.clone().into_bytes() },
-        });
+        let edited = edited.map(|(path, before, now)| Step::write(path, before.clone(), now.clone().into_bytes()));
         Ok(self.moved.iter().cloned().chain(edited).collect())
     }
 }

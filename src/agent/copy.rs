@@ -162,7 +162,7 @@ impl WorkingCopy {
             match step {
                 Ok(None) => {}
                 Ok(Some((step, conflict))) => {
-                    changes.pages.push(Page { path: step.path().to_owned(), created: matches!(step, Step::Create { .. }) });
+                    changes.pages.push(Page { path: step.path().to_owned(), created: matches!(step, Step::Write { before: None, .. }) });
                     changes.conflicts.extend(conflict);
                     changes.steps.push(step);
                 }
@@ -234,11 +234,11 @@ impl WorkingCopy {
             && etag(before) == *original
         {
             vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
-            return Ok(Some((Step::Replace { path: known, before: before.clone(), after: bytes }, None)));
+            return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
         let is_new = matches!(now, Ok(None)) && (path == ALIASES || !self.originals.contains_key(path));
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
-            return Ok(Some((Step::Create { path: known, bytes }, None)));
+            return Ok(Some((Step::write(known, None, bytes), None)));
         }
         let kept_as = conflict_name(path, mark);
         let second = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
@@ -246,7 +246,7 @@ impl WorkingCopy {
         if !budget.new.insert(comparable_name(&kept_as)) {
             return Err("the name of its second page is taken".into());
         }
-        Ok(Some((Step::Create { path: second, bytes }, Some(Conflict { path: path.to_owned(), kept_as }))))
+        Ok(Some((Step::write(second, None, bytes), Some(Conflict { path: path.to_owned(), kept_as }))))
     }
 
     /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the result: where they are, and which could

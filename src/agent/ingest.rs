@@ -167,7 +167,7 @@ impl Agent {
             let mut changes = copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
                 changes.pages.extend(brought.iter().map(|(path, _)| Page { path: path.as_str().to_owned(), created: true }));
-                let steps = brought.into_iter().map(|(path, bytes)| Step::Create { path: path.clone(), bytes: bytes.clone() });
+                let steps = brought.into_iter().map(|(path, bytes)| Step::write(path.clone(), None, bytes.clone()));
                 changes.steps.splice(0..0, steps);
             }
             let made = vault.refresh_now().and_then(|()| changes.make(&vault));

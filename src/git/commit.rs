@@ -133,16 +133,10 @@ fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Targ
         return Ok(());
     }
     let step = |target: &Target| {
-        let path = target.path.clone();
-        match (target.before.clone(), target.after.clone()) {
-            (before, after) if before == after => None,
-            (Some(before), Some(after)) => Some(Step::Replace { path, before, after }),
-            (None, after) => after.map(|bytes| Step::Create { path, bytes }),
-            (Some(bytes), None) => {
-                let mode = repository.vault.root().join(path.as_str()).metadata().map_or(0o644, |found| found.permissions().mode());
-                Some(Step::Remove { path, bytes, mode })
-            }
-        }
+        let (path, before, after) = (target.path.clone(), target.before.clone(), target.after.clone());
+        let on_disk = repository.vault.root().join(path.as_str());
+        let mode = after.is_none().then(|| on_disk.metadata().map_or(0o644, |found| found.permissions().mode()));
+        (before != after).then_some(Step::Write { path, before, after, mode })
     };
     let steps: Vec<Step> = targets.iter().filter_map(step).collect();
     let run = || repository.hook(runner, "pre-commit", &[]);

@@ -149,7 +149,7 @@ impl From<vault::Error> for Error {
             Refused::NoTarget { .. } => Code::TargetNotFound,
             Refused::Exists(_) => Code::AlreadyExists,
             Refused::Malformed { .. } => Code::ParseError,
-            Refused::Query { .. } | Refused::Invalid(_) => Code::InvalidArgument,
+            Refused::Invalid(_) => Code::InvalidArgument,
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };

@@ -61,7 +61,7 @@ impl Order {
                 let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
                 order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })
-            .ok_or_else(|| Error::Query { why: "the cursor belongs to another query; repeat the search without it".into() })
+            .ok_or_else(|| Error::Invalid("Argument query: the cursor belongs to another query; repeat the search without it".into()))
     }
 }
 

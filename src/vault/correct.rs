@@ -92,8 +92,7 @@ impl Vault {
             }
             near
         };
-        let bytes = candidates.iter().map(|entry| entry.text_bytes()).sum();
-        for found in self.map_parallel(&candidates, bytes, &look, run.proceed)? {
+        for found in self.map_parallel(&candidates, &|entry| entry.text_bytes(), &look, run.proceed)? {
             found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
         }
         Ok(unknown.nearest(&near))

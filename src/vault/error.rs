@@ -80,11 +80,6 @@ pub enum Error {
         /// Why, to be read after the path and a colon.
         why: String,
     },
-    /// An invalid query.
-    Query {
-        /// What is wrong with it.
-        why: String,
-    },
     /// Too many searches by regular expression are in progress.
     Overloaded,
     /// The caller cancelled.
@@ -111,6 +106,14 @@ pub(super) fn words(cause: &io::Error) -> String {
 }
 
 impl Error {
+    /// Turns [`Error::NotFound`] into `None`.
+    pub(super) fn none_if_missing<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+        match found {
+            Err(Error::NotFound { .. }) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
     /// The error for a failure of the operating system.
     pub(super) fn disk(doing: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
@@ -169,7 +172,6 @@ impl fmt::Display for Error {
             Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),
             Error::Invalid(message) => f.write_str(message),
             Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
-            Error::Query { why } => write!(f, "Argument query: {why}"),
             Error::Overloaded => f.write_str("Too many searches by regular expression are in progress. Try again in a few seconds."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {

@@ -162,18 +162,14 @@ impl Jail {
 
     /// The resolved path of a name to move something to; creates its folder if missing.
     pub(super) fn new_name(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
-        let folder = match self.folder(&path.parent()) {
-            Err(Error::NotFound { .. }) => self.create_folders(&path.parent())?,
-            other => other?,
-        };
-        Ok(folder.child(path.name()))
+        Ok(self.created_folder(&path.parent())?.child(path.name()))
     }
 
     /// The resolved path at which to write a file. Missing folders are created with `create_folders`, otherwise they are
     /// [`Error::NotFound`].
     pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
         let folder = match self.folder(&path.parent()) {
-            Err(Error::NotFound { .. }) if create_folders => self.create_folders(&path.parent())?,
+            Err(Error::NotFound { .. }) if create_folders => self.created_folder(&path.parent())?,
             Err(Error::NotFound { .. }) => {
                 let hint = "Its folder does not exist; set create_dirs to true to create it.".to_owned();
                 return Err(Error::NotFound { path: path.as_str().into(), hint });
@@ -207,21 +203,16 @@ impl Jail {
         self.root.join(folder.as_str())
     }
 
-    fn create_folders(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
-        let mut folder = self.folder(&VaultPath::known(""))?;
-        let mut known = String::new();
-        for segment in path.segments() {
-            known = if known.is_empty() { segment.to_owned() } else { format!("{known}/{segment}") };
-            let below = VaultPath::known(&known);
-            folder = match self.folder(&below) {
-                Err(Error::NotFound { .. }) => {
-                    disk::create_folder(&folder.join(segment)).map_err(Error::disk("create the folder", path.as_str()))?;
-                    self.folder(&below)?
-                }
-                other => other?,
-            };
+    /// A folder, created with its missing parents.
+    fn created_folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+        match self.folder(path) {
+            Err(Error::NotFound { .. }) if !path.is_root() => {
+                let on_disk = self.created_folder(&path.parent())?.child(path.name());
+                disk::create_folder(&on_disk).map_err(Error::disk("create the folder", path.as_str()))?;
+                self.folder(path)
+            }
+            other => other,
         }
-        Ok(folder)
     }
 
     /// The target of a link found on a walk, if it is inside and served.

@@ -11,29 +11,19 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// A new file, with its missing folders.
-    Create {
+    /// New bytes for a file: a new one, with its missing folders, where there are none before. It is removed where there are none after:
+    /// only by [`Transaction::show`](super::transaction::Transaction::show), which restores it with these permission bits.
+    Write {
         path: VaultPath,
-        #[serde(rename = "after", with = "in_base64")]
-        bytes: Vec<u8>,
-    },
-    /// New bytes for a file.
-    Replace {
-        path: VaultPath,
-        #[serde(with = "in_base64")]
-        before: Vec<u8>,
-        #[serde(with = "in_base64")]
-        after: Vec<u8>,
+        #[serde(default, with = "in_base64")]
+        before: Option<Vec<u8>>,
+        #[serde(default, with = "in_base64")]
+        after: Option<Vec<u8>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
     },
     /// Another path for a file, or a folder with all its contents; nothing may be at `to` yet.
     Rename { from: VaultPath, to: VaultPath },
-    /// A file removed temporarily: only by [`Transaction::show`](super::transaction::Transaction::show). `mode` is its permission bits.
-    Remove {
-        path: VaultPath,
-        #[serde(with = "in_base64")]
-        bytes: Vec<u8>,
-        mode: u32,
-    },
     /// A file, or a folder without served files, moved to `.trash`, where Obsidian keeps deleted files.
     Trash { path: VaultPath },
 }
@@ -42,12 +32,13 @@ mod in_base64 {
     use super::{Engine, STANDARD};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-        STANDARD.encode(bytes).serialize(serializer)
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
-        STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| STANDARD.decode(text)).transpose().map_err(D::Error::custom)
     }
 }
 
@@ -70,7 +61,7 @@ impl JournalStep {
     }
 }
 
-/// The journal file, format 1: one JSON object.
+/// The journal file, format 2: one JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) version: u32,
@@ -117,10 +108,14 @@ pub(super) fn derives_from_new(before: &[u8], after: &[u8], here: &[u8]) -> bool
 }
 
 impl Step {
+    /// New bytes for a file, or a new file.
+    pub fn write(path: VaultPath, before: Option<Vec<u8>>, after: Vec<u8>) -> Step {
+        Step::Write { path, before, after: Some(after), mode: None }
+    }
+
     pub fn path(&self) -> &str {
         match self {
-            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => path.as_str(),
-            Step::Rename { to, .. } => to.as_str(),
+            Step::Write { path, .. } | Step::Trash { path } | Step::Rename { to: path, .. } => path.as_str(),
         }
     }
 }

@@ -124,18 +124,18 @@ impl LinkIndex {
         }
     }
 
-    fn add(&mut self, id: Id, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
+    fn add(&mut self, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
         let files = self.files.entry(key_of(&entry.path).into()).or_default();
         files.insert((comparable_name(&entry.path).into(), Arc::clone(&entry.path)));
         let mut keys: Vec<Box<str>> = Vec::new();
         for path in paths {
             let key: Box<str> = key_of(&path.0).into();
-            self.links.entry(key.clone()).or_default().entry(path).or_default().push(id);
+            self.links.entry(key.clone()).or_default().entry(path).or_default().push(entry.id);
             keys.push(key);
         }
         keys.sort_unstable();
         keys.dedup();
-        self.known.insert(id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
+        self.known.insert(entry.id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
     }
 
     /// Calls `look` with each link of a key: its path, whether that is a canvas path, and the file with the link.
@@ -167,7 +167,7 @@ impl LinkIndex {
 
     /// The files with links that resolve to `file`.
     pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
-        let found = self.select(Some(&key_of(file)), &mut |_, resolved| *resolved == Resolved::One(file));
+        let found = self.select(Some(&[key_of(file).into()]), &mut |_, resolved| *resolved == Resolved::One(file));
         found.into_keys().map(str::to_owned).collect()
     }
 
@@ -175,13 +175,13 @@ impl LinkIndex {
         self.known.get(&id).map_or("", |known| &known.path)
     }
 
-    /// The number of wanted links in each file that has any. `wanted` gets the file and the resolved link; with `key`, only links of
-    /// that key are checked.
-    fn select(&self, key: Option<&str>, wanted: &mut dyn FnMut(&str, &Resolved<'_>) -> bool) -> BTreeMap<&str, usize> {
+    /// The number of wanted links in each file that has any. `wanted` gets the file and the resolved link; with `keys`, only links of
+    /// these keys are checked.
+    fn select<'a>(&'a self, keys: Option<&[Box<str>]>, wanted: &mut dyn FnMut(&'a str, &Resolved<'a>) -> bool) -> BTreeMap<&'a str, usize> {
         let mut found = BTreeMap::new();
-        let some = key.and_then(|key| self.links.get_key_value(key));
-        let all = key.is_none().then_some(&self.links).into_iter().flatten();
-        for (key, paths) in some.into_iter().chain(all) {
+        let some = keys.into_iter().flatten().filter_map(|key| self.links.get_key_value(key));
+        let all = keys.is_none().then_some(&self.links).into_iter().flatten();
+        for (key, paths) in some.chain(all) {
             let is_unique = self.files(key).take(2).count() == 1;
             for ((path, is_canvas_path), ids) in paths {
                 let mut last_resolved: Option<(&str, Resolved<'_>)> = None;
@@ -218,20 +218,19 @@ impl Vault {
                 None => table.all().map(|entry| entry.id).chain(index.known.keys().copied()).collect(),
             };
             let gone: Vec<Id> = ids.iter().copied().filter(|id| table.entry(*id).is_none()).collect();
-            let entries = ids.into_iter().filter_map(|id| Some((id, Arc::clone(table.entry(id)?))));
-            let is_fresh = |(id, entry): &(Id, Arc<Entry>)| index.known.get(id).is_none_or(|known| known.version != entry.version);
-            (table.version, gone, entries.filter(is_fresh).collect::<Vec<_>>())
+            let is_fresh = |entry: &&Arc<Entry>| index.known.get(&entry.id).is_none_or(|known| known.version != entry.version);
+            let fresh: Vec<Arc<Entry>> = ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
+            (table.version, gone, fresh)
         });
-        let look = |(_, entry): &(Id, Arc<Entry>)| {
+        let look = |entry: &Arc<Entry>| {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
             links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
         };
-        let bytes = fresh.iter().map(|(_, entry)| entry.text_bytes()).sum();
-        let found = self.map_parallel(&fresh, bytes, &look, proceed)?;
+        let found = self.map_parallel(&fresh, &|entry| entry.text_bytes(), &look, proceed)?;
         gone.into_iter().for_each(|id| index.forget(id));
-        for ((id, entry), paths) in fresh.iter().zip(found) {
-            index.forget(*id);
-            index.add(*id, entry, paths);
+        for (entry, paths) in fresh.iter().zip(found) {
+            index.forget(entry.id);
+            index.add(entry, paths);
         }
         index.version = Some(version);
         Ok(index)
@@ -255,7 +254,7 @@ impl Vault {
     pub fn count_links_to(&self, path: &VaultPath, proceed: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
         let index = self.link_index(proceed)?;
         let mut is_meant = |source: &str, resolved: &Resolved<'_>| *resolved == Resolved::One(path.as_str()) && source != path.as_str();
-        Ok(index.select(Some(&key_of(path.as_str())), &mut is_meant).values().sum())
+        Ok(index.select(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
     /// The wanted links, sorted by file and position: their total number, whether more follow, and the page after `after`. For a folder,
@@ -273,42 +272,34 @@ impl Vault {
     ) -> Result<(usize, bool, Vec<VaultLink>), Error> {
         let index = self.link_index(proceed)?;
         let in_scope = |file: &str| path.is_none_or(|path| path.as_str() == file || path.contains(file));
-        let means = |resolved: &Resolved<'_>, wanted: &dyn Fn(&str) -> bool| matches!(resolved, Resolved::One(file) if wanted(file));
-        let key = path.filter(|path| self.index.get(path.as_str()).is_some()).map(|path| key_of(path.as_str()));
-        let links_of = |file: &str| self.index.get(file).map(|entry| self.links_in(&entry).1).unwrap_or_default();
-        let below = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<&str> {
-            index.known.values().map(|known| &*known.path).filter(|file| wanted(file)).collect()
-        };
+        // Only links with these keys may be wanted; all for a folder.
+        let keys: Option<Vec<Box<str>>> = path.and_then(|path| self.index.get(path.as_str())).and_then(|entry| match show {
+            LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
+            _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
+        });
         // The files whose links are followed one step further.
         let mut further: BTreeSet<&str> = BTreeSet::new();
-        if depth > 1 && show == LinkFilter::Backlinks {
-            further.extend(index.select(key.as_deref(), &mut |_, resolved| means(resolved, &in_scope)).into_keys());
-        } else if depth > 1 && show == LinkFilter::Outgoing {
-            for source in below(&in_scope) {
-                for link in links_of(source) {
-                    if let Resolved::One(file) = index.resolve(&link, folder_of(source)) {
-                        further.insert(file);
-                    }
+        if depth > 1 {
+            index.select(keys.as_deref(), &mut |source, resolved| {
+                if let Resolved::One(file) = *resolved {
+                    let (near, far) = if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
+                    further.extend(in_scope(near).then_some(far));
                 }
-            }
+                false
+            });
         }
         let in_reach = |file: &str| in_scope(file) || further.contains(file);
-        let is_wanted = |source: &str, resolved: &Resolved<'_>| match show {
+        let is_wanted = |source: &str, resolved: &Resolved<'_>| match (show, resolved) {
+            (LinkFilter::Backlinks, Resolved::One(file)) => in_reach(file),
             // A link that may mean another file of this name is shown with its candidates.
-            LinkFilter::Backlinks => {
-                means(resolved, &in_reach) || matches!(resolved, Resolved::Several(files) if files.iter().any(|file| in_reach(file)))
-            }
-            LinkFilter::Outgoing => in_reach(source),
-            LinkFilter::Unresolved => *resolved == Resolved::Missing && in_scope(source),
-            LinkFilter::Ambiguous => matches!(resolved, Resolved::Several(_)) && in_scope(source),
+            (LinkFilter::Backlinks, Resolved::Several(files)) => files.iter().any(|file| in_reach(file)),
+            (LinkFilter::Backlinks, Resolved::Missing) => false,
+            (LinkFilter::Outgoing, _) => in_reach(source),
+            (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
+            (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let found: BTreeMap<&str, usize> = if show == LinkFilter::Outgoing {
-            let count = |file: &str| links_of(file).iter().filter(|link| !link.path.is_empty()).count();
-            below(&in_reach).into_iter().map(|file| (file, count(file))).filter(|(_, count)| *count > 0).collect()
-        } else {
-            let key = key.filter(|_| show == LinkFilter::Backlinks && further.is_empty());
-            index.select(key.as_deref(), &mut |source, resolved| is_wanted(source, resolved))
-        };
+        let keys = keys.filter(|_| further.is_empty());
+        let found = index.select(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
         let mut page = Vec::new();
         let first = after.map(|after| after.split('\0').next().unwrap_or(after));
@@ -348,20 +339,19 @@ impl Vault {
         let index = self.link_index(proceed)?;
         let notes = index.known.values().map(|known| &*known.path).filter(|file| super::media::is_note(file));
         let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
-        let mut linked: BTreeSet<String> = BTreeSet::new();
-        let linking = index.select(None, &mut |source, resolved| {
+        // Linked to from another file, or with links.
+        let mut linked: BTreeSet<&str> = BTreeSet::new();
+        index.select(None, &mut |source, resolved| {
             let files: &[&str] = match resolved {
+                _ if show_deadends => &[source],
                 Resolved::Missing => &[],
                 Resolved::One(file) => &[file],
                 Resolved::Several(files) => files,
             };
-            if !show_deadends {
-                linked.extend(files.iter().filter(|file| **file != source).map(|file| (*file).to_owned()));
-            }
-            show_deadends
+            linked.extend(files.iter().filter(|file| show_deadends || **file != source));
+            false
         });
-        let is_linked = |file: &&str| if show_deadends { linking.contains_key(file) } else { linked.contains(*file) };
-        let mut found: Vec<String> = notes.filter(|file| !is_linked(file)).map(str::to_owned).collect();
+        let mut found: Vec<String> = notes.filter(|file| !linked.contains(file)).map(str::to_owned).collect();
         found.sort_unstable();
         Ok(found)
     }

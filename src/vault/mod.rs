@@ -245,19 +245,11 @@ impl Vault {
 
     /// A path with its links resolved, as far as it exists.
     fn real(&self, path: &str) -> String {
-        let (mut folder, mut rest) = (path, String::new());
-        loop {
-            if let Ok(on_disk) = self.jail.existing(&VaultPath::known(folder)) {
-                let real = if rest.is_empty() { on_disk.below().to_path_buf() } else { on_disk.below().join(rest) };
-                return slash_separated(&real).unwrap_or_default();
-            }
-            let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
-            if folder.is_empty() {
-                return path.to_owned();
-            }
-            rest = if rest.is_empty() { name.to_owned() } else { format!("{name}/{rest}") };
-            folder = above;
-        }
+        let real = Path::new(path).ancestors().find_map(|above| {
+            let on_disk = self.jail.existing(&VaultPath::known(above.to_str()?)).ok()?;
+            slash_separated(&on_disk.below().join(Path::new(path).strip_prefix(above).ok()?))
+        });
+        real.unwrap_or_else(|| path.to_owned())
     }
 
     /// Refuses a change that the caller's grant does not allow.

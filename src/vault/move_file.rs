@@ -190,8 +190,7 @@ impl Vault {
             file.left_alone.append(&mut left);
             file
         };
-        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        self.map_parallel(&entries, bytes, &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         drop(moves);
         let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
         plan.left_alone.extend(self.mentions(&named, options.proceed)?);
@@ -263,7 +262,7 @@ impl Vault {
             file.left_alone.extend(left.into_iter().map(|at| (at, "update_links is false".to_owned())));
             plan.add(file);
         }
-        if !plan.files.iter().any(|file| file.path == path.as_str() && file.is_changed()) {
+        if !plan.files.iter().any(|file| file.path == path.as_str()) {
             return Err(Error::ReadOnly(path.as_str().into()));
         }
         Ok(plan)

@@ -3,9 +3,9 @@
 use super::Vault;
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::{JournalStep, Step};
+use super::journal::JournalStep;
 use super::path::VaultPath;
-use super::write::{existing, must_match, with_path};
+use super::write::{existing, with_path};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::slice::Part;
@@ -23,19 +23,6 @@ impl Vault {
         }
         disk::create_folder(&on_disk).map_err(Error::disk("create the folder", TRASH))?;
         Folder::open(self.jail.root(), Path::new(TRASH)).map_err(Error::disk("create the folder", TRASH))
-    }
-
-    /// Moves a file to the trash, as a transaction of its own.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`], [`Error::Conflict`], and those of [`Transaction::change`](super::transaction::Transaction::change).
-    pub fn put_into_trash(&self, path: &VaultPath, if_match: Option<&str>) -> Result<(), Error> {
-        let transaction = self.begin_transaction()?;
-        let (path, _) = self.locate(path)?;
-        if if_match.is_some() {
-            must_match(&self.bytes(&path)?, if_match)?;
-        }
-        transaction.change(&[Step::Trash { path }]).map(drop)
     }
 
     /// An unused name in the trash.

@@ -184,7 +184,7 @@ impl Vault {
                 let after = change(&path, utf8(&path, &before)?)?.into_bytes();
                 let written = (after != before).then(|| Written::of(&path, false, &after));
                 if written.is_some() {
-                    steps.push(Step::Replace { path: path.clone(), before, after });
+                    steps.push(Step::write(path.clone(), Some(before), after));
                 }
                 outcome.push((path, written));
             }
@@ -217,8 +217,7 @@ impl Vault {
                 .any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')));
             if !may_have_tasks { Vec::new() } else { self.tasks_of(entry, query) }
         };
-        let bytes = notes.iter().map(|entry| entry.text_bytes()).sum();
-        Ok(self.map_parallel(&notes, bytes, &look, proceed)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&notes, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
     }
 
     fn tasks_of(&self, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {

@@ -18,12 +18,12 @@ pub(super) struct Run<'a> {
 }
 
 impl Vault {
-    /// The results of `look` for all items, in order. Helper threads are started only where reading `bytes` costs more than
-    /// starting them.
+    /// The results of `look` for all items, in order. Helper threads are started only where looking at all `bytes` of the items costs
+    /// more than starting them.
     pub(super) fn map_parallel<T: Sync, R: Send>(
         &self,
         items: &[T],
-        bytes: u64,
+        bytes: &dyn Fn(&T) -> u64,
         look: &(dyn Fn(&T) -> R + Sync),
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<R>, Error> {
@@ -41,27 +41,22 @@ impl Vault {
             }
             pieces
         };
-        let helpers = if bytes < limits::SINGLE_THREAD_BYTES { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
-        let (mut pieces, failed) = std::thread::scope(|scope| {
+        let is_little = items.iter().map(bytes).sum::<u64>() < limits::SINGLE_THREAD_BYTES;
+        let helpers = if is_little { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
+        let mut pieces = std::thread::scope(|scope| {
             let work = &work;
             // If a thread cannot be started, the others do its share.
             let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
             let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
-            let (mut pieces, mut failed) = (work(&|done| proceed(done, items.len())), false);
+            let mut pieces = work(&|done| proceed(done, items.len()));
             for helper in helping {
-                match helper.join() {
-                    Ok(more) => pieces.extend(more),
-                    Err(_) => failed = true,
-                }
+                // A panic in a helper is propagated: the result would be incomplete.
+                pieces.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
-            (pieces, failed)
+            pieces
         });
         if stopped.into_inner() {
             return Err(Error::Cancelled);
-        }
-        // A panic in a helper is propagated: the result would be incomplete.
-        if failed {
-            std::panic::resume_unwind(Box::new("a search ended early"));
         }
         pieces.sort_unstable_by_key(|(from, _)| *from);
         Ok(pieces.into_iter().flat_map(|(_, piece)| piece).collect())

@@ -3,7 +3,7 @@
 use super::error::Error;
 use crate::limits;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, btree_map};
 use std::ffi::OsStr;
 use std::ops::Bound;
@@ -17,7 +17,7 @@ pub(super) fn slash_separated(below: &Path) -> Option<String> {
 
 /// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`, nothing hidden, no
 /// control characters or backslashes. The root itself is the empty path.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct VaultPath(String);
 
 impl VaultPath {
@@ -118,12 +118,6 @@ impl VaultPath {
     /// A path that the index found on disk, where each name was already checked.
     pub(super) fn known(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
-    }
-}
-
-impl Serialize for VaultPath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.as_str().serialize(serializer)
     }
 }
 

@@ -156,10 +156,9 @@ impl Vault {
                 let of = |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
                 (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
             };
-            let bytes = candidates.iter().map(|(entry, _)| entry.text_bytes()).sum();
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
             let unread_before = unread;
-            for (was_read, postings) in self.map_parallel(&candidates, bytes, &look, run.proceed)? {
+            for (was_read, postings) in self.map_parallel(&candidates, &|(entry, _)| entry.text_bytes(), &look, run.proceed)? {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }

@@ -135,18 +135,9 @@ impl Vault {
         self.refresh()?;
         let tags: Vec<String> = criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
         // Frontmatter may be parsed here for the first time, so the index is not locked meanwhile.
-        let mut found: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
-        let total = found.len();
-        let mut processed = 0;
-        let mut wanted = true;
-        found.retain(|entry| {
-            processed += 1;
-            wanted = wanted && (processed % limits::SEARCH_BLOCK != 0 || proceed(processed, total));
-            wanted && entry.satisfies(criteria, &tags)
-        });
-        if !wanted || !proceed(total, total) {
-            return Err(Error::Cancelled);
-        }
+        let notes: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
+        let wanted = self.map_parallel(&notes, &|entry| entry.text_bytes(), &|entry| entry.satisfies(criteria, &tags), proceed)?;
+        let mut found: Vec<Arc<Entry>> = notes.into_iter().zip(wanted).filter_map(|(entry, wanted)| wanted.then_some(entry)).collect();
         found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
         Ok(found)
     }
@@ -160,8 +151,7 @@ impl Vault {
         self.refresh()?;
         let entries = self.files_below(&super::VaultPath::root(), "");
         let unread: Vec<&Arc<Entry>> = entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
-        let bytes = unread.iter().map(|entry| entry.text_bytes()).sum();
-        self.map_parallel(&unread, bytes, &|entry| entry.properties_json().is_some(), proceed)?;
+        self.map_parallel(&unread, &|entry| entry.text_bytes(), &|entry| entry.properties_json().is_some(), proceed)?;
         Ok(entries)
     }
 

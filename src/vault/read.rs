@@ -2,12 +2,12 @@
 
 use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
-use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::{Vault, count_lines, etag, walk};
 use crate::limits;
 use crate::slice::Part;
+use std::path::Path;
 
 /// Which part of a text is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -130,11 +130,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`], except [`Error::NotFound`].
     pub fn bytes_if_any(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
-        match self.bytes(path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        Error::none_if_missing(self.bytes(path))
     }
 
     /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not
@@ -151,7 +147,7 @@ impl Vault {
             return Ok((path.clone(), bytes, entry.stamp));
         }
         let (path, on_disk) = self.locate(path)?;
-        let (bytes, stamp) = bytes_on_disk(&path, &on_disk, limit)?;
+        let (bytes, stamp, _) = bytes_on_disk(&path, &on_disk, limit)?;
         Ok((path, bytes, stamp))
     }
 
@@ -167,12 +163,13 @@ impl Vault {
             return Ok(text_of(bytes));
         }
         let path = VaultPath::known(&entry.path);
-        let (bytes, _) = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
+        let (bytes, ..) = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
         Ok(text_of(bytes))
     }
 }
 
-fn bytes_on_disk(path: &VaultPath, on_disk: &ResolvedPath, limit: u64) -> Result<(Vec<u8>, Stamp), Error> {
+/// The bytes of a file of at most `limit` bytes, with its stamp, and whether it stayed the same while they were read.
+pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Result<(Vec<u8>, Stamp, bool), Error> {
     let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
     if metadata.is_dir() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
@@ -181,15 +178,9 @@ fn bytes_on_disk(path: &VaultPath, on_disk: &ResolvedPath, limit: u64) -> Result
     if !metadata.is_file() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
     }
-    let too_large = |size| Error::TooLarge { path: path.as_str().into(), size, limit };
-    if metadata.len() > limit {
-        return Err(too_large(metadata.len()));
-    }
-    let (bytes, stamp, _) = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
-    if bytes.len() as u64 > limit {
-        return Err(too_large(bytes.len() as u64));
-    }
-    Ok((bytes, stamp))
+    let (bytes, stamp, stayed) = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+    let size = stamp.size.max(bytes.len() as u64);
+    if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok((bytes, stamp, stayed)) }
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.

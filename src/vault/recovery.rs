@@ -5,6 +5,7 @@ use super::error::Error;
 use super::journal::{Journal, JournalStep, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
 use super::transaction::{OWN_FILES, Transaction};
+use super::versions::new_id;
 use crate::disk;
 use crate::limits;
 
@@ -29,16 +30,13 @@ impl Transaction<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
         };
-        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 1);
+        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
             log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", OWN_FILES[0]);
-            let names = (0..limits::TRASH_NAMES).map(|number| on_disk.with_extension(format!("foreign-{number}")));
-            return match names.into_iter().find(|name| name.symlink_metadata().is_err()) {
-                Some(name) => disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0])),
-                None => Ok(()),
-            };
+            let name = on_disk.with_extension(format!("foreign-{}", new_id()));
+            return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0]));
         };
         // If a file cannot be read now, the journal stays for the next change.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
@@ -51,7 +49,9 @@ impl Transaction<'_> {
         } else {
             let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
                 (State::Done, _) => self.undo(noted, true),
-                (State::ResultChanged | State::OriginalChanged, Step::Replace { path, before, .. }) if shown => {
+                (State::ResultChanged | State::OriginalChanged, Step::Write { path, before: Some(before), after: Some(_), .. })
+                    if shown =>
+                {
                     self.save_to_trash(path, before)
                 }
                 _ => Ok(()),
@@ -73,10 +73,9 @@ impl Transaction<'_> {
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
         let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Pending });
         let (path, before, after) = match step {
-            Step::Create { path, bytes } => (path, None, bytes),
-            Step::Replace { path, before, after } => (path, Some(before), after),
+            Step::Write { path, before, after: Some(after), .. } => (path, before.as_ref(), after),
             Step::Rename { from, to } => return either(!exists(from) && exists(to)),
-            Step::Remove { path, .. } | Step::Trash { path } => return either(!exists(path)),
+            Step::Write { path, .. } | Step::Trash { path } => return either(!exists(path)),
         };
         Ok(match self.vault.bytes_if_any(path) {
             Err(error) if is_disk_failure(&error) => return Err(error),

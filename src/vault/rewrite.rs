@@ -95,10 +95,6 @@ pub(super) struct FilePlan {
 }
 
 impl FilePlan {
-    pub(super) fn is_changed(&self) -> bool {
-        !self.edits.is_empty()
-    }
-
     /// Bytes of the new text.
     fn length(&self) -> usize {
         let (more, less) = self.edits.iter().fold((0, 0), |(more, less), edit| (more + edit.text.len(), less + edit.range.len()));
@@ -113,8 +109,8 @@ pub(super) struct Plan {
     pub(super) moved: BTreeMap<String, String>,
     /// What is reported as moved, if it is not a file.
     pub(super) shown: Option<(String, String)>,
+    /// The files that change.
     pub(super) files: Vec<FilePlan>,
-    /// Mentions in files that are not changed.
     pub(super) left_alone: Vec<LeftAlone>,
 }
 
@@ -282,9 +278,8 @@ impl Vault {
             }
             file
         };
-        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
         let mut plan = Plan::default();
-        self.map_parallel(&entries, bytes, &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         plan.left_alone.extend(self.mentions(from, options.proceed)?);
         Ok(plan)
     }
@@ -330,8 +325,7 @@ impl Vault {
             }
             found
         };
-        let bytes = entries.iter().map(|entry| entry.text_bytes()).sum();
-        Ok(self.map_parallel(&entries, bytes, &look, proceed)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
     }
 }
 
@@ -350,23 +344,24 @@ fn left_alone(path: &str, note: &Note<'_>, at: usize, reason: &str) -> LeftAlone
 
 impl Plan {
     pub(super) fn add(&mut self, file: FilePlan) {
-        if file.is_changed() || !file.left_alone.is_empty() {
+        if !file.left_alone.is_empty() {
+            let note = Note::of(&file.text);
+            let first = file.left_alone.iter().take(limits::CHANGES_SHOWN);
+            self.left_alone.extend(first.map(|(at, reason)| left_alone(&file.path, &note, *at, reason)));
+        }
+        if !file.edits.is_empty() {
             self.files.push(file);
         }
-    }
-
-    fn changed(&self) -> impl Iterator<Item = &FilePlan> {
-        self.files.iter().filter(|file| file.is_changed())
     }
 
     /// # Errors
     /// [`Error::Invalid`] for more than may be changed at once.
     pub(super) fn check_size(&self) -> Result<(), Error> {
-        let bytes: usize = self.changed().map(|file| file.text.len() + file.length()).sum();
+        let bytes: usize = self.files.iter().map(|file| file.text.len() + file.length()).sum();
         if bytes <= limits::CHANGE_BYTES {
             return Ok(());
         }
-        let (files, megabytes) = (self.changed().count(), limits::CHANGE_BYTES >> 21);
+        let (files, megabytes) = (self.files.len(), limits::CHANGE_BYTES >> 21);
         Err(Error::Invalid(format!(
             "This would change {files} files totalling more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
         )))
@@ -374,13 +369,8 @@ impl Plan {
 
     /// The first mentions that are left alone, by path and line.
     fn left_alone(&self) -> Vec<LeftAlone> {
-        let others = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
-        let mut rows: Vec<LeftAlone> = others.collect();
-        for file in &self.files {
-            let note = Note::of(if file.left_alone.is_empty() { "" } else { &file.text });
-            let first = file.left_alone.iter().take(limits::CHANGES_SHOWN);
-            rows.extend(first.map(|(at, reason)| left_alone(&self.new_path(&file.path), &note, *at, reason)));
-        }
+        let rows = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
+        let mut rows: Vec<LeftAlone> = rows.collect();
         rows.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
         rows.truncate(limits::CHANGES_SHOWN);
         rows
@@ -392,19 +382,18 @@ impl Plan {
 
     pub(super) fn steps(&self) -> Vec<Step> {
         let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
-        let replace = self.changed().map(|file| Step::Replace {
-            path: VaultPath::known(&self.new_path(&file.path)),
-            before: file.text.clone().into_bytes(),
-            after: apply_all(&file.text, &file.edits).into_bytes(),
+        let replace = self.files.iter().map(|file| {
+            let (before, after) = (file.text.clone(), apply_all(&file.text, &file.edits));
+            Step::write(VaultPath::known(&self.new_path(&file.path)), Some(before.into_bytes()), after.into_bytes())
         });
         rename.chain(replace).collect()
     }
 
     fn outcome(&self) -> Rewritten {
         let is_heading = self.rename.is_none() && self.shown.is_some();
-        let edits: usize = self.changed().map(|file| file.edits.len()).sum();
+        let edits: usize = self.files.iter().map(|file| file.edits.len()).sum();
         let mut changes = Vec::new();
-        for file in self.changed() {
+        for file in &self.files {
             if changes.len() >= limits::CHANGES_SHOWN {
                 break;
             }
@@ -415,7 +404,7 @@ impl Plan {
             moved: self.shown.iter().cloned().chain(self.moved.clone()).collect(),
             // The heading itself is not a link.
             updated: edits - usize::from(is_heading),
-            files_changed: self.changed().count(),
+            files_changed: self.files.len(),
             changes,
             left_alone: self.left_alone(),
         }

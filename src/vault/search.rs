@@ -124,12 +124,12 @@ impl Vault {
     /// whether to continue.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Query`], [`Error::Overloaded`] for regular expressions.
+    /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let indexing = self.index.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
-        let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Query { why })?;
+        let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
         let below = self.existing_folder(query.below.as_ref())?;
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
@@ -192,12 +192,11 @@ impl Vault {
             if is_first && found.len() > most {
                 last_close = shortlist.last().map(|(key, ..)| key.clone());
             }
-            let bytes = shortlist.iter().map(|(_, _, entry)| entry.text_bytes()).sum();
             let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
                 let close = close(candidate, entry);
                 (((close.class, 0, score_rank(close.score), rank.3), path.clone()), close)
             };
-            let looked: Vec<(Key, Relevance)> = self.map_parallel(&shortlist, bytes, &look, proceed)?;
+            let looked: Vec<(Key, Relevance)> = self.map_parallel(&shortlist, &|(.., entry)| entry.text_bytes(), &look, proceed)?;
             let ranked = looked.into_iter().zip(shortlist).map(|((key, close), (_, candidate, entry))| {
                 ranked_closely.insert(candidate.id, close);
                 (key, candidate, entry)
@@ -411,9 +410,9 @@ impl Vault {
             let found = File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).map_err(|_| Unread)?;
             Ok(found.map(|at| (*candidate, at)))
         };
-        let bytes = files.iter().filter_map(|(_, entry)| entry.as_ref()).map(|entry| entry.text_bytes()).sum();
+        let bytes = |(_, entry): &(Candidate, Option<Arc<Entry>>)| entry.as_ref().map_or(0, |entry| entry.text_bytes());
         let (mut fulfilling, mut unread) = (Vec::new(), 0);
-        for outcome in self.map_parallel(&files, bytes, &look, run.proceed)? {
+        for outcome in self.map_parallel(&files, &bytes, &look, run.proceed)? {
             match outcome {
                 Ok(None) => {}
                 Ok(Some((candidate, at))) => {

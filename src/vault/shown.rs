@@ -15,13 +15,14 @@ impl Transaction<'_> {
     /// # Errors
     /// As [`Transaction::change`]; `act` is not called then.
     pub fn show<T>(&self, steps: &[Step], act: impl FnOnce() -> T) -> Result<T, Error> {
-        let vault = self.vault;
+        let vault = &self.vault;
         let tops: Vec<PathBuf> = steps
             .iter()
             .filter_map(|step| VaultPath::file(step.path()).ok())
             .map(|path| vault.jail.deepest_existing_folder(&path))
             .collect();
-        let noted = self.write_journal(steps, true)?;
+        let noted = self.with_trash_names(steps)?;
+        self.write_journal(&noted, true)?;
         self.apply_steps(&noted)?;
         let outcome = act();
         self.undo_steps(&noted, |noted| self.undo_shown(noted));
@@ -37,8 +38,7 @@ impl Transaction<'_> {
     /// Undoes a temporary step. If a program, such as the hook, has changed the file meanwhile, that version is kept in the trash.
     fn undo_shown(&self, noted: &JournalStep) -> Result<(), Error> {
         let (path, before) = match &noted.step {
-            Step::Create { path, .. } => (path, None),
-            Step::Replace { path, before, .. } | Step::Remove { path, bytes: before, .. } => (path, Some(before)),
+            Step::Write { path, before, .. } => (path, before.as_deref()),
             Step::Rename { .. } | Step::Trash { .. } => return self.undo(noted, false),
         };
         match self.undo(noted, false) {
@@ -47,9 +47,6 @@ impl Transaction<'_> {
         }
         let now = self.vault.bytes(path)?;
         self.save_to_trash(path, &now)?;
-        match before {
-            Some(before) => self.vault.put(path, Some(&now), before),
-            None => self.vault.remove(path, &now),
-        }
+        self.vault.put(path, Some(&now), before)
     }
 }

@@ -26,7 +26,7 @@ pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-m
 /// Holds the lock for changes of several files; others wait, including other processes.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    pub(super) vault: &'a Vault,
+    pub(super) vault: Vault,
     _here: MutexGuard<'a, ()>,
     _everywhere: File,
 }
@@ -37,19 +37,13 @@ impl Vault {
     /// # Errors
     /// The disk's; [`Error::Busy`] when another process holds the lock for too long.
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
-        // What a crash left may concern the whole vault.
-        if self.whole.is_some() {
-            drop(self.whole().begin_transaction()?);
-        }
         let here = self.locks.transactions.lock().unpoisoned();
         let on_disk = self.own_file(OWN_FILES[1])?;
         let everywhere = wait_for_lock(&on_disk).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
-        let transaction = Transaction { vault: self, _here: here, _everywhere: everywhere };
-        if self.whole.is_none() {
-            transaction.recover()?;
-        } else if self.own_file(OWN_FILES[0])?.exists() {
-            return Err(Error::Busy);
-        }
+        // What a crash left may concern the whole vault.
+        let mut transaction = Transaction { vault: self.whole(), _here: here, _everywhere: everywhere };
+        transaction.recover()?;
+        transaction.vault = self.clone();
         Ok(transaction)
     }
 
@@ -90,9 +84,9 @@ impl Transaction<'_> {
     pub fn change(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         for step in steps {
             match step {
-                Step::Create { path, .. } => self.vault.check_new_name(path, None)?,
-                Step::Rename { from, to, .. } => self.vault.check_new_name(to, Some(from))?,
-                Step::Replace { .. } | Step::Remove { .. } | Step::Trash { .. } => {}
+                Step::Write { path, before: None, .. } => self.vault.check_new_name(path, None)?,
+                Step::Rename { from, to } => self.vault.check_new_name(to, Some(from))?,
+                Step::Write { .. } | Step::Trash { .. } => {}
             }
         }
         self.apply(steps)
@@ -101,19 +95,17 @@ impl Transaction<'_> {
     /// Like [`Transaction::change`], but accepts names that are refused for new files, because old files may have them.
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
-        files.iter().try_for_each(|path| self.vault.check_grant(path))?;
-        let noted = self.write_journal(steps, false)?;
-        let kept = self.vault.keep(files, || noted.iter().flat_map(|noted| self.step_changes(noted)).collect());
-        // A change that was not begun must not be finished after a crash.
-        let kept = kept.inspect_err(|_| self.forget())?;
-        self.vault.finish(kept, self.apply_steps(&noted))?;
+        let noted = self.with_trash_names(steps)?;
+        let changes = || noted.iter().flat_map(|noted| self.step_changes(noted)).collect();
+        // A change of one file needs no journal: it is replaced atomically.
+        let journal = || if noted.len() > 1 { self.write_journal(&noted, false) } else { Ok(()) };
+        self.vault.recorded(files, changes, || journal().and_then(|()| self.apply_steps(&noted)))?;
         self.forget();
         let in_trash = noted.into_iter().filter(|noted| !noted.trash_name.is_empty());
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
     }
 
-    /// Writes the journal of the steps. A change of one file needs none: it is replaced atomically.
-    pub(super) fn write_journal(&self, steps: &[Step], shown: bool) -> Result<Vec<JournalStep>, Error> {
+    pub(super) fn with_trash_names(&self, steps: &[Step]) -> Result<Vec<JournalStep>, Error> {
         let mut noted: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
@@ -122,17 +114,18 @@ impl Transaction<'_> {
             };
             noted.push(JournalStep { step: step.clone(), trash_name });
         }
-        if shown || noted.len() > 1 {
-            let journal = Journal { version: 1, vault: self.vault.identity(), shown, steps: noted.clone() };
-            let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", OWN_FILES[0])(error.into()))?;
-            let size = journal.len() as u64;
-            if size > limits::JOURNAL_BYTES {
-                return Err(Error::TooLarge { path: OWN_FILES[0].into(), size, limit: limits::JOURNAL_BYTES });
-            }
-            let on_disk = self.vault.own_file(OWN_FILES[0])?;
-            disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))?;
-        }
         Ok(noted)
+    }
+
+    pub(super) fn write_journal(&self, steps: &[JournalStep], shown: bool) -> Result<(), Error> {
+        let journal = Journal { version: 2, vault: self.vault.identity(), shown, steps: steps.to_vec() };
+        let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", OWN_FILES[0])(error.into()))?;
+        let size = journal.len() as u64;
+        if size > limits::JOURNAL_BYTES {
+            return Err(Error::TooLarge { path: OWN_FILES[0].into(), size, limit: limits::JOURNAL_BYTES });
+        }
+        let on_disk = self.vault.own_file(OWN_FILES[0])?;
+        disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))
     }
 
     /// Applies all steps; if one fails, those before it are undone.
@@ -146,7 +139,7 @@ impl Transaction<'_> {
     fn files_of(&self, step: &Step) -> Vec<String> {
         let (from, to) = match step {
             Step::Rename { from, to } => (from, Some(to)),
-            Step::Create { path, .. } | Step::Replace { path, .. } | Step::Remove { path, .. } | Step::Trash { path } => (path, None),
+            Step::Write { path, .. } | Step::Trash { path } => (path, None),
         };
         let below = self.vault.index.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
@@ -158,9 +151,7 @@ impl Transaction<'_> {
     /// The changes of a step, with the bytes to keep.
     fn step_changes(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
         match step {
-            Step::Create { path, bytes } => vec![write_change(path, None, bytes)],
-            Step::Replace { path, before, after } => vec![write_change(path, Some(before), after)],
-            Step::Remove { .. } => Vec::new(),
+            Step::Write { path, before, after, .. } => after.iter().map(|after| write_change(path, before.as_deref(), after)).collect(),
             Step::Rename { from, to } => {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
@@ -173,10 +164,8 @@ impl Transaction<'_> {
 
     pub(super) fn apply_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
         match step {
-            Step::Create { path, bytes } => self.vault.put(path, None, bytes),
-            Step::Replace { path, before, after } => self.vault.put(path, Some(before), after),
+            Step::Write { path, before, after, .. } => self.vault.put(path, before.as_deref(), after.as_deref()),
             Step::Rename { from, to } => self.vault.rename(from, to),
-            Step::Remove { path, bytes, .. } => self.vault.remove(path, bytes),
             Step::Trash { path } => self.vault.move_to_trash(path, trash_name, None),
         }
     }
@@ -185,22 +174,17 @@ impl Transaction<'_> {
     /// brought back, and the file may have changed since.
     pub(super) fn undo(&self, JournalStep { step, trash_name }: &JournalStep, keep: bool) -> Result<(), Error> {
         match step {
-            Step::Create { path, bytes } => {
+            Step::Write { path, before: None, after, .. } if keep => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
-                self.vault.move_to_trash(path, &trash_name, Some(bytes))?;
-                if !keep {
-                    // Its bytes were just checked.
-                    disk::discard(&self.vault.trash()?.path().join(trash_name));
-                }
-                Ok(())
+                self.vault.move_to_trash(path, &trash_name, after.as_deref())
             }
-            Step::Replace { path, before, after } => self.vault.put(path, Some(after), before),
-            Step::Rename { from, to } => self.vault.rename(to, from),
-            Step::Remove { path, bytes, mode } => {
-                self.vault.put(path, None, bytes)?;
+            Step::Write { path, before, after, mode } => {
+                self.vault.put(path, after.as_deref(), before.as_deref())?;
+                let Some(mode) = mode else { return Ok(()) };
                 let on_disk = self.vault.jail.existing(path)?;
                 disk::set_mode(&on_disk, *mode).map_err(Error::disk("write the file", path.as_str()))
             }
+            Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Trash { path } => self.vault.restore_from_trash(trash_name, path),
         }
     }
@@ -287,11 +271,11 @@ mod tests {
 
     fn steps() -> [Step; 5] {
         [
-            Step::Create { path: path("new/n.md"), bytes: b"new".to_vec() },
-            Step::Replace { path: path("a.md"), before: b"a".to_vec(), after: b"A".to_vec() },
+            Step::write(path("new/n.md"), None, b"new".to_vec()),
+            Step::write(path("a.md"), Some(b"a".to_vec()), b"A".to_vec()),
             Step::Rename { from: path("sub/b.md"), to: path("sub/B b.md") },
             Step::Trash { path: path("gone.md") },
-            Step::Replace { path: path("c.canvas"), before: b"{}".to_vec(), after: b"{ }".to_vec() },
+            Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{ }".to_vec()),
         ]
     }
 
@@ -302,7 +286,8 @@ mod tests {
             let before = all(&root);
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.write_journal(&steps(), false).unwrap();
+                let noted = transaction.with_trash_names(&steps()).unwrap();
+                transaction.write_journal(&noted, false).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             drop(vault);
@@ -321,7 +306,7 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let journal = Journal { version: 1, vault: vault.identity(), shown: false, steps: Vec::new() };
+        let journal = Journal { version: 2, vault: vault.identity(), shown: false, steps: Vec::new() };
         let noted = JournalStep { step: steps()[4].clone(), trash_name: String::new() };
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
@@ -342,12 +327,12 @@ mod tests {
         for (identity, steps) in [
             (ours.as_str(), format!(r#"{{"step":"trash","path":"x.md","on_disk":"{}","bytes":"{gone}"}}"#, outside.display())),
             (&ours, format!(r#"{{"step":"trash","path":"x.md","on_disk":"../sub/b.md","bytes":"{gone}"}}"#)),
-            (&ours, r#"{"step":"replace","path":"a.md","before":"%%%","after":"YQ=="}"#.to_owned()),
-            (&ours, r#"{"step":"create","path":"../x.md","after":"YQ=="}"#.to_owned()),
-            (&ours, r#"{"step":"create","path":".obsidian/x.md","after":"YQ=="}"#.to_owned()),
-            ("another", r#"{"step":"create","path":"a.md","after":"YQ=="},{"step":"create","path":"n.md","after":"YQ=="}"#.to_owned()),
+            (&ours, r#"{"step":"write","path":"a.md","before":"%%%","after":"YQ=="}"#.to_owned()),
+            (&ours, r#"{"step":"write","path":"../x.md","after":"YQ=="}"#.to_owned()),
+            (&ours, r#"{"step":"write","path":".obsidian/x.md","after":"YQ=="}"#.to_owned()),
+            ("another", r#"{"step":"write","path":"a.md","after":"YQ=="},{"step":"write","path":"n.md","after":"YQ=="}"#.to_owned()),
         ] {
-            let journal = format!(r#"{{"version":1,"vault":"{identity}","steps":[{steps}]}}"#);
+            let journal = format!(r#"{{"version":2,"vault":"{identity}","steps":[{steps}]}}"#);
             std::fs::write(root.join(OWN_FILES[0]), journal).unwrap();
             vault.recover();
             let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.contains(".foreign-")).collect();
@@ -370,16 +355,17 @@ mod tests {
         let change = || {
             [
                 Step::Rename { from: path("sub/b.md"), to: path("sub/c.md") },
-                Step::Replace { path: path("sub/c.md"), before: b"b".to_vec(), after: lines("title c") },
+                Step::write(path("sub/c.md"), Some(b"b".to_vec()), lines("title c")),
                 Step::Trash { path: path("gone.md") },
-                Step::Replace { path: path("c.canvas"), before: b"{}".to_vec(), after: b"{\"node\":1}".to_vec() },
+                Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{\"node\":1}".to_vec()),
             ]
         };
         let after = |done: usize, edit: &dyn Fn(&Path)| {
             let (root, vault) = vault();
             {
                 let transaction = vault.begin_transaction().unwrap();
-                let noted = transaction.write_journal(&change(), false).unwrap();
+                let noted = transaction.with_trash_names(&change()).unwrap();
+                transaction.write_journal(&noted, false).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             edit(&root);
@@ -432,7 +418,8 @@ mod tests {
         let (root, vault) = vault();
         {
             let transaction = vault.begin_transaction().unwrap();
-            let noted = transaction.write_journal(&steps(), false).unwrap();
+            let noted = transaction.with_trash_names(&steps()).unwrap();
+            transaction.write_journal(&noted, false).unwrap();
             noted.iter().take(3).for_each(|noted| transaction.apply_step(noted).unwrap());
         }
         // This file's step was not done, so a person's edit of it is no reason to finish.

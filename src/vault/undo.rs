@@ -1,9 +1,8 @@
 //! Listing and restoring kept versions, and undoing everything that one login did.
 
 use super::entry::name_of;
-use super::jail::ResolvedPath;
 use super::journal::Step;
-use super::path::rest_below;
+use super::path::{range_below, rest_below};
 use super::versions::{Caller, Did, Line, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
@@ -11,8 +10,7 @@ use crate::clock::Now;
 use crate::disk;
 use crate::limits;
 use crate::text::fold::fold;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// What was undone, or would be, and what was not; each a line of text.
@@ -31,80 +29,52 @@ fn moved(path: &str, old: &str, new: &str) -> Option<String> {
     Some(format!("{new}{}", rest_below(path, old)?))
 }
 
-/// The vault as it will be after the steps planned so far.
+/// The files of the vault as they will be after the steps planned so far, by path.
 struct View<'a> {
     vault: &'a Vault,
-    /// Hashes of files that the steps change; `None` for one that they delete.
-    hashes: HashMap<String, Option<String>>,
-    /// Paths before and after each planned rename.
-    renamed: Vec<(String, String)>,
+    files: BTreeMap<Arc<str>, Content>,
     /// Paths that stay as they are.
     left: HashSet<String>,
 }
 
+enum Content {
+    /// That of the file that is now at this path.
+    OnDisk(Arc<str>),
+    /// Its hash.
+    Written(String),
+}
+
 impl View<'_> {
-    /// The current path on disk of what will be at `path` after the steps.
-    fn on_disk(&self, path: &str) -> Option<VaultPath> {
-        let mut path = path.to_owned();
-        for (from, to) in self.renamed.iter().rev() {
-            match moved(&path, to, from) {
-                Some(before) => path = before,
-                None if moved(&path, from, "").is_some() => return None,
-                None => {}
-            }
-        }
-        VaultPath::file(&path).ok()
+    /// Forgets the planned steps.
+    fn reset(&mut self) {
+        let file = |path: &Arc<str>| (Arc::clone(path), Content::OnDisk(Arc::clone(path)));
+        self.files = self.vault.index.read(|entries| entries.keys().map(file).collect());
     }
 
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
-        self.vault.bytes_if_any(&self.on_disk(path)?).ok().flatten()
+        let Some(Content::OnDisk(path)) = self.files.get(path) else { return None };
+        self.vault.bytes_if_any(&VaultPath::known(path)).ok().flatten()
     }
 
     fn hash(&self, path: &str) -> Option<String> {
-        self.hashes.get(path).cloned().unwrap_or_else(|| self.bytes(path).as_deref().map(hash))
+        match self.files.get(path)? {
+            Content::Written(hash) => Some(hash.clone()),
+            Content::OnDisk(_) => self.bytes(path).as_deref().map(hash),
+        }
+    }
+
+    /// Whether something at this path keeps another file or folder from it. A folder without files does not.
+    fn is_taken(&self, path: &str) -> bool {
+        self.files.contains_key(path) || range_below(&self.files, path).next().is_some()
     }
 
     fn exists(&self, path: &str) -> bool {
-        // A rename makes the folders above its new path.
-        let is_made = || self.renamed.iter().any(|(_, to)| rest_below(to, path).is_some_and(|rest| !rest.is_empty()));
-        self.known(path).unwrap_or_else(|| self.existing(path).is_some() || is_made())
-    }
-
-    /// Whether a file or folder cannot be renamed to a path because something has that path. A folder without files is no obstacle.
-    fn is_taken(&self, path: &str) -> bool {
-        let has_file = |found: ResolvedPath| !found.is_dir() || self.has_file(path, found.below());
-        self.known(path).unwrap_or_else(|| self.existing(path).is_some_and(has_file))
-    }
-
-    /// Whether a path exists after the steps, if they determine it. A folder exists if a file below it does.
-    fn known(&self, path: &str) -> Option<bool> {
-        let is_above =
-            |(own, hash): (&String, &Option<String>)| hash.is_some() && rest_below(own, path).is_some_and(|rest| !rest.is_empty());
-        self.hashes.get(path).map(Option::is_some).or_else(|| self.hashes.iter().any(is_above).then_some(true))
-    }
-
-    fn existing(&self, path: &str) -> Option<ResolvedPath> {
-        self.vault.jail.existing(&self.on_disk(path)?).ok()
-    }
-
-    /// Whether a folder on disk has a file that is below `path` after the steps.
-    fn has_file(&self, path: &str, folder: &Path) -> bool {
-        let Ok(mut children) = self.vault.jail.root().join(folder).read_dir() else { return true };
-        children.any(|child| {
-            let Ok(child) = child else { return true };
-            let on_disk = folder.join(child.file_name());
-            let Some(name) = on_disk.to_str() else { return true };
-            let after = self.renamed.iter().fold(name.to_owned(), |name, (from, to)| moved(&name, from, to).unwrap_or(name));
-            let is_gone = rest_below(&after, path).is_none() || self.hashes.get(&after) == Some(&None);
-            !is_gone && (!child.file_type().is_ok_and(|kind| kind.is_dir()) || self.has_file(path, &on_disk))
-        })
+        self.is_taken(path) || self.vault.root().join(path).is_dir()
     }
 
     fn rename(&mut self, from: &str, to: &str) {
-        let hashes = std::mem::take(&mut self.hashes);
-        let others = hashes.into_iter().filter(|(path, _)| rest_below(path, to).is_none());
-        self.hashes = others.map(|(path, hash)| (moved(&path, from, to).unwrap_or(path), hash)).collect();
-        self.renamed.push((from.to_owned(), to.to_owned()));
+        let files = std::mem::take(&mut self.files).into_iter();
+        self.files = files.map(|(path, content)| (moved(&path, from, to).map_or(path, Arc::from), content)).collect();
     }
 }
 
@@ -234,7 +204,8 @@ impl Vault {
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
         let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
-        let mut view = View { vault: &vault, hashes: HashMap::new(), renamed: Vec::new(), left: HashSet::new() };
+        let mut view = View { vault: &vault, files: BTreeMap::new(), left: HashSet::new() };
+        view.reset();
         let mut undone = Undone { logins: lines.iter().map(|line| line.by.clone()).collect(), ..Undone::default() };
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
             let mut plan = plan_undo(&mut view, versions, lines)?;
@@ -250,8 +221,7 @@ impl Vault {
                     plan.is_whole = false;
                     plan.left.extend(std::mem::take(&mut plan.done).into_iter().map(|what| format!("{what}: {error}")));
                 }
-                // The steps have been applied to the disk.
-                (view.hashes, view.renamed) = (HashMap::new(), Vec::new());
+                view.reset();
             }
             if let Some(Line { call, .. }) = lines.first().filter(|_| plan.is_whole && !dry_run) {
                 versions.keep(&owner, call, vec![super::versions::Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
@@ -293,6 +263,7 @@ fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                     None => {
                         plan.steps.push(Step::Trash { path: VaultPath::file(path)? });
                         plan.done.push(format!("{path}: to the trash; created by {when}"));
+                        view.files.remove(path.as_str());
                     }
                     Some(before) => {
                         let Ok(old) = versions.bytes(before) else {
@@ -301,11 +272,11 @@ fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                         };
                         // In a dry run the file may still have another text; the steps are not applied.
                         let known = view.bytes(path).unwrap_or_default();
-                        plan.steps.push(Step::Replace { path: VaultPath::file(path)?, before: known, after: old });
+                        plan.steps.push(Step::write(VaultPath::file(path)?, Some(known), old));
                         plan.done.push(format!("{path}: as before {when}"));
+                        view.files.insert(path.as_str().into(), Content::Written(before.clone()));
                     }
                 }
-                view.hashes.insert(path.clone(), before.clone());
             }
             Did::Renamed { from, .. } if view.is_taken(from) => {}
             Did::Renamed { from, to } if view.exists(to) => {
@@ -321,11 +292,11 @@ fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Resul
                     }
                     continue;
                 }
-                match before.as_ref().and_then(|before| versions.bytes(before).ok()) {
-                    Some(bytes) => {
-                        plan.steps.push(Step::Create { path: VaultPath::file(path)?, bytes });
+                match before.as_ref().and_then(|before| Some((before, versions.bytes(before).ok()?))) {
+                    Some((before, bytes)) => {
+                        plan.steps.push(Step::write(VaultPath::file(path)?, None, bytes));
                         plan.done.push(format!("{path}: restored; deleted by {when}"));
-                        view.hashes.insert(path.clone(), before.clone());
+                        view.files.insert(path.as_str().into(), Content::Written(before.clone()));
                     }
                     None if trashed_to.is_empty() => plan.leave(view, path, format!("its text is no longer kept; deleted by {when}")),
                     None => plan.leave(view, path, format!("is in {trashed_to}, and not kept; deleted by {when}")),

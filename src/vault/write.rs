@@ -6,9 +6,9 @@
 use super::error::Error;
 use super::jail::ResolvedPath;
 use super::path::VaultPath;
-use super::replace_text::{Replacement, replace_all, replace_once};
+use super::read::bytes_on_disk;
+use super::replace_text::{Replacement, replace};
 use super::versions::{Change, Did, hash, new_id};
-use super::walk::read_stamped;
 use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
@@ -43,14 +43,6 @@ pub enum Overwrite<'a> {
     Nothing,
 }
 
-/// The versions kept before a change is made.
-#[derive(Debug, Default)]
-pub(super) struct KeptVersion {
-    call: String,
-    ids: Vec<String>,
-    files: Vec<String>,
-}
-
 /// The change of writing a file, with the old bytes to keep.
 pub(super) fn write_change(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
     let did =
@@ -66,6 +58,9 @@ pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option
 
 /// Makes a file's new bytes from its old ones.
 pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
+
+/// The same; there are none where the file does not exist.
+type MakeFile<'a> = dyn FnMut(Option<&[u8]>) -> Result<Vec<u8>, Error> + 'a;
 
 impl Vault {
     /// Creates a file, or replaces all of it.
@@ -83,65 +78,60 @@ impl Vault {
         if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
             self.check_new_name(path, None)?;
         }
+        let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
+        let mut was_missing = false;
+        let mut make = |now: Option<&[u8]>| {
+            match (over, now) {
+                (Overwrite::Nothing, Some(_)) => return Err(Error::Exists(path.as_str().into())),
+                // Another program has created it since.
+                (Overwrite::Anything, Some(now)) if was_missing => return Err(Error::Conflict(Some(etag(now)))),
+                (Overwrite::Etag(_), None) => return Err(Error::Conflict(None)),
+                (_, now) => must_match(now.unwrap_or_default(), if_match)?,
+            }
+            was_missing = now.is_none();
+            Ok(content.as_bytes().to_vec())
+        };
         let top = self.jail.deepest_existing_folder(path);
-        let outcome = self.write_at(path, content, create_dirs, over);
-        if outcome.is_err() {
+        let written = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
+            Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
+            on_disk => on_disk.and_then(|on_disk| self.make_file(path, &on_disk, &mut make)),
+        };
+        if written.is_err() {
             // Folders that were created for it are removed.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
-        let (created, previous) = outcome?;
-        self.index.record_write(path);
-        Ok(Written { previous, ..Written::of(path, created, content.as_bytes()) })
+        written
     }
 
-    /// Whether the file is new, and the version that was replaced.
-    fn write_at(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<(bool, Option<String>), Error> {
-        let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
-        let exists = || Error::Exists(path.as_str().into());
-        let on_disk = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
-            Err(Error::NotFound { .. }) if if_match.is_some() => return Err(Error::Conflict(None)),
-            other => other?,
-        };
-        let _lock = self.lock_for_writing(&on_disk);
-        let (mut tries, patience) = (0..limits::EDIT_RETRIES, Deadline::after(limits::REST_PATIENCE));
-        loop {
+    /// Replaces a file by what `make` makes of it, and keeps what it had; tries again if another program saves it in between.
+    ///
+    /// # Errors
+    /// Those of `make`, and of [`Vault::write`].
+    fn make_file(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut MakeFile<'_>) -> Result<Written, Error> {
+        let _lock = self.lock_for_writing(on_disk);
+        let patience = Deadline::after(limits::REST_PATIENCE);
+        for _ in 0..limits::EDIT_RETRIES {
             self.index.check_available()?;
-            self.wait_until_closed(path, &on_disk, patience)?;
-            let before = existing(&on_disk, path)?;
-            if before.is_some() && matches!(over, Overwrite::Nothing) {
-                return Err(exists());
-            }
-            let known = current(&on_disk, path)?.map(|(bytes, _)| bytes);
-            let found = known.as_deref().map(etag);
-            if if_match.is_some() && found.as_deref() != if_match {
-                return Err(Error::Conflict(found));
-            }
-            match self.replace(path, &on_disk, known.as_deref(), content.as_bytes(), before.as_ref()) {
-                // The file is new, and the caller has not read it.
-                Err(Error::Busy) if matches!(over, Overwrite::Nothing) => return Err(exists()),
-                Err(Error::Busy) if before.is_none() => {
-                    return Err(Error::Conflict(current(&on_disk, path)?.map(|(bytes, _)| etag(&bytes))));
+            self.wait_until_closed(path, on_disk, patience)?;
+            let before = existing(on_disk, path)?;
+            let known = current(on_disk, path)?.map(|(bytes, _)| bytes);
+            let bytes = make(known.as_deref())?;
+            check_size(path, bytes.len())?;
+            let mode = before.as_ref().map_or(Mode::New, Mode::Like);
+            let look = |at: &Path| self.check_unchanged(at, on_disk, path, known.as_deref());
+            let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| with_path(error, path));
+            let change = || vec![write_change(path, known.as_deref(), &bytes)];
+            // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
+            match self.recorded(vec![path.as_str().to_owned()], change, put) {
+                Err(Error::Busy) => {}
+                kept => {
+                    let previous = kept?.pop().filter(|_| known.is_some());
+                    self.index.record_write(path);
+                    return Ok(Written { previous, ..Written::of(path, known.is_none(), &bytes) });
                 }
-                // Another program has saved it since.
-                Err(Error::Busy) if tries.next().is_some() => {}
-                other => return other.map(|previous| (before.is_none(), previous)),
             }
         }
-    }
-
-    /// Replaces the bytes that the caller knows (`None`: there is no file), and keeps them. Returns the id of the kept version.
-    fn replace(
-        &self,
-        path: &VaultPath,
-        on_disk: &ResolvedPath,
-        known: Option<&[u8]>,
-        bytes: &[u8],
-        before: Option<&Metadata>,
-    ) -> Result<Option<String>, Error> {
-        let kept = self.keep(vec![path.as_str().to_owned()], || vec![write_change(path, known, bytes)])?;
-        let outcome = disk::replace(on_disk, bytes, mode_of(before), |at| self.check_unchanged(at, on_disk, path, known));
-        let ids = self.finish(kept, outcome.map_err(|error| with_path(error, path)))?;
-        Ok(ids.into_iter().next().filter(|_| known.is_some()))
+        Err(Error::Busy)
     }
 
     /// Checks, right before the file is changed, that the vault is mounted and the file, read at the path `at`, has these bytes or
@@ -158,37 +148,34 @@ impl Vault {
         }
     }
 
-    /// Refuses a change that the caller's grant does not allow. If there is a caller and versions are kept, keeps the bytes that the
-    /// change replaces or deletes, before it is made.
-    pub(super) fn keep(&self, files: Vec<String>, changes: impl FnOnce() -> Vec<Change>) -> Result<KeptVersion, Error> {
+    /// Makes a change of some files that the grant allows, on behalf of the caller. If versions are kept, the bytes that it replaces
+    /// or deletes are kept first; returns their ids.
+    pub(super) fn recorded(
+        &self,
+        files: Vec<String>,
+        changes: impl FnOnce() -> Vec<Change>,
+        act: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<Vec<String>, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
-        let (Some(versions), Some(caller)) = (&self.versions, &self.caller) else {
-            return Ok(KeptVersion { files, ..KeptVersion::default() });
-        };
-        let call = new_id();
-        // A version is kept under the file's real path, not that of a link to it.
-        let mut changes = changes();
-        for change in &mut changes {
-            if let Did::Wrote { path, .. } = &mut change.did {
-                *path = self.real(path);
+        let Some(caller) = &self.caller else { return act().map(|()| Vec::new()) };
+        let (call, mut ids) = (new_id(), Vec::new());
+        if let Some(versions) = &self.versions {
+            // A version is kept under the file's real path, not that of a link to it.
+            let mut changes = changes();
+            for change in &mut changes {
+                if let Did::Wrote { path, .. } = &mut change.did {
+                    *path = self.real(path);
+                }
             }
+            ids = versions.keep(caller, &call, changes)?;
         }
-        let ids = versions.keep(caller, &call, changes)?;
-        Ok(KeptVersion { call, ids, files })
-    }
-
-    /// Records the outcome: the files of a change that was made, or that a change failed. Returns the ids of the kept versions.
-    pub(super) fn finish(&self, kept: KeptVersion, outcome: Result<(), Error>) -> Result<Vec<String>, Error> {
-        if let Some(caller) = self.caller.as_ref().filter(|_| outcome.is_ok()) {
-            caller.note(kept.files);
+        let outcome = act();
+        if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
+            if outcome.is_ok() { versions.clean_when_due() } else { versions.end(caller, &call)? }
         }
-        if let (Some(versions), Some(caller), false) = (&self.versions, &self.caller, kept.ids.is_empty()) {
-            match &outcome {
-                Ok(()) => versions.clean_when_due(),
-                Err(_) => versions.end(caller, &kept.call)?,
-            }
-        }
-        outcome.map(|()| kept.ids)
+        outcome?;
+        caller.note(files);
+        Ok(ids)
     }
 
     /// Waits until a file that another program is writing in place is closed; replacing it earlier would lose what is written
@@ -257,41 +244,28 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
-        let before = known.unwrap_or_default();
-        let change = || match wanted {
-            Some(bytes) => vec![write_change(path, known, bytes)],
-            None => vec![removal_change(path, String::new(), Some(before.to_vec()))],
-        };
-        let kept = self.keep(vec![path.as_str().to_owned()], change)?;
-        let outcome = wanted.map_or_else(|| self.remove(path, before), |bytes| self.put(path, known, bytes));
-        self.finish(kept, outcome).map(drop)
+        let Some(wanted) = wanted else { return self.remove(path, known.unwrap_or_default()) };
+        check_size(path, wanted.len())?;
+        self.check_grant(path.as_str())?;
+        self.index.check_available()?;
+        let on_disk = self.jail.for_writing(path, true)?;
+        self.make_file(path, &on_disk, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
     }
 
     /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
-    pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<(), Error> {
-        check_size(path, bytes.len())?;
-        self.index.check_available()?;
-        let on_disk = self.jail.for_writing(path, true)?;
-        let _lock = self.lock_for_writing(&on_disk);
-        self.wait_until_closed(path, &on_disk, Deadline::after(limits::REST_PATIENCE))?;
-        let before = existing(&on_disk, path)?;
-        let look = |at: &Path| self.check_unchanged(at, &on_disk, path, known);
-        look(&on_disk)?;
-        disk::replace(&on_disk, bytes, mode_of(before.as_ref()), look).map_err(|error| with_path(error, path))?;
-        self.index.record_write(path);
-        Ok(())
+    pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+        Vault { caller: None, ..self.clone() }.exchange(path, known, wanted)
     }
 
     /// Removes a file that has the bytes that the caller knows.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] if it has others; [`Error::NotFound`], [`Error::ReadOnly`], or the disk's.
-    pub(super) fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+    fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
         let (path, on_disk) = &self.locate(path)?;
         let _lock = self.lock_for_writing(on_disk);
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
         existing(on_disk, path)?;
-        disk::remove(on_disk, || self.check_unchanged(on_disk, on_disk, path, Some(known))).map_err(|error| with_path(error, path))?;
+        let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
+        let change = || vec![removal_change(path, String::new(), Some(known.to_vec()))];
+        self.recorded(vec![path.as_str().to_owned()], change, || disk::remove(on_disk, look).map_err(|error| with_path(error, path)))?;
         self.index.update(path.as_str(), true);
         Ok(())
     }
@@ -307,9 +281,7 @@ impl Vault {
             count = 0;
             let mut bytes = bytes.to_vec();
             for (number, edit) in edits.iter().enumerate() {
-                let replaced =
-                    if edit.all { replace_all(&bytes, edit) } else { replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1)) };
-                let (made, more) = replaced.map_err(|error| match error {
+                let (made, more) = replace(&bytes, edit).map_err(|error| match error {
                     Error::TextNotFound(hint) if edits.len() > 1 => {
                         Error::TextNotFound(format!("This is edit {} of {}; nothing was changed. {hint}", number + 1, edits.len()))
                     }
@@ -328,27 +300,12 @@ impl Vault {
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
     pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut MakeBytes<'_>) -> Result<Written, Error> {
-        let (path, on_disk) = &self.locate(path)?;
-        let _lock = self.lock_for_writing(on_disk);
-        let patience = Deadline::after(limits::REST_PATIENCE);
-        for _ in 0..limits::EDIT_RETRIES {
-            self.wait_until_closed(path, on_disk, patience)?;
-            let bytes = self.bytes(path)?;
-            must_match(&bytes, if_match)?;
-            let edited = change(&bytes)?;
-            check_size(path, edited.len())?;
-            let before = existing(on_disk, path)?;
-            // Another program may have saved the file since it was read. Its bytes are compared again at the last
-            // moment; if they differ, the edit is applied to the new ones.
-            let previous = match self.replace(path, on_disk, Some(&bytes), &edited, before.as_ref()) {
-                Err(Error::Busy) => continue,
-                other => other?,
-            };
-            self.index.record_write(path);
-            return Ok(Written { previous, ..Written::of(path, false, &edited) });
-        }
-        let bytes = self.bytes(path)?;
-        Err(Error::Conflict(Some(etag(&bytes))))
+        let (path, on_disk) = self.locate(path)?;
+        self.make_file(&path, &on_disk, &mut |now| {
+            let bytes = now.ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })?;
+            must_match(bytes, if_match)?;
+            change(bytes)
+        })
     }
 }
 
@@ -386,13 +343,8 @@ pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metada
 /// The current bytes of the file, and whether it stayed the same while they were read; `None` if it does not exist. A file too large to
 /// be read here has no etag that a client could know.
 fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
-    let read = disk::none_if_missing(read_stamped(on_disk, limits::NOTE_BYTES + 1)).map_err(Error::disk("read the file", path.as_str()))?;
-    let size = |stamp: &Stamp| usize::try_from(stamp.size).unwrap_or(usize::MAX);
-    read.map(|(bytes, stamp, stayed)| check_size(path, bytes.len().max(size(&stamp))).map(|()| (bytes, stayed))).transpose()
-}
-
-fn mode_of(before: Option<&Metadata>) -> Mode<'_> {
-    before.map_or(Mode::New, Mode::Like)
+    let read = bytes_on_disk(path, on_disk, limits::NOTE_BYTES).map(|(bytes, _, stayed)| (bytes, stayed));
+    Error::none_if_missing(read)
 }
 
 /// A disk error with the path that the caller knows. One that already has a path has been logged.
