@@ -71,8 +71,6 @@ pub const QUERY_CHARS: usize = 1_000;
 pub const GREP_CONTEXT: usize = 1_000;
 /// Excerpts shown of one note.
 pub const GREP_EXCERPTS: usize = 3;
-/// Notes processed between checks for cancellation.
-pub const GREP_BLOCK: usize = 128;
 /// Size of a compiled regular expression, and of its cache, bytes; the default of `regex` is five times as much.
 pub const REGEX_BYTES: usize = 2 * 1024 * 1024;
 /// Bytes of a text that are searched for a regular expression between two checks of the deadline: at most 50 ms.

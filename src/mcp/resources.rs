@@ -15,6 +15,7 @@ use crate::vault::{Entry, Error as VaultError, VaultPath, media};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The one template (RFC 6570): every file by its path. Simple expansion encodes whatever is in a name, `/` too; the other
 /// kind, `{+path}`, would leave `?` and `#` as they are.
@@ -35,11 +36,10 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         None | Some("") => None,
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
-    let page = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE);
-    let page = page.map_err(|error| failed("resources/list", error))?;
-    let files = fitting(page.files.iter().map(|file| listing(file)));
-    let more = page.more || files.len() < page.files.len();
-    let last = files.len().checked_sub(1).and_then(|last| page.files.get(last)).filter(|_| more);
+    let found = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE + 1);
+    let (_, found) = found.map_err(|error| failed("resources/list", error))?;
+    let files = fitting(found.iter().take(limits::RESOURCES_PAGE).map(|file| listing(file)));
+    let last = found.get(..files.len()).filter(|page| page.len() < found.len()).and_then(<[Arc<Entry>]>::last);
     // Resources that are not files come first.
     let others = resources_for(call).filter(|_| after.is_none()).map(|resource| {
         json!({

@@ -9,7 +9,6 @@ use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Code, Context, Error};
 use crate::vault::complete::CompletionKind;
-use crate::vault::list::Page;
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::search::Query;
 use crate::vault::{Entry, Vault, VaultPath, media};
@@ -80,9 +79,9 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         return Err(wrong("Argument date must be a day as YYYY-MM-DD."));
     }
     let is_daily = |entry: &Entry| entry.name().strip_suffix(".md") == Some(&day);
-    let daily = vault.matching(None, 1, is_daily)?.files;
+    let (_, daily) = vault.matching(None, 1, is_daily)?;
     let touched = |entry: &Entry| !is_daily(entry) && (entry.name().contains(&day) || entry.stamp.modified().rfc3339().starts_with(&day));
-    let Page { files: others, total, .. } = vault.matching(None, NAMED, touched)?;
+    let (total, others) = vault.matching(None, NAMED, touched)?;
     let daily = daily.first().map(|daily| Attached::of(vault, &VaultPath::file(&daily.path)?)).transpose()?;
     if daily.is_none() && others.is_empty() {
         return Err(wrong(format!("There is no note of {day}, and none was last changed on that day.")));

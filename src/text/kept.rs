@@ -1,12 +1,12 @@
 //! A text kept in memory for search: folded, since that is what is searched, with the changes needed to restore the original. Most
 //! of a text is the same in both forms, so this takes a tenth more than the text alone, not twice as much.
 
-use super::fold::{clusters, push_cluster};
+use super::fold::{clusters, is_mark, push_cluster};
 use crate::slice::Part;
 use std::ops::Range;
 
 /// The text.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     folded: Box<str>,
     /// The changes, in order. Each begins with the number of bytes since the previous one (in the folded text), as a varint. Then
@@ -68,45 +68,77 @@ impl Kept {
         self.part(0..usize::MAX).1
     }
 
+    /// What folding has changed, in order: each range of the folded text, and its original; `None` for an ASCII capital.
+    fn changes(&self) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
+        let (mut at, mut rest) = (0, &*self.changes);
+        std::iter::from_fn(move || {
+            let start = at + take_number(&mut rest)?;
+            let length = take_number(&mut rest)?;
+            if length == 0 {
+                at = start + 1;
+                return Some((start..at, None));
+            }
+            let original_length = take_number(&mut rest)?;
+            let (original, after) = rest.split_at_checked(original_length)?;
+            (at, rest) = (start + length - 1, after);
+            // It is UTF-8: it was copied from a string.
+            Some((start..at, std::str::from_utf8(original).ok()))
+        })
+    }
+
     /// The original of a range of the folded text, in whole characters; and where the range then begins: changed characters are
     /// not split.
     pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
         let wanted = wanted.start..wanted.end.min(self.folded.len());
         let mut original = String::with_capacity(wanted.len() + 16);
-        let mut begins = wanted.start;
-        let (mut at, mut rest) = (0, &*self.changes);
+        let (mut begins, mut at) = (wanted.start, 0);
         let unchanged = |from: usize, to: usize| {
             let from = from.max(wanted.start);
             self.folded.part(from..to.min(wanted.end).max(from))
         };
-        while let Some(gap) = take_number(&mut rest) {
-            let change = at + gap;
-            original.push_str(unchanged(at, change));
-            if change > wanted.end {
-                return (begins, original);
-            }
-            let (length, bytes) = match take_number(&mut rest) {
-                Some(0) | None => (1, None),
-                Some(more) => {
-                    let length = take_number(&mut rest).unwrap_or(0);
-                    let (bytes, after) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-                    rest = after;
-                    (more - 1, Some(bytes))
-                }
-            };
-            at = change + length;
-            if at <= wanted.start && at > 0 {
+        for (changed, written) in self.changes().take_while(|(changed, _)| changed.start <= wanted.end) {
+            original.push_str(unchanged(at, changed.start));
+            at = changed.end;
+            if at <= wanted.start {
                 continue;
             }
-            begins = begins.min(change);
-            match bytes {
-                // They are UTF-8, as they were copied from a string.
-                Some(bytes) => original.push_str(std::str::from_utf8(bytes).unwrap_or_default()),
-                None => original.push_str(&self.folded.part(change..at).to_ascii_uppercase()),
+            begins = begins.min(changed.start);
+            match written {
+                Some(written) => original.push_str(written),
+                None => original.extend(self.folded.part(changed).chars().map(|c| c.to_ascii_uppercase())),
             }
         }
         original.push_str(unchanged(at, wanted.end));
         (begins, original)
+    }
+
+    /// The range of the original that a match in the folded text covers; whole characters with their combining marks, which
+    /// composition may have reordered.
+    pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
+        let is_mark = |at: usize| original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark);
+        let mut start = self.original_offsets(from).start.min(original.len());
+        while !original.is_char_boundary(start) || start > 0 && is_mark(start) {
+            start -= 1;
+        }
+        let mut end = self.original_offsets(to).end.clamp(start, original.len());
+        while !original.is_char_boundary(end) || from < to && is_mark(end) {
+            end += 1;
+        }
+        (start, end)
+    }
+
+    /// The original offset of a folded one; within a changed part, the start and end of that part.
+    fn original_offsets(&self, folded: usize) -> Range<usize> {
+        let (mut end, mut original_end) = (0, 0);
+        for (changed, written) in self.changes().take_while(|(changed, _)| changed.start < folded) {
+            let start = original_end + changed.start - end;
+            (end, original_end) = (changed.end, start + written.map_or(1, str::len));
+            if folded < end {
+                return start..original_end;
+            }
+        }
+        let at = original_end + folded - end;
+        at..at
     }
 
     /// Bytes that it takes.
@@ -144,6 +176,74 @@ mod tests {
     use super::*;
     use crate::text::fold::fold;
     use crate::text::random::Random;
+
+    fn found(text: &str, query: &str) -> Option<String> {
+        let kept = Kept::of(text);
+        let query = fold(query);
+        let at = kept.folded().find(&query)?;
+        let (from, to) = kept.original_range(text, at, at + query.len());
+        Some(text[from..to].to_owned())
+    }
+
+    #[test]
+    fn a_match_is_shown_as_it_stands_in_the_text() {
+        for (text, query, expected) in [
+            ("The MQTT broker", "mqtt", "MQTT"),
+            ("Auf der Straße nach Süden", "STRASSE", "Straße"),
+            ("Auf der Straße nach Süden", "süden", "Süden"),
+            ("İstanbul ve Ankara", "ankara", "Ankara"),
+            ("300 \u{212a} is cold", "300 k is", "300 \u{212a} is"),
+            ("\u{212a}\u{212a}\u{212a} end", "end", "end"),
+            ("ΟΔΟΣ οδός", "οδος", "ΟΔΟΣ"),
+            ("ẞ ß", "ss ss", "ẞ ß"),
+            ("emoji 🎻 Cello", "🎻 cello", "🎻 Cello"),
+            ("a Cre\u{300}me here", "cr\u{e8}me", "Cre\u{300}me"),
+            ("a Cr\u{e8}me here", "cre\u{300}me", "Cr\u{e8}me"),
+            ("Cre\u{300}me bru\u{302}le\u{301}e, then", "then", "then"),
+        ] {
+            assert_eq!(found(text, query).as_deref(), Some(expected), "{text} / {query}");
+        }
+        assert_eq!(
+            found("x \u{1112}\u{116c}\u{110b}\u{1174}\u{1105}\u{1169}\u{11a8} y", "회의").as_deref(),
+            Some("\u{1112}\u{116c}\u{110b}\u{1174}")
+        );
+    }
+
+    #[test]
+    fn a_letter_with_an_accent_is_another_letter_in_both_forms() {
+        assert_eq!(found("cafe\u{301}", "cafe"), None);
+        assert_eq!(found("caf\u{e9}", "cafe"), None);
+    }
+
+    /// Found by the fuzz target `fold`: the two marks are reordered, and only one of them was in the range.
+    #[test]
+    fn a_match_includes_its_combining_marks() {
+        assert_eq!(found("x \u{e5}\u{328} y", "x \u{105}").as_deref(), Some("x \u{e5}\u{328}"));
+        assert_eq!(found("q\u{301}z", "q").as_deref(), Some("q\u{301}"));
+        assert_eq!(found("q\u{301}z", "\u{301}z").as_deref(), Some("q\u{301}z"));
+        // One letter that becomes two in composed form.
+        assert_eq!(found("x\u{fa7}y", "\u{fb7}").as_deref(), Some("\u{fa7}"));
+    }
+
+    #[test]
+    fn every_range_maps_to_whole_characters() {
+        let text = "aİb\u{212a}cßdẞeÅfe\u{301}g";
+        let kept = Kept::of(text);
+        let length = kept.folded().len();
+        for from in 0..=length {
+            for to in from..=length {
+                let (start, end) = kept.original_range(text, from, to);
+                assert!(text.get(start..end).is_some(), "{from}..{to} -> {start}..{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn unchanged_text_costs_nothing() {
+        for text in ["already small 🎻 été", "plain ascii"] {
+            assert_eq!(Kept::of(text).bytes(), text.len() as u64, "{text}");
+        }
+    }
 
     #[test]
     fn the_original_comes_back_byte_for_byte() {

@@ -3,8 +3,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`mod@fold`] | case folding, and mapping back to the original |
-//! | [`kept`] | a compact text that is searched ignoring case |
+//! | [`mod@fold`] | case folding |
+//! | [`kept`] | a compact text that is searched ignoring case, and mapping back to the original |
 //! | [`pattern`] | regular expressions |
 //! | [`query`], `condition` | Obsidian's search language, and its conditions on files |
 //! | [`words`] | the words of a query, their stems and their spellings |

@@ -91,56 +91,42 @@ impl Expression {
     /// # Errors
     /// [`Unfinished`] if it returned `false`.
     pub fn find(&self, text: &str, proceed: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
-        let mut at = 0;
-        loop {
-            if !proceed() {
-                return Err(Unfinished);
-            }
-            let end = window_end(text, at);
-            let is_last = end == text.len();
-            let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
-            let found = text.get(..end).and_then(|window| self.regex.find_at(window, at)).filter(|found| found.start() <= sure);
-            if found.is_some() || is_last {
-                return Ok(found.map(|found| found.range()));
-            }
-            at = ceil(text, sure);
-        }
+        let mut first = None;
+        let is_searched = self.each(text, &mut || proceed(), |found| {
+            first = Some(found);
+            false
+        });
+        if is_searched || first.is_some() { Ok(first) } else { Err(Unfinished) }
     }
 
-    /// Passes the start and end of every non-empty match to `found`. `proceed` is called before each window; returns whether the whole
-    /// text was searched. A match longer than [`limits::REGEX_MATCH_BYTES`] may be truncated.
-    pub fn each(&self, text: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
+    /// Passes every match, also empty ones, to `found`, which says whether to go on. `proceed` is called before each window. Returns
+    /// whether the whole text was searched. A match longer than [`limits::REGEX_MATCH_BYTES`] may be truncated.
+    pub fn each(&self, text: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(Range<usize>) -> bool) -> bool {
         let mut at = 0;
-        while at < text.len() {
-            if !proceed() {
-                return false;
-            }
+        while proceed() {
             let end = window_end(text, at);
             let is_last = end == text.len();
             // A match that begins after this may extend beyond the window.
             let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
-            let mut next = sure;
             while let Some(matched) = text.get(..end).and_then(|window| self.regex.find_at(window, at)) {
-                let (start, stop) = (matched.start(), matched.end());
-                if start > sure && start > at {
+                if matched.start() > sure && matched.start() > at {
                     break;
                 }
-                if start < stop {
-                    found(start, stop);
+                if !found(matched.range()) {
+                    return false;
                 }
                 // An empty match would be found again.
-                at = if start < stop { stop } else { ceil(text, stop + 1) };
-                next = next.max(at);
+                at = if matched.is_empty() { ceil(text, matched.end() + 1) } else { matched.end() };
                 if at >= end {
                     break;
                 }
             }
-            at = ceil(text, next);
-            if is_last && at >= sure {
-                break;
+            if is_last {
+                return true;
             }
+            at = ceil(text, at.max(sure));
         }
-        true
+        false
     }
 }
 
@@ -186,7 +172,11 @@ mod tests {
 
     fn all(pattern: &str, text: &str) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
-        assert!(Expression::new(pattern, false).unwrap().each(text, &mut || true, |from, to| found.push((from, to))));
+        let take = |at: Range<usize>| {
+            found.extend((!at.is_empty()).then_some((at.start, at.end)));
+            true
+        };
+        assert!(Expression::new(pattern, false).unwrap().each(text, &mut || true, take));
         found
     }
 
@@ -241,7 +231,11 @@ mod tests {
             asked += 1;
             asked < 3
         };
-        assert!(!Expression::new("a", true).unwrap().each(&text, &mut twice, |_, _| found += 1));
+        let count = |_| {
+            found += 1;
+            true
+        };
+        assert!(!Expression::new("a", true).unwrap().each(&text, &mut twice, count));
         assert!((1..text.len() / 2).contains(&found), "{found}");
     }
 

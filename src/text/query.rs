@@ -182,7 +182,8 @@ impl<'a> Parser<'a> {
             '(' => {
                 self.skip("(");
                 let inner = self.nested(|parser| parser.any())?;
-                self.closed(")").map(|()| inner)
+                self.rest = self.rest.strip_prefix(')')?;
+                self.ends_here().map(|()| inner)
             }
             '[' => self.property(),
             '/' => match self.expression() {
@@ -313,11 +314,6 @@ impl<'a> Parser<'a> {
         let inner = if self.nested > NESTED { None } else { read(self) };
         self.nested -= 1;
         inner
-    }
-
-    fn closed(&mut self, mark: &str) -> Option<()> {
-        self.rest = self.rest.strip_prefix(mark)?;
-        self.ends_here()
     }
 
     /// Checks that a part may end here, and skips white space.

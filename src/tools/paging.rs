@@ -2,11 +2,13 @@
 
 use super::arguments::Arguments;
 use super::error::{Code, Error};
-use super::result::{Inline, flag, result};
+use super::reply::fitting;
+use super::result::{Inline, flag, member, result};
 use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional};
 use crate::cursor;
 use crate::limits;
 use crate::vault::etag;
+use serde::Serialize;
 
 /// The parameter; [`after`] reads it.
 pub const CURSOR: Field = optional("cursor", ANY_TEXT, "next_cursor of the previous page");
@@ -17,10 +19,8 @@ pub const LIMIT: Field = defaulted(
     Default::Integer(limits::LIST_PAGE_USUAL as i64),
     "Entries per page",
 );
-/// Result member; also of tools that cut something other than a list.
-pub const TRUNCATED: Field = optional("truncated", Shape::Flag, "There is more; only present when true");
-/// Result member, see [`Next`].
-pub const NEXT_CURSOR: Field = optional("next_cursor", ANY_TEXT, "Pass as cursor to get the next page");
+/// The members of [`Next`], for a result that `result!` does not declare.
+pub const NEXT: Field = member::<Inline<Next>>("next");
 
 result! {
     /// What a page says about the next one.
@@ -64,4 +64,24 @@ pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
         || Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
     let last = cursor::last(cursor).and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
     last.map(Some).ok_or_else(wrong)
+}
+
+/// A page of a list that is sorted by its keys: at most `most` entries after the cursor, as long as they fit into an answer, each as
+/// `show` makes it; and what is said about the next page.
+///
+/// # Errors
+/// As [`after`].
+pub fn page<'a, T, R: Serialize>(
+    arguments: &Arguments,
+    sorted: &'a [T],
+    key: impl Fn(&T) -> String,
+    most: usize,
+    show: impl Fn(&'a T) -> R,
+) -> Result<(Vec<R>, Inline<Next>), Error> {
+    let start = after(arguments)?.map_or(0, |after| sorted.partition_point(|entry| key(entry) <= after));
+    let rest = sorted.get(start..).unwrap_or_default();
+    let shown = fitting(rest.iter().take(most).map(show));
+    let last = rest.get(..shown.len()).filter(|page| page.len() < rest.len()).and_then(<[T]>::last);
+    let next = Next::after(arguments, last.map(key).as_deref());
+    Ok((shown, next))
 }

@@ -8,7 +8,6 @@ use super::table::Table;
 use crate::limits;
 use crate::text::query::Parsed;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Sort key of results, smallest first: class, quality, score (best is smallest), modification time (latest is smallest), path.
 pub(super) type Key = (Rank, String);
@@ -79,9 +78,6 @@ pub(super) struct Candidate {
     pub(super) count: u32,
     pub(super) score: f32,
 }
-
-/// A file that meets the conditions, and the range of the match in its folded text, if there is one.
-pub(super) type Fulfilled = (Candidate, Option<Range<usize>>);
 
 impl Candidate {
     /// Whether one of its words is in this field.

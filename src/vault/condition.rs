@@ -150,12 +150,8 @@ impl<'a> File<'a> {
     /// An inline tag in a part, or one nested below it.
     fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
         let tags = self.tags.get_or_init(|| inline::tags(self.text()));
-        let inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
-        let is_wanted = |tag: &&Range<usize>| {
-            let name = fold(self.text().part(tag.start + 1..tag.end));
-            rest_below(&name, wanted).is_some()
-        };
-        inside.filter(|tag| is_wanted(tag)).map(Range::clone).next()
+        let mut inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
+        inside.find(|tag| rest_below(&fold(self.text().part(tag.start + 1..tag.end)), wanted).is_some()).cloned()
     }
 
     /// The lines, blocks, sections or tasks of the text, or of a part of it.
@@ -192,8 +188,7 @@ fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
         };
         own.is_some_and(|own| match (value, own) {
             (None, _) => true,
-            (Some("null"), Value::Array(items)) if items.is_empty() => true,
-            (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
+            (Some(wanted), Value::Array(items)) if !items.is_empty() => items.iter().any(|item| equals(item, wanted)),
             (Some(wanted), own) => equals(own, wanted),
         })
     })

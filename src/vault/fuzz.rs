@@ -3,22 +3,20 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
 use super::replace_text::{Replacement, replace};
-use crate::text::fold::{Folded, fold};
+use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::words::indexed_words;
 
-/// Checks folding, and the two forms in which folded texts are kept.
+/// Checks folding, and the mapping back to the original.
 pub fn folding(text: &str) {
     let folded = fold(text);
     let kept = Kept::of(text);
     assert_eq!(kept.folded(), folded);
     assert_eq!(kept.original(), text);
-    let mapped = Folded::of(text);
-    assert_eq!(mapped.text(text), folded);
     let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {
-            let (start, end) = mapped.original_range(text, from, to);
+            let (start, end) = kept.original_range(text, from, to);
             let original = text.get(start..end).expect("whole characters");
             assert!(fold(original).contains(&folded[from..to]) || !is_plain(original), "{original:?} for {:?}", &folded[from..to]);
         }

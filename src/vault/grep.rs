@@ -5,10 +5,11 @@ use super::entry::{Entry, Text};
 use super::error::Error;
 use crate::clock::Deadline;
 use crate::limits;
-use crate::text::fold::{Folded, fold};
+use crate::text::fold::fold;
+use crate::text::kept::Kept;
 use crate::text::pattern::Expression;
 use crate::text::snippet::{around, around_kept, line_of};
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -42,6 +43,11 @@ impl Pattern {
             (false, true) => Pattern::Exact(finders(&lines), line),
             (false, false) => Pattern::Folded(finders(&fold(&lines)), line),
         })
+    }
+
+    /// Whether a text can have a match, judging by its folded form.
+    fn may_be_in(&self, kept: &Kept) -> bool {
+        self.required().is_none_or(|required| memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some())
     }
 
     /// A folded text that every text with a match contains in its folded form.
@@ -98,83 +104,59 @@ impl Vault {
         let deadline = Deadline::after(limits::SEARCH_TIME);
         let (mut found, mut cancelled) = (Grep::default(), false);
         for (number, entry) in notes.into_iter().enumerate() {
-            if number % limits::GREP_BLOCK == 0 {
-                cancelled = !proceed(number, total);
-            }
-            if cancelled {
-                return Err(Error::Cancelled);
-            }
-            let (mut count, mut excerpts) = (0, Vec::new());
-            // A case-insensitive text is searched in the folded text; only excerpts are taken from the original.
-            if let (Pattern::Folded(finders, _), Text::Kept(kept)) = (pattern, &entry.text) {
-                for range in matches(finders, kept.folded()) {
-                    count += 1;
-                    if excerpts.len() < limits::GREP_EXCERPTS {
-                        excerpts.push(around_kept(kept, range, context));
-                    }
-                }
-                if count > 0 {
-                    found.notes.push(Occurrences { entry, count, excerpts });
-                }
-                continue;
-            }
-            if !may_match(pattern, &entry) {
-                continue;
-            }
             let mut in_time = || {
                 cancelled = !proceed(number, total);
                 !cancelled && deadline.left().is_some()
             };
-            let searched = in_time()
-                && self.text(&entry).is_ok_and(|original| {
-                    each_match(pattern, &original, &mut in_time, |from, to| {
-                        count += 1;
-                        if excerpts.len() < limits::GREP_EXCERPTS {
-                            excerpts.push((line_of(&original, from), around(&original, from..to, context)));
-                        }
-                    })
-                });
-            found.not_searched += usize::from(!searched);
+            let (mut count, mut excerpts) = (0, Vec::new());
+            let mut add = |excerpt: &dyn Fn() -> (usize, String)| {
+                count += 1;
+                if excerpts.len() < limits::GREP_EXCERPTS {
+                    excerpts.push(excerpt());
+                }
+                true
+            };
+            if number % limits::SEARCH_BLOCK == 0 {
+                in_time();
+            }
+            let is_searched = match (pattern, &entry.text) {
+                // Only excerpts are taken from the original.
+                (Pattern::Folded(finders, _), text) => {
+                    (matches!(text, Text::Kept(_)) || in_time())
+                        && self.kept_text(&entry).is_ok_and(|kept| {
+                            let take = |at: Range<usize>| add(&|| around_kept(&kept, at.clone(), context));
+                            matches(finders, kept.folded()).all(take)
+                        })
+                }
+                // Most originals need not be restored.
+                (_, Text::Kept(kept)) if !pattern.may_be_in(kept) => true,
+                _ => {
+                    in_time()
+                        && self.text(&entry).is_ok_and(|original| {
+                            let take = |at: Range<usize>| {
+                                at.is_empty() || add(&|| (line_of(&original, at.start), around(&original, at.clone(), context)))
+                            };
+                            match pattern {
+                                Pattern::Regex(expression) => expression.each(&original, &mut in_time, take),
+                                Pattern::Exact(finders, _) | Pattern::Folded(finders, _) => matches(finders, &original).all(take),
+                            }
+                        })
+                }
+            };
+            if cancelled {
+                return Err(Error::Cancelled);
+            }
+            found.not_searched += usize::from(!is_searched);
             if count > 0 {
                 found.notes.push(Occurrences { entry, count, excerpts });
             }
-        }
-        if cancelled {
-            return Err(Error::Cancelled);
         }
         found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
     }
 }
 
-/// Whether a note can match, judging by its kept folded text: for most that do not, the original need not be restored.
-fn may_match(pattern: &Pattern, entry: &Entry) -> bool {
-    match (&entry.text, pattern.required()) {
-        (Text::Kept(kept), Some(required)) => memchr::memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some(),
-        _ => true,
-    }
-}
-
 /// The matches of each finder.
 fn matches(finders: &[Finder<'static>], text: &str) -> impl Iterator<Item = Range<usize>> {
     finders.iter().flat_map(|finder| finder.find_iter(text.as_bytes()).map(|at| at..at + finder.needle().len()))
-}
-
-/// Calls `found` with every non-empty match, as a range of the original text; returns whether all of the text was searched.
-fn each_match(pattern: &Pattern, original: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(usize, usize)) -> bool {
-    match pattern {
-        Pattern::Exact(finders, _) => {
-            matches(finders, original).for_each(|range| found(range.start, range.end));
-            true
-        }
-        Pattern::Regex(expression) => expression.each(original, proceed, found),
-        Pattern::Folded(finders, _) => {
-            let folded = Folded::of(original);
-            for range in matches(finders, folded.text(original)) {
-                let (from, to) = folded.original_range(original, range.start, range.end);
-                found(from, to);
-            }
-            true
-        }
-    }
 }

@@ -22,10 +22,8 @@ pub(super) struct Lexicon {
     pub(super) version: u64,
     /// All words, each followed by a newline.
     text: String,
-    /// Offset of each word in `text`.
-    word_offsets: Vec<u32>,
-    /// Offset of each word's first posting in `postings`.
-    posting_offsets: Vec<u32>,
+    /// Where each word begins in `text`, and its first posting in `postings`; then where both end.
+    offsets: Vec<(u32, u32)>,
     /// See [`PostingList::close`].
     postings: Vec<u8>,
     /// Files that could not be read, or have a word that is too long; each query scans them.
@@ -71,7 +69,7 @@ impl PostingList {
 }
 
 /// Decodes the postings written by [`PostingList::close`].
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct PostingIter<'a> {
     bytes: &'a [u8],
     id: u32,
@@ -150,33 +148,28 @@ impl Vault {
         lists.values_mut().for_each(PostingList::close);
         lexicon.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
-            lexicon.word_offsets.push(lexicon.text.len() as u32);
+            lexicon.offsets.push((lexicon.text.len() as u32, lexicon.postings.len() as u32));
             lexicon.text.push_str(&word);
             lexicon.text.push('\n');
-            lexicon.posting_offsets.push(lexicon.postings.len() as u32);
             lexicon.postings.append(&mut list.bytes);
         }
+        lexicon.offsets.push((lexicon.text.len() as u32, lexicon.postings.len() as u32));
         lexicon.is_usable = true;
         lexicon
     }
 }
 
 impl Lexicon {
-    fn word(&self, number: usize) -> &str {
-        let start = self.word_offsets.get(number).map_or(0, |start| *start as usize);
-        let end = self.word_offsets.get(number + 1).map_or(self.text.len(), |end| *end as usize);
-        self.text.part(start..end).trim_end_matches('\n')
-    }
-
-    fn files(&self, number: usize) -> PostingIter<'_> {
-        let start = self.posting_offsets.get(number).map_or(0, |start| *start as usize);
-        let end = self.posting_offsets.get(number + 1).map_or(self.postings.len(), |end| *end as usize);
-        PostingIter { bytes: self.postings.part(start..end), id: 0 }
+    /// A word, and the files that have it.
+    fn word(&self, number: usize) -> (&str, PostingIter<'_>) {
+        let Some([(text, postings), (text_end, postings_end)]) = self.offsets.get(number..number + 2) else { return Default::default() };
+        let word = self.text.part(*text as usize..*text_end as usize).trim_end_matches('\n');
+        (word, PostingIter { bytes: self.postings.part(*postings as usize..*postings_end as usize), id: 0 })
     }
 
     /// All words, each with the files that have it.
     pub(super) fn each(&self) -> impl Iterator<Item = (&str, PostingIter<'_>)> {
-        (0..self.word_offsets.len()).map(|number| (self.word(number), self.files(number)))
+        (1..self.offsets.len()).map(|next| self.word(next - 1))
     }
 
     /// The postings of a text that is a word or a part of one.
@@ -186,9 +179,9 @@ impl Lexicon {
         // The words that contain it: word, occurrences at the beginning of a form of it, other occurrences.
         let mut having: Vec<(usize, u32, u32)> = Vec::new();
         for at in finder.find_iter(self.text.as_bytes()) {
-            let number = self.word_offsets.partition_point(|&start| start as usize <= at).saturating_sub(1);
-            let is_start = self.word_offsets.get(number).is_some_and(|&start| start as usize == at);
-            let is_form = is_start && stem(self.word(number)).len() == stem_length;
+            let number = self.offsets.partition_point(|&(start, _)| start as usize <= at).saturating_sub(1);
+            let is_start = self.offsets.get(number).is_some_and(|&(start, _)| start as usize == at);
+            let is_form = is_start && stem(self.word(number).0).len() == stem_length;
             if having.last().is_none_or(|(last, ..)| *last != number) {
                 having.push((number, 0, 0));
             }
@@ -197,7 +190,7 @@ impl Lexicon {
             }
         }
         let each =
-            having.into_iter().flat_map(|(number, forms, others)| self.files(number).map(move |posting| posting.times(forms, others)));
+            having.into_iter().flat_map(|(number, forms, others)| self.word(number).1.map(move |posting| posting.times(forms, others)));
         let mut by_position: Vec<Option<Posting>> = vec![None; table.numbers()];
         for posting in each {
             if let Some(known) = by_position.get_mut(posting.id() as usize) {

@@ -12,16 +12,8 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Part of a list of all files, sorted by path.
-#[derive(Debug)]
-pub struct Page {
-    /// The number of files on all pages.
-    pub total: usize,
-    /// The files of this page.
-    pub files: Vec<Arc<Entry>>,
-    /// Whether more files follow.
-    pub more: bool,
-}
+/// The number of all files of a list, and some of them, sorted by path.
+pub type Page = (usize, Vec<Arc<Entry>>);
 
 /// The name of a folder's child and, for a file, its stamp.
 pub type Child = (String, Option<Stamp>);
@@ -54,9 +46,8 @@ impl Vault {
         Ok(self.index.read(|entries| {
             let total = entries.values().filter(|entry| passes(entry)).count();
             let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            let mut rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
-            let files: Vec<Arc<Entry>> = rest.by_ref().take(limit).cloned().collect();
-            Page { total, files, more: rest.next().is_some() }
+            let rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
+            (total, rest.take(limit).cloned().collect())
         }))
     }
 

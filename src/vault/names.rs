@@ -136,20 +136,15 @@ impl Vault {
     /// [`Error::Invalid`].
     pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
         let shown = path.as_str();
-        let mut first_missing: Option<String> = None;
-        let mut above = String::new();
-        for name in path.segments() {
-            above = if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-            if first_missing.is_none() && self.jail.existing(&self.jail.as_on_disk(VaultPath::known(&above))).is_ok() {
-                continue;
-            }
+        let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
+        let is_missing = |above: &&str| self.jail.existing(&self.jail.as_on_disk(VaultPath::known(above))).is_err();
+        let Some(missing) = ends.map(|end| shown.part(..end)).find(is_missing) else { return Ok(()) };
+        let (folder, name) = missing.rsplit_once('/').unwrap_or(("", missing));
+        for name in shown.part(missing.len() - name.len()..).split('/') {
             if let Some(why) = refused_elsewhere(name) {
                 return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
             }
-            first_missing.get_or_insert_with(|| above.clone());
         }
-        let Some(missing) = first_missing else { return Ok(()) };
-        let (folder, name) = missing.rsplit_once('/').unwrap_or(("", missing.as_str()));
         let wanted = fold(name);
         let old = instead_of.map(VaultPath::as_str);
         let twin = self.index.read(|entries| {

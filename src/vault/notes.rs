@@ -13,6 +13,7 @@ use crate::markdown::{frontmatter, inline, tasks};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -82,11 +83,8 @@ pub struct TaskSet {
 /// The error for a named part of a note that is missing or ambiguous.
 pub fn target_error(what: &str, wanted: &str, error: FindError) -> Error {
     match error {
-        FindError::Missing(known) if known.is_empty() => {
-            Error::NoTarget { what: format!("There is no {what} {wanted:?}; the note has none"), known: Vec::new() }
-        }
         FindError::Missing(known) => Error::NoTarget {
-            what: format!("There is no {what} {wanted:?}"),
+            what: format!("There is no {what} {wanted:?}{}", if known.is_empty() { "; the note has none" } else { "" }),
             known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
         },
         FindError::Several(lines) => {
@@ -224,20 +222,15 @@ impl Vault {
         let Ok(text) = self.text(entry) else { return Vec::new() };
         let note = Note::of(&text);
         let headings = note.headings();
-        let has = |tag: &str, wanted: &str| {
-            let own = fold(tag.trim_matches(['#', '/']));
-            rest_below(&own, wanted).is_some()
-        };
-        let note_has_tag =
-            query.tag.as_ref().is_none_or(|wanted| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted)));
-        let inline_tags = if note_has_tag { Vec::new() } else { inline::tags(&text) };
+        let has = |tag: &str, wanted: &str| rest_below(&fold(tag.trim_matches(['#', '/'])), wanted).is_some();
+        let note_has = |wanted: &str| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted));
+        // Where the wanted tag is in the text, unless it is one of the note.
+        let of_lines = query.tag.as_ref().filter(|wanted| !note_has(wanted));
+        let wanted_tags: Option<Vec<Range<usize>>> =
+            of_lines.map(|wanted| inline::tags(&text).into_iter().filter(|tag| has(text.part(tag.clone()), wanted)).collect());
         let is_wanted = |task: &Task, content: &str| {
-            let tagged = query.tag.as_ref().is_none_or(|wanted| {
-                let first = inline_tags.partition_point(|tag| tag.start < task.content.start);
-                let inside = inline_tags.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
-                note_has_tag || inside.into_iter().any(|tag| has(text.part(tag.clone()), wanted))
-            });
-            tagged
+            let is_inside = |tag: &Range<usize>| task.content.start <= tag.start && tag.end <= task.content.end;
+            wanted_tags.as_ref().is_none_or(|tags| tags.iter().any(is_inside))
                 && query.status.is_none_or(|status| status.includes(task.status))
                 && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
                 && query.due_before.as_ref().is_none_or(|day| tasks::facts(content).due.is_some_and(|due| due < day.as_str()))

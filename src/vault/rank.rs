@@ -116,11 +116,8 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
 /// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3 for none.
 pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
     let text = text.trim_start_matches('#');
-    let quality = |tag: &str| match tag.find(text)? {
-        0 => Some(u8::from(tag != text)),
-        _ => Some(2),
-    };
-    tags.iter().filter_map(|tag| quality(tag)).min().unwrap_or(3)
+    let qualities = tags.iter().filter_map(|tag| tag.find(text).map(|at| if at > 0 { 2 } else { u8::from(**tag != *text) }));
+    qualities.min().unwrap_or(3)
 }
 
 /// The result of ranking a file closely.

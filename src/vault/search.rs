@@ -5,7 +5,7 @@
 //! the order of the first page, whose inputs from the vault are part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Fulfilled, Key, Order, QueryPart, Rank, match_rank, score_rank};
+use super::candidate::{Candidate, Key, Order, QueryPart, Rank, match_rank, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
@@ -20,14 +20,13 @@ use super::refresh::IndexingProgress;
 use super::table::{Facts, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
-use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
+use crate::text::snippet::around;
 use crate::text::words;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -105,19 +104,14 @@ pub struct Found {
 
 impl Found {
     /// The value of [`Query::after`] for the results after `last`.
-    ///
-    /// # Errors
-    /// None in practice: its parts always serialize.
-    pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
+    pub fn cursor(&self, last: &Hit) -> String {
+        // Its parts always serialize.
+        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() }).unwrap_or_default()
     }
 }
 
 /// A candidate with its rank.
 type Ranked<'a> = (Rank, &'a Candidate);
-
-/// The text of a file could not be read or searched in time.
-struct Unread;
 
 impl Vault {
     /// Searches names, tags and texts. `proceed` is called periodically with the files processed so far and their total, and returns
@@ -229,13 +223,14 @@ impl Vault {
                 false => close.match_type,
             };
             let words = if match_type == MatchType::Tag && !tag_asked.is_empty() { &tag_asked } else { &order.words };
-            let passages = if query.passages { self.passages(&entry, &close, at, &order.words, read) } else { Vec::new() };
+            let passages = if query.passages { self.passages(&entry, &close, at, &order.words) } else { Vec::new() };
             let mut expressions = parsed.conditions.iter().flat_map(Condition::expressions).filter(|_| match_type == MatchType::Filename);
             let in_path =
                 expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty()));
-            let path = &*entry.path;
-            let in_bold = |at: Range<usize>| (format!("{}**{}**{}", path.part(..at.start), path.part(at.clone()), path.part(at.end..)), 1);
-            let (snippet, line) = in_path.map_or_else(|| self.snippet(&entry, match_type, at, words), in_bold);
+            let (snippet, line) = match in_path {
+                Some(found) => (around(&entry.path, found, entry.path.len()), 1),
+                None => self.snippet(&entry, match_type, at, words),
+            };
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();
@@ -396,33 +391,32 @@ impl Vault {
         let needs_original = any_term(&|term| !matches!(term, Term::Folded(_)));
         let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
         let in_time = || deadline.left().is_some();
-        let files: Vec<(Candidate, Option<Arc<Entry>>)> =
-            self.index.with_table(|table| candidates.iter().map(|candidate| (*candidate, table.entry(candidate.id).cloned())).collect());
-        let look = |(candidate, entry): &(Candidate, Option<Arc<Entry>>)| -> Result<Option<Fulfilled>, Unread> {
-            let Some(entry) = entry else { return Ok(None) };
-            let text = self.folded_text(entry, read).filter(|_| in_time()).ok_or(Unread)?;
+        let files: Vec<(Candidate, Arc<Entry>)> = self.index.with_table(|table| {
+            candidates.drain(..).filter_map(|candidate| Some((candidate, Arc::clone(table.entry(candidate.id)?)))).collect()
+        });
+        // `None` for a file that could not be read or searched in time.
+        let look = |(_, entry): &(Candidate, Arc<Entry>)| {
+            let text = self.folded_text(entry, read).filter(|_| in_time())?;
             let original = match &entry.text {
                 _ if !needs_original => None,
                 Text::Kept(kept) => Some(kept.original()),
                 Text::None | Text::NotKept { .. } => Some(String::new()),
-                _ => Some(self.text(entry).map_err(|_| Unread)?),
+                Text::OnDisk { .. } => Some(self.text(entry).ok()?),
             };
-            let found = File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).map_err(|_| Unread)?;
-            Ok(found.map(|at| (*candidate, at)))
+            File::new(entry, &text, original.as_deref(), &in_time).holds(conditions).ok()
         };
-        let bytes = |(_, entry): &(Candidate, Option<Arc<Entry>>)| entry.as_ref().map_or(0, |entry| entry.text_bytes());
-        let (mut fulfilling, mut unread) = (Vec::new(), 0);
-        for outcome in self.map_parallel(&files, &bytes, &look, run.proceed)? {
+        let outcomes = self.map_parallel(&files, &|(_, entry)| entry.text_bytes(), &look, run.proceed)?;
+        let mut unread = 0;
+        for ((candidate, _), outcome) in files.into_iter().zip(outcomes) {
             match outcome {
-                Ok(None) => {}
-                Ok(Some((candidate, at))) => {
-                    fulfilling.push(candidate);
+                Some(Some(at)) => {
+                    candidates.push(candidate);
                     fulfilled_at.extend(at.map(|range| (candidate.id, (range.start, range.end))));
                 }
-                Err(Unread) => unread += 1,
+                Some(None) => {}
+                None => unread += 1,
             }
         }
-        *candidates = fulfilling;
         Ok(unread)
     }
 
@@ -463,20 +457,13 @@ impl Vault {
         })
     }
 
-    /// The folded text of a file whose text is not in memory; `None` once a search has read too much.
-    fn folded_from_disk(&self, entry: &Entry, read: &AtomicU64) -> Option<String> {
-        if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES {
-            return None;
-        }
-        self.text(entry).ok().map(|text| fold(&text))
-    }
-
     /// The folded text of a file, empty if its text is not searched; `None` if it cannot be read, or the search has read too
     /// much.
     pub(super) fn folded_text<'a>(&self, entry: &'a Entry, read: &AtomicU64) -> Option<Cow<'a, str>> {
         match &entry.text {
             Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),
-            Text::OnDisk { .. } => self.folded_from_disk(entry, read).map(Cow::Owned),
+            Text::OnDisk { .. } if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES => None,
+            Text::OnDisk { .. } => self.text(entry).ok().map(|text| Cow::Owned(fold(&text))),
             Text::None | Text::NotKept { .. } => Some(Cow::Borrowed("")),
         }
     }

@@ -18,7 +18,6 @@ mod update_doc;
 pub use status::overview;
 
 use super::paging::{self, Next};
-use super::reply::fitting;
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
@@ -166,14 +165,8 @@ fn page<'a, T: Serialize>(
     shown: impl Fn(&'a Accomplishment) -> T,
 ) -> Result<(usize, Vec<T>, Inline<Next>), Error> {
     all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let count = all.len();
-    if let Some(after) = paging::after(arguments)? {
-        all.retain(|(key, _)| *key > after);
-    }
-    let items = fitting(all.iter().map(|(_, found)| shown(found)));
-    let last = items.len().checked_sub(1).filter(|_| items.len() < all.len()).and_then(|last| all.get(last));
-    let next = Next::after(arguments, last.map(|(key, _)| key.as_str()));
-    Ok((count, items, next))
+    let (items, next) = paging::page(arguments, &all, |(key, _)| key.clone(), usize::MAX, |(_, found)| shown(found))?;
+    Ok((all.len(), items, next))
 }
 
 /// The key that sorts accomplishments by the number of their id.

@@ -15,12 +15,7 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn new(make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
-        Section { length: None, make: Box::new(make) }
-    }
-
-    /// One whose length in characters may be known.
-    pub(super) fn of_length(length: Option<usize>, make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
+    pub(super) fn new(length: Option<usize>, make: impl Fn() -> Cow<'a, str> + 'a) -> Section<'a> {
         Section { length, make: Box::new(make) }
     }
 }
@@ -66,36 +61,16 @@ impl Chunk {
     }
 }
 
-/// The bare text of a chunk.
-#[derive(Debug, PartialEq, Eq)]
-struct Part {
-    text: String,
-    chunks: usize,
-    total_chars: usize,
-}
-
 impl Document<'_> {
-    /// One chunk. `files` is the number of notes that the document is about; if there are none, the text is
-    /// `nothing`.
+    /// A chunk, by its index and the length of each. `files` is the number of notes that the document is about; if there are none,
+    /// the text is `nothing`.
     ///
     /// # Errors
     /// `INVALID_RANGE` for a chunk that does not exist, saying how many there are.
-    pub(super) fn chunk(&self, files: usize, nothing: String, chunk_index: usize, max_chars: usize) -> Result<Chunk, Error> {
-        let Part { text, chunks, total_chars } = self.part(chunk_index, max_chars)?;
-        let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
-        let next_hint = match next_chunk_index {
-            None if chunks == 1 => String::new(),
-            None => format!("Chunk {chunks} of {chunks}, the last.\n"),
-            Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
-        };
-        let text = if files == 0 { nothing } else { format!("{next_hint}{}{text}", self.head) };
-        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
-    }
-
-    fn part(&self, wanted: usize, max_chars: usize) -> Result<Part, Error> {
+    pub(super) fn chunk(&self, files: usize, nothing: String, (chunk_index, max_chars): (usize, usize)) -> Result<Chunk, Error> {
         let lengths: Vec<usize> =
             self.sections.iter().map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count())).collect();
-        let total_chars = lengths.iter().sum();
+        let total_chars: usize = lengths.iter().sum();
         // A single chunk has no line at its head.
         let budget = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
         let budget = budget.saturating_sub(self.head.len()).max(1);
@@ -105,7 +80,7 @@ impl Document<'_> {
                 (number, used) = (number + 1, 0);
             }
             if length <= budget {
-                if number == wanted {
+                if number == chunk_index {
                     text.push_str(&(section.make)());
                 }
                 used += length;
@@ -115,7 +90,7 @@ impl Document<'_> {
             let mut rest = &*whole;
             loop {
                 let (now, later) = cut(rest, budget);
-                if number == wanted {
+                if number == chunk_index {
                     text.push_str(now);
                 }
                 if later.is_empty() {
@@ -126,12 +101,19 @@ impl Document<'_> {
             }
         }
         let chunks = number + 1;
-        if wanted >= chunks {
+        if chunk_index >= chunks {
             let there =
                 if chunks == 1 { "There is 1 chunk, chunk_index 0".into() } else { format!("There are {chunks} chunks, 0 to {number}") };
-            return Err(Error::new(Code::InvalidRange, format!("No chunk {wanted}. {there}.")));
+            return Err(Error::new(Code::InvalidRange, format!("No chunk {chunk_index}. {there}.")));
         }
-        Ok(Part { text, chunks, total_chars })
+        let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
+        let next_hint = match next_chunk_index {
+            None if chunks == 1 => String::new(),
+            None => format!("Chunk {chunks} of {chunks}, the last.\n"),
+            Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
+        };
+        let text = if files == 0 { nothing } else { format!("{next_hint}{}{text}", self.head) };
+        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
     }
 }
 
@@ -147,7 +129,16 @@ mod tests {
     use super::*;
 
     fn document(sections: &[String]) -> Document<'_> {
-        Document { head: "", sections: sections.iter().map(|text| Section::new(|| Cow::Borrowed(text.as_str()))).collect() }
+        Document { head: "", sections: sections.iter().map(|text| Section::new(None, || Cow::Borrowed(text.as_str()))).collect() }
+    }
+
+    /// A chunk without the line that says which it is.
+    fn bare(document: &Document<'_>, index: usize, max_chars: usize) -> Result<Chunk, Error> {
+        let mut chunk = document.chunk(1, String::new(), (index, max_chars))?;
+        if chunk.about.chunks > 1 {
+            chunk.text = chunk.text.split_once('\n').unwrap().1.to_owned();
+        }
+        Ok(chunk)
     }
 
     #[test]
@@ -156,11 +147,11 @@ mod tests {
         let whole = sections.concat();
         for max in [limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
             let document = document(&sections);
-            let chunks = document.part(0, max).unwrap().chunks;
-            let parts: Vec<String> = (0..chunks).map(|index| document.part(index, max).unwrap().text).collect();
+            let chunks = bare(&document, 0, max).unwrap().about.chunks;
+            let parts: Vec<String> = (0..chunks).map(|index| bare(&document, index, max).unwrap().text).collect();
             assert_eq!(parts.concat(), whole, "{max}");
             assert!(parts.iter().all(|part| !part.is_empty() && part.chars().count() <= max));
-            let error = document.part(chunks, max).unwrap_err();
+            let error = bare(&document, chunks, max).unwrap_err();
             assert!(error.message.contains(&chunks.to_string()) && error.code == Code::InvalidRange, "{}", error.message);
         }
     }
@@ -169,7 +160,7 @@ mod tests {
     fn a_section_that_fits_is_never_cut() {
         let sections = ["a".repeat(600), "b".repeat(600), "c".repeat(3_000), "d".repeat(10)];
         let document = document(&sections);
-        let texts: Vec<String> = (0..6).map_while(|index| document.part(index, 1_000).ok()).map(|chunk| chunk.text).collect();
+        let texts: Vec<String> = (0..6).map_while(|index| bare(&document, index, 1_000).ok()).map(|chunk| chunk.text).collect();
         assert_eq!(texts[..2], sections[..2]);
         assert_eq!(texts.len(), 6);
         assert!(texts[5].ends_with("cdddddddddd"), "what follows joins the end of a long section");
@@ -177,7 +168,8 @@ mod tests {
 
     #[test]
     fn nothing_is_one_empty_chunk() {
-        assert_eq!(document(&[]).part(0, 1_000).unwrap(), Part { text: String::new(), chunks: 1, total_chars: 0 });
-        assert!(document(&[]).part(1, 1_000).is_err());
+        let chunk = bare(&document(&[]), 0, 1_000).unwrap();
+        assert_eq!((chunk.text.as_str(), chunk.about.chunks, chunk.about.total_chars), ("", 1, 0));
+        assert!(bare(&document(&[]), 1, 1_000).is_err());
     }
 }

@@ -24,12 +24,11 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (chunk_index, max_chars) = wanted_chunk(arguments);
-    load(context, arguments.maybe("context_type"), chunk_index, max_chars)?.reply()
+    load(context, arguments.maybe("context_type"), wanted_chunk(arguments))?.reply()
 }
 
 /// A chunk of a context; without a type, of the default one.
-pub(super) fn load(context: &Context<'_>, kind: Option<&str>, chunk_index: usize, max_chars: usize) -> Result<Chunk, Error> {
+pub(super) fn load(context: &Context<'_>, kind: Option<&str>, wanted: (usize, usize)) -> Result<Chunk, Error> {
     let criteria = match (kind, &context.options.default_context) {
         (Some(kind), _) => Criteria { properties: vec![(CONTEXT.into(), kind.into())], ..Criteria::default() },
         (None, Some(default)) => default.clone(),
@@ -40,7 +39,7 @@ pub(super) fn load(context: &Context<'_>, kind: Option<&str>, chunk_index: usize
     };
     let notes = matching(context, &criteria)?;
     let nothing = if notes.is_empty() { format!("No note belongs to this context. {}", known_types(context)?) } else { String::new() };
-    whole_notes(context, &notes).chunk(notes.len(), nothing, chunk_index, max_chars)
+    whole_notes(context, &notes).chunk(notes.len(), nothing, wanted)
 }
 
 /// A sentence about the contexts that exist.

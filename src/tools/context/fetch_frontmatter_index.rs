@@ -22,10 +22,9 @@ const HEAD: &str = "| title | path | tags | context | type | modified | bytes |\
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let sections = notes.iter().map(|entry| Section::new(move || Cow::Owned(row(entry)))).collect();
+    let sections = notes.iter().map(|entry| Section::new(None, move || Cow::Owned(row(entry)))).collect();
     let nothing = "No note matches. Names and values of properties are compared in their case.";
-    let (chunk_index, max_chars) = wanted_chunk(arguments);
-    Document { head: HEAD, sections }.chunk(notes.len(), nothing.into(), chunk_index, max_chars)?.reply()
+    Document { head: HEAD, sections }.chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?.reply()
 }
 
 fn row(entry: &Entry) -> String {

@@ -23,8 +23,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
     let nothing = "No note matches. Names and values of properties are compared in their case; \
         fetch_frontmatter_index without arguments shows what notes have.";
-    let (chunk_index, max_chars) = wanted_chunk(arguments);
-    whole_notes(context, &notes).chunk(notes.len(), nothing.into(), chunk_index, max_chars)?.reply()
+    whole_notes(context, &notes).chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?.reply()
 }
 
 /// Notes one after the other, each below a head with its path.
@@ -41,7 +40,7 @@ pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>])
             format!("{rule}\n{}\n{rule}\n", shown_path(context, entry))
         };
         let length = entry.text_length().map(|(chars, has_end)| head().chars().count() + chars + end(has_end || chars == 0).len());
-        Section::of_length(length, move || {
+        Section::new(length, move || {
             // Gone, or unreadable, since it was found: the others are still wanted.
             let text = context.vault.text(entry).unwrap_or_else(|error| format!("({error})"));
             Cow::Owned(format!("{}{text}{}", head(), end(text.ends_with('\n') || text.is_empty())))

@@ -29,6 +29,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::PathNotAllowed, why));
     }
     let note = [context.vault.entry(&path)?];
-    let (chunk_index, max_chars) = wanted_chunk(arguments);
-    whole_notes(context, &note).chunk(1, String::new(), chunk_index, max_chars)?.reply()
+    whole_notes(context, &note).chunk(1, String::new(), wanted_chunk(arguments))?.reply()
 }

@@ -57,7 +57,7 @@ const MAX_CHARS: Field = defaulted(
 /// # Errors
 /// Those of the tool `fetch_context`.
 pub fn load(context: &Context<'_>, kind: Option<&str>) -> Result<Chunk, Error> {
-    fetch_context::load(context, kind, 0, limits::RESULT_CHARS - 2_000)
+    fetch_context::load(context, kind, (0, limits::RESULT_CHARS - 2_000))
 }
 
 /// Which chunk is asked for, and how long it may be.

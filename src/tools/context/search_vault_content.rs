@@ -62,14 +62,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         ));
     }
     title.push('\n');
-    let mut sections: Vec<Section<'_>> = vec![Section::new(|| Cow::Borrowed(title.as_str()))];
-    sections.extend((1..).zip(&found.notes).map(|(number, found)| Section::new(move || Cow::Owned(section(context, number, found)))));
+    let mut sections: Vec<Section<'_>> = vec![Section::new(None, || Cow::Borrowed(title.as_str()))];
+    sections.extend((1..).zip(&found.notes).map(|(number, found)| Section::new(None, move || Cow::Owned(section(context, number, found)))));
     let nothing = match found.not_searched {
         0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
         count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or the time was over."),
     };
-    let (chunk_index, max_chars) = wanted_chunk(arguments);
-    let chunk = Document { head: "", sections }.chunk(found.notes.len(), nothing, chunk_index, max_chars)?;
+    let chunk = Document { head: "", sections }.chunk(found.notes.len(), nothing, wanted_chunk(arguments))?;
     let not_searched = Some(found.not_searched).filter(|&count| count > 0);
     Reply::document(chunk.text, &Found { about: Inline(chunk.about), not_searched })
 }

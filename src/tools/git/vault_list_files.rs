@@ -2,7 +2,6 @@
 
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
-use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -76,13 +75,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             && (recursive || !below.contains('/'))
             && compiled.matches_with(&wanted.nfc().collect::<String>(), options)
     };
-    let page = context.vault.matching(after.as_deref(), limits::LIST_PAGE, passes)?;
-    let files = fitting(page.files.iter().map(|entry| File {
-        path: &entry.path,
-        size_bytes: entry.stamp.size,
-        modified_iso: entry.stamp.modified().rfc3339(),
-    }));
-    let truncated = page.more || files.len() < page.files.len();
-    let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
+    let (_, found) = context.vault.matching(after.as_deref(), limits::LIST_PAGE + 1, passes)?;
+    let (files, next) = paging::page(
+        arguments,
+        &found,
+        |entry| entry.path.to_string(),
+        limits::LIST_PAGE,
+        |entry| File { path: &entry.path, size_bytes: entry.stamp.size, modified_iso: entry.stamp.modified().rfc3339() },
+    )?;
     Reply::of(&Listing { directory: folder.as_str(), files, next })
 }

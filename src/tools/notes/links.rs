@@ -59,12 +59,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "ambiguous" => LinkFilter::Ambiguous,
         name @ ("orphans" | "deadends") => {
             let found = context.vault.unlinked(name == "deadends", path.as_ref(), &proceed)?;
-            let total = found.len();
-            let rest: Vec<String> = found.into_iter().filter(|path| after.as_ref().is_none_or(|after| path > after)).collect();
-            let left = rest.len();
-            let paths = fitting(rest.into_iter().take(crate::limits::LIST_PAGE));
-            let next = Next::after(arguments, paths.last().filter(|_| paths.len() < left).map(String::as_str));
-            return Reply::of(&Answer { total, links: None, paths: Some(paths), next });
+            let (paths, next) = paging::page(arguments, &found, String::clone, crate::limits::LIST_PAGE, String::clone)?;
+            return Reply::of(&Answer { total: found.len(), links: None, paths: Some(paths), next });
         }
         _ => LinkFilter::Backlinks,
     };

@@ -4,7 +4,7 @@ use crate::clock::Now;
 use crate::notes::query::Failure;
 use crate::notes::query::source::Source;
 use crate::notes::query::table::{Answer, LastRow, Query, answer};
-use crate::tools::paging::{self, CURSOR, LIMIT, NEXT_CURSOR, Next, TRUNCATED};
+use crate::tools::paging::{self, CURSOR, LIMIT, NEXT, Next};
 use crate::tools::result::Inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -41,8 +41,7 @@ pub(super) static TOOL: Tool = Tool {
         optional("columns unknown_properties", Shape::List(&ANY_TEXT), ""),
         optional("rows groups", Shape::List(&Shape::Anything), ""),
         optional("summaries counts", Shape::Anything, ""),
-        TRUNCATED,
-        NEXT_CURSOR,
+        NEXT,
     ],
     run,
 };

@@ -6,7 +6,6 @@ use crate::markdown::tasks::facts;
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
-use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -101,9 +100,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let found = context.vault.tasks(&query, &context.proceed("notes read"))?;
     // A page begins after a path and a line; the padded digits sort as the numbers do.
     let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
-    let after = paging::after(arguments)?;
-    let rest: Vec<&VaultTask> = found.iter().filter(|task| after.as_ref().is_none_or(|after| key(task) > *after)).collect();
-    let tasks = fitting(rest.iter().take(limits::TASKS_PAGE).map(|task| row(task)));
-    let last = rest.get(..tasks.len()).filter(|page| page.len() < rest.len()).and_then(<[&VaultTask]>::last).map(|task| key(task));
-    Reply::of(&Answer { total: found.len(), tasks, next: Next::after(arguments, last.as_deref()) })
+    let (tasks, next) = paging::page(arguments, &found, key, limits::TASKS_PAGE, row)?;
+    Reply::of(&Answer { total: found.len(), tasks, next })
 }

@@ -1,7 +1,6 @@
 //! `vault_list`: one folder.
 
 use crate::tools::paging::{self, CURSOR, LIMIT, Next};
-use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -62,11 +61,7 @@ fn order((name, stamp): &Child) -> String {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let folder = context.folder(arguments.text("path"))?;
     let children = context.vault.list(&folder)?;
-    let after = paging::after(arguments)?;
-    let rest: Vec<&Child> = children.iter().filter(|child| after.as_ref().is_none_or(|after| order(child) > *after)).collect();
-    let entries = fitting(rest.iter().take(arguments.number(LIMIT.name)).map(|child| Listed::of(context, &folder, child)));
-    let truncated = entries.len() < rest.len();
-    let last = entries.len().checked_sub(1).and_then(|last| rest.get(last));
-    let next = Next::after(arguments, last.filter(|_| truncated).map(|child| order(child)).as_deref());
+    let show = |child| Listed::of(context, &folder, child);
+    let (entries, next) = paging::page(arguments, &children, order, arguments.number(LIMIT.name), show)?;
     Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), next })
 }

@@ -1,7 +1,6 @@
 //! `vault_list_all`: every file of the vault.
 
 use crate::tools::paging::{self, CURSOR, LIMIT, Next};
-use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -51,9 +50,9 @@ impl<'a> File<'a> {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let below = arguments.maybe("path").map(|path| context.folder(path)).transpose()?;
     let after = paging::after(arguments)?;
-    let page = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), arguments.number("limit"))?;
-    let files = fitting(page.files.iter().map(|entry| File::of(entry)));
-    let truncated = page.more || files.len() < page.files.len();
-    let next = Next::after(arguments, files.last().filter(|_| truncated).map(|last| last.path));
-    Reply::of(&Listing { total_files: page.total, files, next })
+    let limit = arguments.number(LIMIT.name);
+    // One more than are shown says that there are more.
+    let (total_files, found) = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), limit + 1)?;
+    let (files, next) = paging::page(arguments, &found, |entry| entry.path.to_string(), limit, |entry| File::of(entry))?;
+    Reply::of(&Listing { total_files, files, next })
 }
