@@ -2,6 +2,8 @@
 
 use crate::clock::{Now, civil, days_of, number, parse_date};
 use crate::slice::Part;
+use regex::Regex;
+use std::sync::LazyLock;
 use tz::TimeZone;
 
 /// A time zone of the system's zone data.
@@ -43,41 +45,26 @@ impl Zone {
 
     /// Parses a date, or a date and time with or without an offset (ISO 8601, `T` or a space between them); and whether it has a time.
     pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
+        static TIME: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(r"^[Tt ](\d\d?):(\d\d?)(?::(\d\d?))?(?:\.\d+)?([Zz]|([+-])(\d\d):?(\d\d))?$").ok());
         let (date, time) = text.split_at_checked(10)?;
         let day = DateTime(parse_date(date)? * DAY);
-        let Some(time) = time.strip_prefix(['T', 't', ' ']) else { return time.is_empty().then_some((day, false)) };
-        let clock = time.get(..time.find(['Z', 'z', '+', '-']).unwrap_or(time.len()))?;
-        let (whole, fraction) = clock.split_once('.').unwrap_or((clock, "0"));
-        if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
+        if time.is_empty() {
+            return Some((day, false));
         }
-        let mut seconds = 0;
-        let mut fields = whole.split(':');
-        for (unit, end, is_needed) in [(3600, 24, true), (60, 60, true), (1, 60, false)] {
-            match fields.next() {
-                Some(field) => seconds += i64::try_from(number(field).filter(|value| field.len() <= 2 && *value < end)?).ok()? * unit,
-                None if is_needed => return None,
-                None => {}
-            }
-        }
-        let local = DateTime(day.0 + seconds);
-        let zone = time.get(clock.len()..).filter(|_| fields.next().is_none())?;
-        if zone.is_empty() {
+        let found = TIME.as_ref()?.captures(time)?;
+        let field = |group: usize, end: u64| match found.get(group) {
+            Some(field) => i64::try_from(number(field.as_str()).filter(|value| *value < end)?).ok(),
+            None => Some(0),
+        };
+        let local = DateTime(day.0 + field(1, 24)? * 3600 + field(2, 60)? * 60 + field(3, 60)?);
+        if found.get(4).is_none() {
             return Some((local, true));
         }
         // With an offset the text is an instant; it is converted to this zone.
-        let ahead = match zone.split_at_checked(1)? {
-            ("Z" | "z", "") => 0,
-            (sign, offset) => {
-                let (hours, minutes) = offset.split_once(':').or_else(|| offset.split_at_checked(2))?;
-                let ahead = i64::try_from(
-                    number(hours).filter(|hours| *hours < 24)? * 3600 + number(minutes).filter(|minutes| *minutes < 60)? * 60,
-                )
-                .ok()?;
-                if sign == "-" { -ahead } else { ahead }
-            }
-        };
-        let moment = local.0 - ahead;
+        let ahead = field(6, 24)? * 3600 + field(7, 60)? * 60;
+        let is_behind = found.get(5).is_some_and(|sign| sign.as_str() == "-");
+        let moment = if is_behind { local.0 + ahead } else { local.0 - ahead };
         Some((DateTime(moment + self.offset(moment)), true))
     }
 }
@@ -191,21 +178,12 @@ impl DateTime {
         let mut rest = format;
         while let Some(first) = rest.chars().next() {
             let literal = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
-            let token = (1..=4).rev().find_map(|length| Some((self.token(rest.get(..length)?)?, rest.part(length..))));
-            rest = match (literal, token) {
-                (Some((text, behind)), _) => {
-                    shown.push_str(text);
-                    behind
-                }
-                (None, Some((token, behind))) => {
-                    shown.push_str(&token);
-                    behind
-                }
-                (None, None) => {
-                    shown.push(first);
-                    rest.part(first.len_utf8()..)
-                }
-            };
+            let literal = literal.map(|(text, behind)| (text.to_owned(), behind));
+            let token = || (1..=4).rev().find_map(|length| Some((self.token(rest.get(..length)?)?, rest.part(length..))));
+            let other = || (first.to_string(), rest.part(first.len_utf8()..));
+            let (text, behind) = literal.or_else(token).unwrap_or_else(other);
+            shown.push_str(&text);
+            rest = behind;
         }
         shown
     }

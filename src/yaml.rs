@@ -44,6 +44,16 @@ pub fn parse(text: &str) -> Result<Value, Error> {
     })
 }
 
+/// A scalar as text, as far as YAML preserves what was typed.
+pub fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
 /// The maximum number of brackets that are open at once; those in quotes and comments count too.
 fn max_open_brackets(text: &str) -> usize {
     let (mut open, mut most) = (0_usize, 0);
@@ -120,20 +130,12 @@ impl<'de> Visitor<'de> for &Budget {
         self.take(value.len()).map(|()| Value::String(value.to_owned()))
     }
 
-    fn visit_string<E: de::Error>(self, value: String) -> Result<Value, E> {
-        self.take(value.len()).map(|()| Value::String(value))
-    }
-
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
         self.take(0).map(|()| Value::Null)
     }
 
     fn visit_none<E: de::Error>(self) -> Result<Value, E> {
         self.visit_unit()
-    }
-
-    fn visit_some<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {

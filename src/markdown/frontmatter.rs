@@ -128,18 +128,8 @@ pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
 fn names(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => text.split([',', ' ', '\t', '\n']).map(str::to_owned).collect(),
-        Value::Sequence(items) => items.iter().filter_map(scalar).collect(),
-        other => scalar(other).into_iter().collect(),
-    }
-}
-
-/// A scalar as a string: a tag written as a bare number or boolean, as far as YAML preserves what was typed.
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(truth) => Some(truth.to_string()),
-        _ => None,
+        Value::Sequence(items) => items.iter().filter_map(yaml::scalar).collect(),
+        other => yaml::scalar(other).into_iter().collect(),
     }
 }
 

@@ -179,8 +179,22 @@ fn in_canvas(text: &str) -> Vec<Link> {
     links
 }
 
-fn is_embed(text: &str, at: usize) -> bool {
-    text.get(..at).is_some_and(|before| before.ends_with('!'))
+/// A link in a note: `target` is the one that begins at `start`.
+fn link(text: &str, syntax: Syntax, range: Range<usize>, target: &str, start: usize) -> Link {
+    let (path, subpath) = split_subpath(target);
+    let (path_end, end) = (start + path.trim_end().len(), start + target.len());
+    let read = |part: &str| if syntax == Syntax::Markdown { decode(part) } else { part.to_owned() };
+    Link {
+        is_embed: text.part(..range.start).ends_with('!'),
+        syntax,
+        quoting: Quoting::None,
+        range,
+        target: start..end,
+        path_at: start..path_end,
+        subpath_at: path_end..end,
+        path: read(path.trim_end()),
+        subpath: subpath.map(read),
+    }
 }
 
 fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
@@ -190,18 +204,7 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
     let written = if written.len() < inner.len() { written.strip_suffix('\\').unwrap_or(written) } else { written };
     let target = written.trim();
     let start = range.start + 2 + written.len() - written.trim_start().len();
-    let (path, subpath) = split_subpath(target);
-    (!target.is_empty()).then(|| Link {
-        is_embed: is_embed(text, range.start),
-        syntax: Syntax::Wikilink,
-        quoting: Quoting::None,
-        target: start..start + target.len(),
-        path_at: start..start + path.trim_end().len(),
-        subpath_at: start + path.trim_end().len()..start + target.len(),
-        path: path.trim().to_owned(),
-        subpath: subpath.map(str::to_owned),
-        range,
-    })
+    (!target.is_empty()).then(|| link(text, Syntax::Wikilink, range, target, start))
 }
 
 /// `range` is that of `](target "title")`, `opening` the offset of the bracket before the text.
@@ -218,18 +221,7 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
     if target.is_empty() || has_scheme(target) || !behind.is_empty() && !behind.starts_with(['"', '\'', '(']) {
         return None;
     }
-    let (path, subpath) = split_subpath(target);
-    Some(Link {
-        is_embed: is_embed(text, opening),
-        syntax: Syntax::Markdown,
-        quoting: Quoting::None,
-        range: opening..range.end,
-        target: start..start + target.len(),
-        path_at: start..start + path.len(),
-        subpath_at: start + path.len()..start + target.len(),
-        path: decode(path),
-        subpath: subpath.map(decode),
-    })
+    Some(link(text, Syntax::Markdown, opening..range.end, target, start))
 }
 
 /// Whether a target begins with the scheme of a URL.

@@ -129,11 +129,16 @@ impl<'a> Note<'a> {
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable];
         let parts: Vec<&str> = wanted.split(" > ").collect();
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
-            let whole = self.headings_of(headings, &[wanted], form);
-            let found = if whole.is_empty() && parts.len() > 1 { self.headings_of(headings, &parts, form) } else { whole };
+            let named = |path: &[&str]| -> BTreeSet<usize> {
+                let path: Vec<String> = path.iter().map(|name| form(name.trim().trim_start_matches('#'))).collect();
+                let found = if path.iter().any(String::is_empty) { Vec::new() } else { chains(headings, 0..headings.len(), &path, form) };
+                found.iter().filter_map(|chain| chain.last().copied()).collect()
+            };
+            let whole = named(&[wanted]);
+            let found = if whole.is_empty() && parts.len() > 1 { named(&parts) } else { whole };
             Some(found).filter(|found| !found.is_empty())
         });
-        match found.unwrap_or_default().as_slice() {
+        match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
             [one] => Ok(*one),
             [] => Err(FindError::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
             several => {
@@ -147,33 +152,9 @@ impl<'a> Note<'a> {
     pub fn heading_text(&self, headings: &[Heading], number: usize) -> Option<Range<usize>> {
         let heading = headings.get(number)?;
         let line = self.lines.get(heading.lines.start)?;
-        let is_setext = matches!(line.kind, Kind::Setext(_));
-        let content = self.text.get(line.content..line.range.end)?;
-        let start = line.content + content.len() - content.trim_start().len();
-        let length = if is_setext { content.trim().len() } else { without_closing(content).len() };
-        (!is_setext || heading.lines.len() == 2).then_some(start..start + length)
-    }
-
-    /// The indices of all headings that a path names, compared in a normalized form.
-    fn headings_of(&self, headings: &[Heading], path: &[&str], form: &dyn Fn(&str) -> String) -> Vec<usize> {
-        let own: Vec<String> = headings.iter().map(|heading| form(&heading.text)).collect();
-        // The ranges of headings among which the next name is searched.
-        let mut within: Vec<Range<usize>> = std::iter::once(0..headings.len()).collect();
-        let mut found = BTreeSet::new();
-        for part in path {
-            let wanted = form(part.trim().trim_start_matches('#'));
-            if wanted.is_empty() {
-                return Vec::new();
-            }
-            let matches_name = |number: &usize| own.get(*number) == Some(&wanted);
-            found = within.into_iter().flatten().filter(matches_name).collect::<BTreeSet<usize>>();
-            let section = |number: &usize| {
-                let end = self.section_end(headings, *number);
-                number + 1..headings.partition_point(|heading| heading.lines.start < end)
-            };
-            within = found.iter().map(section).collect();
-        }
-        found.into_iter().collect()
+        // Lines that were joined to one text are not found.
+        let start = line.content + self.text.part(line.content..line.range.end).find(&heading.text)?;
+        Some(start..start + heading.text.len())
     }
 
     /// All blocks with an id, in order.
@@ -322,25 +303,25 @@ pub fn without_closing(content: &str) -> &str {
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
 }
 
-/// For each part of a subpath (`#A#B`) the index of its heading: the first match within the section of the previous one. `None` for
-/// each part if the subpath matches no heading.
-pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<Option<usize>> {
-    fn find(headings: &[Heading], within: Range<usize>, parts: &[String]) -> Option<Vec<usize>> {
-        let Some((wanted, rest)) = parts.split_first() else { return Some(Vec::new()) };
-        within.clone().filter(|number| headings.get(*number).is_some_and(|heading| comparable(&heading.text) == *wanted)).find_map(
-            |number| {
-                let level = headings.get(number).map_or(0, |heading| heading.level);
-                let behind = headings.iter().enumerate().skip(number + 1).find(|(_, heading)| heading.level <= level);
-                let section = number + 1..behind.map_or(within.end, |(end, _)| end.min(within.end));
-                Some([vec![number], find(headings, section, rest)?].concat())
-            },
-        )
+/// The headings that a path names, each after those above it in the path: each name in the section of the one before.
+fn chains(headings: &[Heading], within: Range<usize>, path: &[String], form: &dyn Fn(&str) -> String) -> Vec<Vec<usize>> {
+    let Some((wanted, rest)) = path.split_first() else { return vec![Vec::new()] };
+    let mut found = Vec::new();
+    for number in within {
+        let Some(heading) = headings.get(number).filter(|heading| form(&heading.text) == *wanted) else { continue };
+        let next = headings.iter().enumerate().skip(number + 1).find(|(_, next)| next.level <= heading.level);
+        let section = number + 1..next.map_or(headings.len(), |(next, _)| next);
+        found.extend(chains(headings, section, rest, form).into_iter().map(|below| [vec![number], below].concat()));
     }
-    let parts: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable).collect();
-    match find(headings, 0..headings.len(), &parts) {
-        Some(found) if !subpath.starts_with("#^") => found.into_iter().map(Some).collect(),
-        _ => parts.iter().map(|_| None).collect(),
-    }
+    found
+}
+
+/// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one before. Empty if the subpath matches no
+/// heading.
+pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
+    let path: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable).collect();
+    let found = chains(headings, 0..headings.len(), &path, &comparable).into_iter().next();
+    found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
 }
 
 /// The text of a heading as written in a link: characters that would end the link or begin another part become spaces.

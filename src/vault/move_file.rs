@@ -243,14 +243,12 @@ impl Vault {
                 };
                 let Some(subpath) = link.subpath.as_ref().filter(|_| is_meant) else { continue };
                 let parts = subpath_headings(&headings, subpath);
-                if !parts.contains(&Some(number)) {
+                if !parts.contains(&number) {
                     continue;
                 }
                 let segments = subpath.trim_start_matches('#').split('#').zip(parts);
                 let new: String = segments
-                    .map(|(segment, heading)| {
-                        format!("#{}", if heading == Some(number) { heading_in_link(to) } else { segment.to_owned() })
-                    })
+                    .map(|(segment, heading)| format!("#{}", if heading == number { heading_in_link(to) } else { segment.to_owned() }))
                     .collect();
                 if options.update_links {
                     edits.push(Edit { range: link.subpath_at.clone(), text: link.write(&new) });

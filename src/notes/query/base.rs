@@ -2,9 +2,9 @@
 //! passed over.
 
 use super::Failure;
-use super::parse::{Expr, FILE_PROPERTIES, Wrong, parse};
+use super::parse::{Expr, parse};
 use crate::limits;
-use crate::markdown::blocks::{Kind, lines};
+use crate::markdown::blocks::{Kind, Line, lines};
 use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::Value as Yaml;
@@ -49,19 +49,6 @@ pub(super) struct Sort {
     pub(super) is_descending: bool,
 }
 
-/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`.
-pub(super) fn property(id: &str, formulas: &[String]) -> Result<Expr, Wrong> {
-    let wrong = |what: &str, name: &str| Wrong { position: 0, what: format!("there is no {what} {name}") };
-    match id.split_once('.') {
-        Some(("file", name)) if FILE_PROPERTIES.contains(&name) => Ok(Expr::Member(Box::new(Expr::File), name.to_owned())),
-        Some(("file", name)) => Err(wrong("file property", name)),
-        Some(("formula", name)) if formulas.iter().any(|known| known == name) => Ok(Expr::Formula(name.to_owned())),
-        Some(("formula", name)) => Err(wrong("formula", name)),
-        Some(("note", name)) => Ok(Expr::Name(name.to_owned())),
-        _ => Ok(Expr::Name(id.to_owned())),
-    }
-}
-
 impl Base {
     /// Parses a base. `first_line` is the line of its file on which it begins, counted from 0.
     ///
@@ -97,7 +84,7 @@ impl Base {
         let formulas: Vec<(String, Formula)> = formulas.into_iter().map(of_text).collect();
         let of_text = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
         let summaries = expressions("summaries")?.into_iter().map(of_text).collect::<Result<Vec<_>, Failure>>()?;
-        let filter = filter(yaml.get("filters"), &names, "filters of the base", 0)?;
+        let filter = filter(yaml.get("filters"), &names, "filters of the base")?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
             Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
@@ -148,7 +135,7 @@ impl View {
             summaries.push((text_of(id, "summaries")?, text_of(summary, "summaries")?));
         }
         Ok(View {
-            filter: filter(yaml.get("filters"), formulas, &format!("filters of view {name:?}"), 0)?,
+            filter: filter(yaml.get("filters"), formulas, &format!("filters of view {name:?}"))?,
             order: list("order").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
             sort: list("sort").iter().filter_map(sort).collect(),
             group_by: yaml.get("groupBy").and_then(sort),
@@ -159,14 +146,11 @@ impl View {
 }
 
 /// The expression of filters; `part` names them in messages.
-fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) -> Result<Expr, Failure> {
+fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str) -> Result<Expr, Failure> {
     let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
-    if depth > limits::QUERY_DEPTH {
-        return Err(wrong("filters are nested too deeply", "filters"));
-    }
     let all = |list: &Yaml| match list {
-        Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), formulas, part, depth + 1)).collect::<Result<Vec<_>, _>>(),
-        one => Ok(vec![filter(Some(one), formulas, part, depth + 1)?]),
+        Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), formulas, part)).collect::<Result<Vec<_>, _>>(),
+        one => Ok(vec![filter(Some(one), formulas, part)?]),
     };
     match yaml {
         None | Some(Yaml::Null) => Ok(Expr::All(Vec::new())),
@@ -196,42 +180,33 @@ fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str, depth: usize) ->
 
 /// A scalar as text.
 fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
-    match yaml {
-        Yaml::String(text) => Ok(text.clone()),
-        Yaml::Number(number) => Ok(number.to_string()),
-        Yaml::Bool(truth) => Ok(truth.to_string()),
-        _ => Err(Failure::Malformed(format!("no base: in {part} there is a value that is no text"), Some(part.to_owned()))),
-    }
+    let malformed = || Failure::Malformed(format!("no base: in {part} there is a value that is no text"), Some(part.to_owned()));
+    yaml::scalar(yaml).ok_or_else(malformed)
 }
 
 /// The formulas that an expression names.
-fn formulas_in(expr: &Expr) -> Vec<&str> {
-    let mut names = Vec::new();
-    expr.visit(&mut |part| {
-        if let Expr::Formula(name) = part {
-            names.push(name.as_str());
-        }
-    });
-    names
+fn formulas_in(expr: &Expr) -> impl Iterator<Item = &str> {
+    expr.parts().into_iter().filter_map(|part| if let Expr::Formula(name) = part { Some(name.as_str()) } else { None })
 }
 
-/// Refuses an expression that uses a formula that is malformed or uses its own value.
+/// Refuses an expression that uses a formula that is malformed or uses its own value. `above` are the formulas that use the
+/// expression, `seen` those that were checked.
 ///
 /// # Errors
 /// [`Failure::Wrong`].
-pub(super) fn refuse_broken(expr: &Expr, formulas: &[(String, Formula)]) -> Result<(), Failure> {
-    let (mut open, mut seen) = (formulas_in(expr), BTreeSet::new());
-    while let Some(current) = open.pop() {
-        let Some((_, formula)) = formulas.iter().find(|(known, _)| known == current).filter(|_| seen.insert(current)) else { continue };
-        let (mut below, mut known) = (formulas_in(formula.as_ref().map_err(|why| Failure::Wrong(why.clone()))?), BTreeSet::new());
-        open.extend(&below);
-        while let Some(used) = below.pop() {
-            if used == current {
-                return Err(Failure::Wrong(format!("Formula {current:?} uses its own value")));
-            }
-            let next = formulas.iter().find(|(name, _)| name == used).filter(|_| known.insert(used));
-            below.extend(next.and_then(|(_, formula)| formula.as_ref().ok()).map(formulas_in).unwrap_or_default());
+pub(super) fn refuse_broken<'e>(
+    expr: &'e Expr,
+    formulas: &'e [(String, Formula)],
+    above: &[&'e str],
+    seen: &mut BTreeSet<&'e str>,
+) -> Result<(), Failure> {
+    for name in formulas_in(expr) {
+        if above.contains(&name) {
+            return Err(Failure::Wrong(format!("Formula {name:?} uses its own value")));
         }
+        let Some((_, formula)) = formulas.iter().find(|(known, _)| known == name).filter(|_| seen.insert(name)) else { continue };
+        let formula = formula.as_ref().map_err(|why| Failure::Wrong(why.clone()))?;
+        refuse_broken(formula, formulas, &[above, &[name]].concat(), seen)?;
     }
     Ok(())
 }
@@ -239,34 +214,22 @@ pub(super) fn refuse_broken(expr: &Expr, formulas: &[(String, Formula)]) -> Resu
 /// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks of the language `base` are numbered
 /// from 1.
 pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
-    let (mut found, mut open) = (0, None::<(&str, &str, bool)>);
-    let (mut inner, mut start) = (String::new(), 0);
-    for (number, line) in lines(text).iter().enumerate().filter(|(_, line)| line.kind == Kind::Code) {
+    let lines = lines(text);
+    // The marks of a quote or callout, and the content after them.
+    let split = |line: &Line| {
+        let own = text.part(line.range.clone());
+        own.split_at(own.len() - own.trim_start_matches(['>', ' ', '\t']).len())
+    };
+    let without_fence = |line: &Line| split(line).1.trim_start_matches(['`', '~']).trim();
+    let opens_base = |line: &Line| line.kind == Kind::Code && line.opens && without_fence(line) == "base";
+    let (number, opening) = lines.iter().enumerate().filter(|(_, line)| opens_base(line)).nth(wanted.checked_sub(1)?)?;
+    let (before, _) = split(opening);
+    let closes = |line: &Line| !split(line).1.trim().is_empty() && without_fence(line).is_empty();
+    let mut inner = String::new();
+    for line in lines.iter().skip(number + 1).take_while(|line| line.kind == Kind::Code && !line.opens && !closes(line)) {
         let content = text.part(line.range.clone());
-        // Without the marks of a quote or callout.
-        let bare = content.trim_start_matches(['>', ' ', '\t']).trim_end();
-        match open {
-            None => {
-                let language = bare.trim_start_matches(['`', '~']);
-                let fence = bare.part(..bare.len() - language.len());
-                let is_base = language.trim() == "base";
-                found += usize::from(is_base && fence.len() > 2);
-                (inner, start) = (String::new(), number + 1);
-                let before = content.part(..content.len() - content.trim_start_matches(['>', ' ', '\t']).len());
-                open = (fence.len() > 2).then_some((fence, before, is_base));
-            }
-            Some((fence, _, is_base)) if bare.starts_with(fence) && bare.trim_start_matches(['`', '~']).is_empty() => {
-                if is_base && found == wanted {
-                    return Some((inner, start));
-                }
-                open = None;
-            }
-            Some((_, before, _)) => {
-                inner.push_str(content.strip_prefix(before).or_else(|| content.strip_prefix(before.trim_end())).unwrap_or(content));
-                inner.push('\n');
-            }
-        }
+        inner.push_str(content.strip_prefix(before).or_else(|| content.strip_prefix(before.trim_end())).unwrap_or(content));
+        inner.push('\n');
     }
-    // An unclosed block extends to the end.
-    open.filter(|(.., is_base)| *is_base && found == wanted).map(|_| (inner, start))
+    Some((inner, number + 1))
 }

@@ -45,8 +45,6 @@ pub(super) struct Evaluator<'a> {
 /// A file, and the formulas evaluated for it so far.
 pub(super) struct Row<'e> {
     pub(super) entry: &'e Arc<Entry>,
-    /// Its frontmatter as JSON.
-    properties: &'e str,
     formulas: RefCell<HashMap<String, Outcome>>,
 }
 
@@ -54,8 +52,8 @@ pub(super) struct Row<'e> {
 pub(super) type Locals = BTreeMap<&'static str, Value>;
 
 impl<'e> Row<'e> {
-    pub(super) fn of(entry: &'e Arc<Entry>, properties: &'e str) -> Row<'e> {
-        Row { entry, properties, formulas: RefCell::default() }
+    pub(super) fn of(entry: &'e Arc<Entry>) -> Row<'e> {
+        Row { entry, formulas: RefCell::default() }
     }
 }
 
@@ -95,7 +93,7 @@ impl<'a> Evaluator<'a> {
             }
             Expr::Name(name) => match locals.get(name.as_str()) {
                 Some(value) => Ok(value.clone()),
-                None => self.property(row.properties, name, row.entry),
+                None => self.property(name, row.entry),
             },
             Expr::Note => self.properties(row.entry),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
@@ -105,7 +103,7 @@ impl<'a> Evaluator<'a> {
                 (Expr::File, _) => self.file_property(row.entry, name),
                 (Expr::This, None) => Ok(Value::Null),
                 (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
-                (Expr::This, Some(this)) => self.property(this.properties_json().unwrap_or_default(), name, this),
+                (Expr::This, Some(this)) => self.property(name, this),
                 _ => self.member(&self.value(of, row, locals)?, name, row.entry),
             },
             Expr::Index(of, index) => {

@@ -63,8 +63,9 @@ impl<'a> Evaluator<'a> {
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
     }
 
-    /// A property of a file that has this frontmatter.
-    pub(super) fn property(&self, frontmatter: &str, name: &str, entry: &Entry) -> Outcome {
+    /// A property of a file.
+    pub(super) fn property(&self, name: &str, entry: &Entry) -> Outcome {
+        let frontmatter = entry.properties_json().unwrap_or_default();
         self.spend(frontmatter.len() / 16)?;
         Ok(property_in(frontmatter, name).map_or(Value::Null, |json| self.value_of(&json, entry)))
     }
@@ -129,23 +130,19 @@ pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
 }
 
 /// A link of a note with its display text: as written, else the target.
-pub(super) fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
+fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
     let written = text.part(link.range.clone());
     let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
     let own = match link.syntax {
-        Syntax::Wikilink => written
-            .trim_start_matches('!')
-            .strip_prefix("[[")
-            .and_then(|inner| inner.strip_suffix("]]"))
-            .and_then(|inner| inner.split_once('|'))
-            .map(|(_, display)| display.trim().to_owned()),
-        Syntax::Markdown => written
-            .trim_start_matches('!')
-            .strip_prefix('[')
-            .and_then(|inner| inner.split_once("]("))
-            .map(|(display, _)| display.to_owned()),
+        Syntax::Wikilink => written.trim_end_matches("]]").split_once('|').map(|(_, display)| display.trim()),
+        Syntax::Markdown => written.split_once("](").and_then(|(display, _)| display.strip_prefix('[')),
         Syntax::CanvasPath => None,
     };
     let target = || format!("{}{}", link.path, subpath.replace('#', " > "));
-    Link { path: link.path.clone(), subpath: subpath.clone(), display: Some(own.unwrap_or_else(target)), folder: Rc::clone(folder) }
+    Link {
+        path: link.path.clone(),
+        subpath: subpath.clone(),
+        display: Some(own.map_or_else(target, str::to_owned)),
+        folder: Rc::clone(folder),
+    }
 }

@@ -9,7 +9,9 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::vault::Entry;
 use crate::vault::properties::property_in;
+use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -86,46 +88,34 @@ impl Evaluator<'_> {
         }
         let values = arguments.iter().map(|argument| self.value(argument, row, locals)).collect::<Result<Vec<_>, _>>()?;
         let first = values.first().cloned().unwrap_or(Value::Null);
-        match (name, &of) {
-            ("isTruthy", _) => return Ok(Value::Bool(of.is_truthy())),
-            ("isType", _) => return Ok(Value::Bool(first.text() == of.type_name())),
-            ("toString", _) => return self.made(of.text()),
-            ("isEmpty", _) => return Ok(Value::Bool(of.is_empty())),
+        match (&of, name) {
+            (_, "isTruthy") => Ok(Value::Bool(of.is_truthy())),
+            (_, "isType") => Ok(Value::Bool(first.text() == of.type_name())),
+            (_, "toString") => self.made(of.text()),
+            (_, "isEmpty") => Ok(Value::Bool(of.is_empty())),
             // A property that a note does not have.
-            (_, Value::Null) => return Ok(Value::Null),
-            _ => {}
-        }
-        let unsuited = || Err(format!("a {} has no function {name}()", of.type_name()));
-        match &of {
-            Value::Text(text) => self.of_text(text, name, &values).unwrap_or_else(unsuited),
-            Value::Number(number) => of_number(*number, name, &first).unwrap_or_else(unsuited),
-            Value::List(list) => self.of_list(list, name, &values).unwrap_or_else(unsuited),
-            Value::Date(date) => self.of_date(*date, name, &first).unwrap_or_else(unsuited),
-            Value::Link(link) => match name {
-                "asFile" => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
-                "linksTo" => match self.file_of(link).and_then(|path| self.entry(&path)) {
-                    Some(entry) => self.has_link(&entry, &first),
-                    None => Ok(Value::Bool(false)),
-                },
-                // A link is also a text: its target.
-                _ => self.of_text(&format!("{}{}", link.path, link.subpath), name, &values).unwrap_or_else(unsuited),
+            (Value::Null, _) => Ok(Value::Null),
+            (Value::Text(text), _) => self.of_text(text, name, &values),
+            (Value::Number(number), _) => of_number(*number, name, &first),
+            (Value::List(list), _) => self.of_list(list, name, &values),
+            (Value::Date(date), _) => self.of_date(*date, name, &first),
+            (Value::Link(link), "asFile") => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
+            (Value::Link(link), "linksTo") => match self.file_of(link).and_then(|path| self.entry(&path)) {
+                Some(entry) => self.has_link(&entry, &first),
+                None => Ok(Value::Bool(false)),
             },
-            Value::File(_) if is_row => self.of_file(row.entry, name, &values).unwrap_or_else(unsuited),
-            Value::File(path) => match self.entry(path) {
-                Some(entry) => self.of_file(&entry, name, &values).unwrap_or_else(unsuited),
-                None => Ok(Value::Null),
-            },
-            Value::Object(members) => match name {
-                "keys" => self.list(members.keys().map(|key| Value::text_of(key))),
-                "values" => self.list(members.values().map(|value| self.value_of(value, row.entry))),
-                _ => unsuited(),
-            },
-            Value::Pattern(pattern) if name == "matches" => {
+            // A link is also a text: its target.
+            (Value::Link(link), _) => self.of_text(&format!("{}{}", link.path, link.subpath), name, &values),
+            (Value::File(_), _) if is_row => self.of_file(row.entry, name, &values),
+            (Value::File(path), _) => self.entry(path).map_or(Ok(Value::Null), |entry| self.of_file(&entry, name, &values)),
+            (Value::Object(members), "keys") => self.list(members.keys().map(|key| Value::text_of(key))),
+            (Value::Object(members), "values") => self.list(members.values().map(|value| self.value_of(value, row.entry))),
+            (Value::Pattern(pattern), "matches") => {
                 let text = first.text();
                 self.spend(text.len() * 4)?;
                 Ok(Value::Bool(pattern.regex.is_match(&text)))
             }
-            _ => unsuited(),
+            _ => unsuited(of.type_name(), name),
         }
     }
 
@@ -149,15 +139,13 @@ impl Evaluator<'_> {
         if name == "reduce" { Ok(locals.remove("acc").unwrap_or(Value::Null)) } else { self.list(made) }
     }
 
-    fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Option<Outcome> {
+    fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
         let argument = first.text();
         let has = |value: &Value| text.contains(&value.text());
         let truth = |truth: bool| Ok(Value::Bool(truth));
-        if let Err(spent) = self.spend(text.len() / 64) {
-            return Some(Err(spent));
-        }
-        Some(match name {
+        self.spend(text.len() / 64)?;
+        match name {
             "contains" => truth(has(&first)),
             "containsAll" => truth(values.iter().all(has)),
             "containsAny" => truth(values.iter().any(has)),
@@ -167,14 +155,15 @@ impl Evaluator<'_> {
             "trim" => self.made(text.trim().to_owned()),
             "title" => self.made(title(text)),
             "reverse" => self.made(text.chars().rev().collect()),
-            "repeat" => number_of(&first).and_then(|count| match text.len().checked_mul(count as usize) {
-                Some(length) if length <= limits::QUERY_TEXT_BYTES => self.made(text.repeat(count as usize)),
-                _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
-            }),
+            "repeat" => {
+                // One repetition more than fits is enough to be refused.
+                let most = limits::QUERY_TEXT_BYTES / text.len().max(1) + 1;
+                self.made(text.repeat((number_of(&first)? as usize).min(most)))
+            }
             "slice" => {
                 let chars: Vec<char> = text.chars().collect();
-                between(chars.len(), values)
-                    .map(|(from, to)| Value::Text(chars.get(from..to).unwrap_or_default().iter().collect::<String>().into()))
+                let part = chars.get(between(chars.len(), values)?).unwrap_or_default();
+                Ok(Value::Text(part.iter().collect::<String>().into()))
             }
             "split" => self.split(text, values),
             "replace" => {
@@ -185,13 +174,14 @@ impl Evaluator<'_> {
                 };
                 // For each reference to a group, the groups of all matches together are no longer than the text.
                 let most = text.len() * (1 + with.matches('$').count()) + count * with.len();
-                match self.spend(most / 16) {
-                    Ok(()) if most <= limits::QUERY_TEXT_BYTES * 10 => self.made(replace(text, &first, &with)),
-                    _ => Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES)),
+                self.spend(most / 16)?;
+                if most > limits::QUERY_TEXT_BYTES * 10 {
+                    return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
                 }
+                self.made(replace(text, &first, &with))
             }
-            _ => return None,
-        })
+            _ => unsuited("string", name),
+        }
     }
 
     fn split(&self, text: &str, values: &[Value]) -> Outcome {
@@ -207,15 +197,11 @@ impl Evaluator<'_> {
         self.list(parts.into_iter().take(most as usize).map(Value::text_of))
     }
 
-    fn of_list(&self, list: &[Value], name: &str, values: &[Value]) -> Option<Outcome> {
+    fn of_list(&self, list: &[Value], name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
         let has = |wanted: &Value| list.iter().any(|value| self.are_equal(value, wanted));
-        // Each value may be compared with all others.
-        let work = if name == "unique" { list.len().saturating_mul(list.len()) / 8 } else { list.len() };
-        if let Err(spent) = self.spend(work) {
-            return Some(Err(spent));
-        }
-        Some(match name {
+        self.spend(list.len())?;
+        match name {
             "contains" => Ok(Value::Bool(has(&first))),
             "containsAll" => Ok(Value::Bool(values.iter().all(has))),
             "containsAny" => Ok(Value::Bool(values.iter().any(has))),
@@ -226,40 +212,42 @@ impl Evaluator<'_> {
                 sorted.sort_by(Value::order);
                 self.list(sorted)
             }
-            "slice" => between(list.len(), values).map(|(from, to)| Value::list_of(list.get(from..to).unwrap_or_default().iter().cloned())),
+            "slice" => Ok(Value::list_of(list.get(between(list.len(), values)?).unwrap_or_default().iter().cloned())),
             "flat" => {
                 let parts = || list.iter().map(|value| if let Value::List(of) = value { &***of } else { std::slice::from_ref(value) });
-                self.spend(parts().map(<[Value]>::len).sum()).and_then(|()| self.list(parts().flatten().cloned()))
+                self.spend(parts().map(<[Value]>::len).sum())?;
+                self.list(parts().flatten().cloned())
             }
             "unique" => {
-                let mut kept: Vec<&Value> = Vec::new();
-                for value in list.iter() {
-                    // Links that are written differently stay distinct, as in the app.
-                    let is_same = |known: &&Value| known.type_name() == value.type_name() && known.text() == value.text();
-                    if !kept.iter().any(is_same) {
-                        kept.push(value);
+                // Links that are written differently stay distinct, as in the app.
+                let (mut known, mut kept) = (HashSet::new(), Vec::new());
+                for value in list {
+                    let text = value.text();
+                    self.spend(text.len() / 16)?;
+                    if known.insert((value.type_name(), text)) {
+                        kept.push(value.clone());
                     }
                 }
-                self.list(kept.into_iter().cloned())
+                self.list(kept)
             }
             "mean" => Ok(mean(&numbers(list)).map_or(Value::Null, Value::Number)),
-            _ => return None,
-        })
+            _ => unsuited("list", name),
+        }
     }
 
-    fn of_date(&self, date: Date, name: &str, first: &Value) -> Option<Outcome> {
-        Some(Ok(match name {
+    fn of_date(&self, date: Date, name: &str, first: &Value) -> Outcome {
+        Ok(match name {
             "date" => Value::Date(Date { at: date.at.midnight(), has_time: false }),
             "time" => Value::Text(date.at.format("HH:mm:ss").into()),
             "format" => Value::Text(date.at.format(&first.text()).into()),
             "relative" => Value::Text(Duration { months: 0.0, rest: date.at.seconds_since(self.now) as f64 }.relative().into()),
-            _ => return None,
-        }))
+            _ => return unsuited("date", name),
+        })
     }
 
-    fn of_file(&self, entry: &Arc<Entry>, name: &str, values: &[Value]) -> Option<Outcome> {
+    fn of_file(&self, entry: &Arc<Entry>, name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
-        Some(match name {
+        match name {
             "asLink" => Ok(Value::Link(Rc::new(Link {
                 path: entry.path.to_string(),
                 subpath: String::new(),
@@ -281,8 +269,8 @@ impl Evaluator<'_> {
                 let is_below = entry.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
                 Ok(Value::Bool(folder.is_empty() || is_below))
             }
-            _ => return None,
-        })
+            _ => unsuited("file", name),
+        }
     }
 
     /// Whether a file links to another.
@@ -298,6 +286,10 @@ impl Evaluator<'_> {
         };
         Ok(Value::Bool(sources.contains(&*entry.path)))
     }
+}
+
+fn unsuited(type_name: &str, name: &str) -> Outcome {
+    Err(format!("a {type_name} has no function {name}()"))
 }
 
 /// The numbers among some values.
@@ -324,40 +316,41 @@ fn number_of(value: &Value) -> Result<f64, String> {
 /// Decimal digits after those that are shown; a number that is not exactly a half differs from it in these.
 const EXACT_DIGITS: usize = 60;
 
-fn of_number(number: f64, name: &str, first: &Value) -> Option<Outcome> {
+fn of_number(number: f64, name: &str, first: &Value) -> Outcome {
     let digits = || if matches!(first, Value::Null) { Ok(0) } else { number_of(first).map(|digits| digits.clamp(0.0, 20.0) as usize) };
-    Some(match name {
+    match name {
         "abs" => Ok(Value::Number(number.abs())),
         "ceil" => Ok(Value::Number(number.ceil())),
         "floor" => Ok(Value::Number(number.floor())),
-        "round" => digits().map(|digits| {
-            let factor = 10_f64.powi(digits as i32);
+        "round" => {
+            let factor = 10_f64.powi(digits()? as i32);
             // Halves up, as JavaScript rounds.
-            Value::Number((number * factor + 0.5).floor() / factor)
-        }),
+            Ok(Value::Number((number * factor + 0.5).floor() / factor))
+        }
         "toFixed" if !number.is_finite() => Ok(Value::Text(Value::Number(number).text().into())),
-        "toFixed" => digits().map(|digits| {
+        "toFixed" => {
+            let digits = digits()?;
             // JavaScript rounds halves away from zero, Rust's formatter to even. A half is exact in decimal digits.
             let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
             let behind = exact.len().checked_sub(EXACT_DIGITS).and_then(|at| exact.get(at..));
             let is_half = behind.is_some_and(|behind| behind.trim_end_matches('0') == "5");
             let factor = 10_f64.powi(digits as i32);
             let rounded = if is_half { (number.abs() * factor + 0.5).floor() / factor * number.signum() } else { number };
-            Value::Text(format!("{rounded:.digits$}").into())
-        }),
-        _ => return None,
-    })
+            Ok(Value::Text(format!("{rounded:.digits$}").into()))
+        }
+        _ => unsuited("number", name),
+    }
 }
 
 /// The bounds that `slice` takes: negative ones count from the end.
-fn between(length: usize, values: &[Value]) -> Result<(usize, usize), String> {
+fn between(length: usize, values: &[Value]) -> Result<Range<usize>, String> {
     let bound = |value: Option<&Value>, missing: usize| -> Result<usize, String> {
         let Some(value) = value else { return Ok(missing) };
         let number = number_of(value)?;
         Ok((if number < 0.0 { length as f64 + number } else { number }).clamp(0.0, length as f64) as usize)
     };
     let (from, to) = (bound(values.first(), 0)?, bound(values.get(1), length)?);
-    Ok((from, to.max(from)))
+    Ok(from..to.max(from))
 }
 
 fn replace(text: &str, wanted: &Value, with: &str) -> String {

@@ -36,24 +36,16 @@ pub(super) enum Expr {
 }
 
 impl Expr {
-    /// Calls `look` with this expression and all its parts.
-    pub(super) fn visit<'a>(&'a self, look: &mut dyn FnMut(&'a Expr)) {
-        look(self);
-        match self {
-            Expr::List(parts) | Expr::Call(_, parts) | Expr::All(parts) | Expr::Any(parts) => {
-                parts.iter().for_each(|part| part.visit(look));
-            }
-            Expr::Method(of, _, parts) => {
-                of.visit(look);
-                parts.iter().for_each(|part| part.visit(look));
-            }
-            Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => of.visit(look),
-            Expr::Index(one, another) | Expr::Binary(_, one, another) => {
-                one.visit(look);
-                another.visit(look);
-            }
-            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => {}
-        }
+    /// This expression and all its parts.
+    pub(super) fn parts(&self) -> Vec<&Expr> {
+        let below: Vec<&Expr> = match self {
+            Expr::List(parts) | Expr::Call(_, parts) | Expr::All(parts) | Expr::Any(parts) => parts.iter().collect(),
+            Expr::Method(of, _, parts) => std::iter::once(&**of).chain(parts).collect(),
+            Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => vec![&**of],
+            Expr::Index(one, another) | Expr::Binary(_, one, another) => vec![&**one, &**another],
+            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => Vec::new(),
+        };
+        std::iter::once(self).chain(below.into_iter().flat_map(Expr::parts)).collect()
     }
 
     /// Strings, escaped as in JSON, that the frontmatter of every matching note contains: those of equalities that have to
@@ -95,7 +87,7 @@ const OPERATORS: [(&str, u8); 13] = [
 ];
 
 /// Properties of files.
-pub(super) const FILE_PROPERTIES: [&str; 14] =
+const FILE_PROPERTIES: [&str; 14] =
     ["backlinks", "basename", "ctime", "embeds", "ext", "file", "folder", "links", "mtime", "name", "path", "properties", "size", "tags"];
 
 /// What is wrong with an expression, and where. `Display` is one line.
@@ -124,6 +116,20 @@ pub(super) fn parse(text: &str, formulas: &[String]) -> Result<Expr, Wrong> {
     let expr = parser.binary(1)?;
     parser.skip_space();
     if parser.at < text.len() { Err(parser.unexpected()) } else { Ok(expr) }
+}
+
+/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`.
+///
+/// # Errors
+/// [`Wrong`].
+pub(super) fn property(id: &str, formulas: &[String]) -> Result<Expr, Wrong> {
+    let parser = Parser { text: id, at: 0, depth: 0, formulas };
+    match id.split_once('.') {
+        Some(("file", name)) => parser.member(Expr::File, name.to_owned(), 0),
+        Some(("formula", name)) => parser.formula(name.to_owned(), 0),
+        Some(("note", name)) => Ok(Expr::Name(name.to_owned())),
+        _ => Ok(Expr::Name(id.to_owned())),
+    }
 }
 
 struct Parser<'a> {
@@ -242,13 +248,11 @@ impl<'a> Parser<'a> {
     }
 
     fn member(&self, of: Expr, name: String, at: usize) -> Result<Expr, Wrong> {
+        let is_file = matches!(&of, Expr::File) || matches!(&of, Expr::Member(of, file) if matches!(**of, Expr::This) && file == "file");
         match of {
             Expr::Note => Ok(Expr::Name(name)),
             Expr::Name(scope) if scope == "formula" => self.formula(name, at),
-            Expr::File if !FILE_PROPERTIES.contains(&name.as_str()) => Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES)),
-            Expr::Member(of, file) if matches!(*of, Expr::This) && file == "file" && !FILE_PROPERTIES.contains(&name.as_str()) => {
-                Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES))
-            }
+            _ if is_file && !FILE_PROPERTIES.contains(&name.as_str()) => Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES)),
             Expr::This if name == "note" => Ok(Expr::This),
             of => Ok(Expr::Member(Box::new(of), name)),
         }

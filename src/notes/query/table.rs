@@ -1,11 +1,11 @@
 //! The answer to a query: the matching files as rows, sorted and grouped, with summaries; or only counts.
 
 use super::Failure;
-use super::base::{Base, Sort, in_note, names_of, property, refuse_broken};
+use super::base::{Base, Sort, in_note, names_of, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
-use super::parse::{Expr, parse};
+use super::parse::{Expr, parse, property};
 use super::source::Source;
 use super::value::Value;
 use crate::limits;
@@ -16,7 +16,7 @@ use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Vault, VaultPath};
 use memchr::memmem;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ pub struct Query {
 }
 
 /// The row, or the count, that a page ends with.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LastRow {
     /// From 0.
     pub number: usize,
@@ -116,8 +116,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let names = names_of(&formulas);
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
     let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
-    let mut has_this = false;
-    condition.iter().for_each(|condition| condition.visit(&mut |part| has_this |= matches!(part, Expr::This)));
+    let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
     if has_this && query.base.is_none() {
         return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
     }
@@ -144,7 +143,8 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
     let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
-    used.iter().try_for_each(|expr| refuse_broken(expr, &formulas))?;
+    let mut seen = BTreeSet::new();
+    used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
     // What a base names need not be misspelt: a base is also written for notes to come.
     let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
@@ -249,7 +249,7 @@ fn select<'e>(
     let is_candidate = |entry: &Entry| {
         query.path.as_ref().is_none_or(|path| path.contains(&entry.path) || path.as_str() == &*entry.path)
             && (query.base.is_some() || entry.is_note())
-            && needle.as_ref().is_none_or(|needle| needle.find(properties_of(entry).as_bytes()).is_some())
+            && needle.as_ref().is_none_or(|needle| needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some())
     };
     let mut rows = Vec::new();
     for (number, entry) in files.iter().enumerate() {
@@ -259,7 +259,7 @@ fn select<'e>(
         if !is_candidate(entry) {
             continue;
         }
-        let row = Row::of(entry, properties_of(entry));
+        let row = Row::of(entry);
         if condition.into_iter().chain(filters.iter().copied()).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
             rows.push(row);
         }
@@ -374,27 +374,16 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     Answer { total, counts: Some(counts), last, ..Answer::default() }
 }
 
-/// The frontmatter of a file as JSON; empty where there is none.
-fn properties_of(entry: &Entry) -> &str {
-    entry.properties_json().unwrap_or_default()
-}
-
 /// Properties in an expression that no note has: most likely misspelt.
 fn unknown_properties<'e>(files: &[Arc<Entry>], used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
-    let mut names: BTreeSet<&str> = BTreeSet::new();
-    for expr in used {
-        expr.visit(&mut |expr| {
-            if let Expr::Name(name) = expr {
-                names.insert(name);
-            }
-        });
-    }
+    let name = |part: &'e Expr| if let Expr::Name(name) = part { Some(name.as_str()) } else { None };
+    let mut names: BTreeSet<&str> = used.flat_map(Expr::parts).filter_map(name).collect();
     names.retain(|name| !["value", "index", "acc"].contains(name));
     for file in files {
         if names.is_empty() {
             break;
         }
-        names.retain(|name| property_in(properties_of(file), name).is_none());
+        names.retain(|name| property_in(file.properties_json().unwrap_or_default(), name).is_none());
     }
     names.into_iter().map(str::to_owned).collect()
 }

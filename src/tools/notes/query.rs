@@ -3,14 +3,14 @@
 use crate::clock::Now;
 use crate::notes::query::Failure;
 use crate::notes::query::source::Source;
-use crate::notes::query::table::{Answer, LastRow, Query, answer};
+use crate::notes::query::table::{Answer, Query, answer};
 use crate::tools::paging::{self, CURSOR, LIMIT, NEXT, Next};
 use crate::tools::result::Inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
@@ -95,10 +95,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if condition.is_none() && count.is_none() && base.is_none() {
         return Err(Error::new(Code::InvalidArgument, "Give where, base or count."));
     }
-    let after = paging::after(arguments)?.and_then(|last| {
-        let [number, keys, name] = last.splitn(3, '\0').collect::<Vec<_>>()[..] else { return None };
-        Some(LastRow { number: number.parse().ok()?, keys: keys.parse().ok()?, name: name.to_owned() })
-    });
+    let after = paging::after(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
     let query = Query {
         condition,
         base,
@@ -114,7 +111,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let proceed = context.proceed("files looked at");
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), proceed: &proceed };
     let answer = answer(&source, &query).map_err(failed)?;
-    let last = answer.last.as_ref().map(|LastRow { number, keys, name }| format!("{number}\0{keys}\0{name}"));
+    let last = answer.last.as_ref().map(|last| json!(last).to_string());
     let next = Next::after(arguments, last.as_deref());
     Reply::of(&Page { answer, next })
 }

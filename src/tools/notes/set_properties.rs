@@ -81,8 +81,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 
 /// What is to be done to a property.
 enum Change {
-    Set(Value),
-    Remove,
+    /// Removed if there is no value.
+    Set(Option<Value>),
     Add(Vec<Value>),
     Take(Vec<Value>),
 }
@@ -96,9 +96,9 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     };
     let sets = arguments.members("set").map(|(name, value)| {
         let is_list = value.is_array() || is_tags(name) || context.vault.is_list_property(name);
-        (name.clone(), Change::Set(if is_list && !value.is_null() { list(name, value).into() } else { value.clone() }))
+        (name.clone(), Change::Set(Some(if is_list && !value.is_null() { list(name, value).into() } else { value.clone() })))
     });
-    let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Remove));
+    let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Set(None)));
     let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
     let take =
         arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take([list(name, value), all(value)].concat())));
@@ -112,13 +112,13 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     let mut replaced = HashSet::new();
     let mut is_twice = |(name, change): &&(String, Change)| {
         let name = name.to_lowercase();
-        if matches!(change, Change::Set(_) | Change::Remove) { !replaced.insert(name) } else { replaced.contains(&name) }
+        if matches!(change, Change::Set(_)) { !replaced.insert(name) } else { replaced.contains(&name) }
     };
     if let Some((name, _)) = changes.iter().find(&mut is_twice) {
         return Err(invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
     }
     for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
-        let (Change::Set(Value::Array(tags)) | Change::Add(tags)) = change else { continue };
+        let (Change::Set(Some(Value::Array(tags))) | Change::Add(tags)) = change else { continue };
         tags.iter().filter_map(Value::as_str).try_for_each(check_tag)?;
     }
     Ok(changes)
@@ -131,13 +131,12 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
         let (name, tags) = (name_in(&properties, name), is_tags(name));
         let own = properties.get(&name).cloned().map(crate::vault::properties::json);
         let new = match change {
-            Change::Set(value) => Some(value.clone()),
-            Change::Remove => None,
+            Change::Set(value) => value.clone(),
             Change::Add(_) | Change::Take(_) if own.as_ref().is_some_and(has_nested) => {
                 return Err(format!("its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"));
             }
-            Change::Add(values) => with(own, values, tags),
-            Change::Take(values) => own.map(|own| without(own, values, tags)),
+            Change::Add(values) => with_values(own, values, true, tags),
+            Change::Take(values) => with_values(own, values, false, tags),
         };
         text = set(&text, &name, new.as_ref())?;
     }
@@ -170,49 +169,34 @@ fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
     one == other || tags && bare(one) == bare(other)
 }
 
-/// The items of tags that are written as one text with commas or spaces, and their separator.
-fn items_of_text(own: &Value) -> Option<(Vec<Value>, &'static str)> {
-    let text = own.as_str().filter(|text| text.trim().contains([',', ' ']))?;
-    let items = text.split([',', ' ']).filter(|item| !item.is_empty()).map(Value::from);
-    Some((items.collect(), if text.contains(',') { ", " } else { " " }))
+/// The items of a property, and what separates them if they are tags in one text.
+fn items_of(own: &Value, tags: bool) -> (Vec<Value>, Option<&'static str>) {
+    match own {
+        Value::Array(items) => (items.clone(), None),
+        Value::String(text) if tags && text.trim().contains([',', ' ']) => {
+            let items = text.split([',', ' ']).filter(|item| !item.is_empty()).map(Value::from);
+            (items.collect(), Some(if text.contains(',') { ", " } else { " " }))
+        }
+        Value::Null => (Vec::new(), None),
+        Value::String(text) if text.trim().is_empty() => (Vec::new(), None),
+        one => (vec![one.clone()], None),
+    }
 }
 
-fn joined(items: &[Value], between: &str) -> Value {
-    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(between).into()
-}
-
-/// A property with further values; unchanged if none is new.
-fn with(own: Option<Value>, values: &[Value], tags: bool) -> Option<Value> {
-    let (comma, between) =
-        own.as_ref().filter(|_| tags).and_then(items_of_text).map_or((None, None), |(items, between)| (Some(items), Some(between)));
-    let mut items = match (comma, &own) {
-        (Some(items), _) => items,
-        (None, None | Some(Value::Null)) => Vec::new(),
-        (None, Some(Value::String(text))) if text.trim().is_empty() => Vec::new(),
-        (None, Some(Value::Array(items))) => items.clone(),
-        (None, Some(one)) => vec![one.clone()],
-    };
+/// A property with values added or removed; unchanged if it has all of them, or none.
+fn with_values(own: Option<Value>, values: &[Value], adds: bool, tags: bool) -> Option<Value> {
+    let (mut items, separator) = own.as_ref().map(|own| items_of(own, tags)).unwrap_or_default();
     let before = items.len();
-    for value in values.iter().filter(|value| !value.is_null()) {
-        if !items.iter().any(|own| is_same(own, value, tags)) {
+    for value in values.iter().filter(|value| !adds || !value.is_null()) {
+        if !adds {
+            items.retain(|item| !is_same(item, value, tags));
+        } else if !items.iter().any(|item| is_same(item, value, tags)) {
             items.push(value.clone());
         }
     }
-    match (own, between) {
-        (own, _) if items.len() == before => own,
-        (_, Some(between)) => Some(joined(&items, between)),
-        _ => Some(items.into()),
-    }
-}
-
-fn without(own: Value, values: &[Value], tags: bool) -> Value {
-    let stays = |item: &Value| !values.iter().any(|value| is_same(item, value, tags));
-    if let Some((items, between)) = items_of_text(&own).filter(|(items, _)| tags && !items.iter().all(stays)) {
-        return joined(&items.into_iter().filter(stays).collect::<Vec<_>>(), between);
-    }
-    match own {
-        Value::Array(items) => items.into_iter().filter(stays).collect::<Vec<_>>().into(),
-        one if stays(&one) => one,
-        _ => Value::Array(Vec::new()),
+    match separator {
+        _ if items.len() == before => own,
+        Some(separator) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(separator).into()),
+        None => Some(items.into()),
     }
 }
