@@ -200,6 +200,8 @@ mod tests {
             ("a Cre\u{300}me here", "cr\u{e8}me", "Cre\u{300}me"),
             ("a Cr\u{e8}me here", "cre\u{300}me", "Cr\u{e8}me"),
             ("Cre\u{300}me bru\u{302}le\u{301}e, then", "then", "then"),
+            ("ｎｇｉｎｘの変数", "nginx", "ｎｇｉｎｘ"),
+            ("NGINX ２", "ｎｇｉｎｘ 2", "NGINX ２"),
         ] {
             assert_eq!(found(text, query).as_deref(), Some(expected), "{text} / {query}");
         }

@@ -41,26 +41,36 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 /// The common beginning of an English word and its plural, tenses and derived nouns, at least three letters; the word itself if no
-/// rule applies. A phrase is returned unchanged.
+/// rule applies. A stem is its own stem. A phrase is returned unchanged.
 pub fn stem(word: &str) -> &str {
     if word.contains(' ') || !word.is_ascii() {
         return word;
     }
+    std::iter::successors(Some(word), |word| without_ending(word)).last().unwrap_or(word)
+}
+
+/// A word without its ending, if it has one of English.
+fn without_ending(word: &str) -> Option<&str> {
     const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"];
-    for ending in ENDINGS.into_iter().filter(|ending| word.len() > 4 || *ending == "s") {
+    ENDINGS.into_iter().filter(|ending| word.len() > 4 || *ending == "s").find_map(|ending| {
         let fits = |stem: &&str| match ending {
             "s" => stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']),
             "es" => stem.len() >= 3 && stem.ends_with(['s', 'x', 'z', 'h']),
             "e" => stem.len() >= 6,
             "y" => stem.len() >= 4,
+            // `folder` is no form of `fold`, `container` one of `contain`: as in Porter's stemmer, two vowels with a consonant behind each.
+            "er" | "ers" => {
+                stem.as_bytes().windows(2).filter(|pair| matches!(pair, [one, next] if is_vowel(*one) && !is_vowel(*next))).count() >= 2
+            }
             _ => stem.len() >= 3,
         };
-        if let Some(stem) = word.strip_suffix(ending).filter(fits) {
-            // A plural has the stem of its singular.
-            return if ending == "s" { self::stem(stem) } else { undoubled(stem) };
-        }
-    }
-    word
+        let stem = word.strip_suffix(ending).filter(fits)?;
+        Some(if ending == "s" { stem } else { undoubled(stem) })
+    })
+}
+
+fn is_vowel(letter: u8) -> bool {
+    b"aeiouy".contains(&letter)
 }
 
 /// Whether a word begins at an offset of a text and its stem has this length in bytes: then it is a form of the word whose stem was
@@ -215,10 +225,15 @@ mod tests {
             (&["plugin", "plugins"], "plugin"),
             (&["template", "templates"], "templat"),
             (&["story", "stories"], "stor"),
+            (&["release", "releases", "released"], "relea"),
+            (&["render", "rendering", "renders"], "render"),
+            (&["container", "contain", "containers"], "contain"),
+            (&["folder", "folders"], "folder"),
             (&["bus", "class", "gas"], ""),
         ] {
             for word in words {
                 assert!(expected.is_empty() && stem(word).len() >= 3 || stem(word) == expected, "{word}: {}", stem(word));
+                assert_eq!(stem(stem(word)), stem(word), "a stem is its own stem");
             }
         }
     }

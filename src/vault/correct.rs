@@ -24,6 +24,8 @@ enum Relation {
     Spelling,
     Form,
     Edit,
+    /// The unknown word has an ending of two letters more: a plural of another language.
+    Ending,
     /// The unknown word begins with it.
     Beginning,
     /// The unknown word ends with it.
@@ -123,6 +125,7 @@ impl Unknown<'_> {
         let is_half = own.len() >= MIN_HALF_LETTERS && own.len() + MIN_HALF_LETTERS <= length;
         match in_common {
             _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
+            _ if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length => Some(Relation::Ending),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),
             _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
             _ if in_common >= MIN_LETTERS && in_common * 2 >= length => Some(Relation::Alike),
@@ -150,6 +153,6 @@ impl Unknown<'_> {
             };
             long_enough.max_by_key(nearness).map(|(_, own, _)| own.clone())
         };
-        [Relation::Spelling, Relation::Form, Relation::Edit].into_iter().find_map(most).or_else(two).or_else(alike)
+        [Relation::Spelling, Relation::Form, Relation::Edit, Relation::Ending].into_iter().find_map(most).or_else(two).or_else(alike)
     }
 }
