@@ -63,6 +63,9 @@ fn another_title_rewrites_the_links_to_the_note() {
     let server = serve(&folder);
     let made = create(&server, "Old plan", &[]);
     create(&server, "Other", &[]);
+    let card = r#"{"id":"card","type":"text","x":-900,"y":0,"width":1,"height":1,"text":"see [[Old plan]]"}"#;
+    let main = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
+    std::fs::write(folder.vault().join("projects/main.canvas"), main.replacen("\"nodes\":[", &format!("\"nodes\":[{card},"), 1)).unwrap();
     let data = json!({ "title": "New plan", "priority": "Low", "depends_on": ["ACC-002"] });
     let before = folder.read("accomplishments/Old plan.md");
     let linked = [String::from_utf8(before).unwrap(), "See [[Old plan#Notes]] of this note.\n".into()].concat();
@@ -75,7 +78,12 @@ fn another_title_rewrites_the_links_to_the_note() {
     let own = text("accomplishments/New plan.md");
     assert!(own.contains("# New plan") && own.contains("title: New plan") && own.contains("[[New plan#Notes]]"), "{own}");
     let main = text("projects/main.canvas");
-    assert!(main.contains("accomplishments/New plan.md") && !main.contains("Old plan") && edges(&check_canvas(main.as_bytes())).len() == 1);
+    assert!(
+        main.contains("see [[New plan]]")
+            && main.contains("accomplishments/New plan.md")
+            && !main.contains("Old plan")
+            && edges(&check_canvas(main.as_bytes())).len() == 1
+    );
 }
 
 #[test]

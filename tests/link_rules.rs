@@ -106,10 +106,14 @@ fn rule_11_unicode_forms_and_spaces_that_do_not_break_are_the_same() {
 
 #[test]
 fn rule_12_bases_and_blocks_with_queries_are_left_alone_by_name() {
-    let folder =
-        Folder::with(&[("Old.md", b"" as &[u8]), ("b.base", b"filters: file.name == \"Old\"\n"), ("q.md", b"```query\nOld\n```\n")]);
+    let folder = Folder::with(&[
+        ("Old.md", b"" as &[u8]),
+        ("b.base", b"filters: file.name == \"Old\"\n"),
+        ("q.md", b"```query\nx\n```\n```js\nOld\n```\n```query\nOld\n```\n"),
+    ]);
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
     let done = server.call("vault_move", json!({ "from": "Old.md", "to": "New.md" }));
-    let left: Vec<&str> = done["left_alone"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
-    assert_eq!((left, folder.read("b.base")), (vec!["b.base", "q.md"], b"filters: file.name == \"Old\"\n".to_vec()));
+    let left: Vec<(&str, u64)> =
+        done["left_alone"].as_array().unwrap().iter().map(|row| (row["path"].as_str().unwrap(), row["line"].as_u64().unwrap())).collect();
+    assert_eq!((left, folder.read("b.base")), (vec![("b.base", 1), ("q.md", 8)], b"filters: file.name == \"Old\"\n".to_vec()));
 }

@@ -57,6 +57,7 @@ fn lines_blocks_sections_tasks_case_and_expressions() {
             ("path:/^coff.*md$/", &["coffee.md"]),
             ("-/brew/", &["Kettle.png", "tea.md"]),
             ("/PNG/", &[]),
+            ("content:/x*/", &["coffee.md", "tea.md"]),
             ("match-case:PNG", &[]),
             ("brew -md", &["coffee.md", "tea.md"]),
             ("tag:(shop OR drinks)", &["coffee.md", "tea.md"]),
@@ -473,4 +474,16 @@ fn hostile_queries_end_soon() {
     assert_eq!(error["code"], "INVALID_ARGUMENT");
     let error = server.fail("vault_search", json!({ "query": "/a/ ".repeat(9) }));
     assert!(error["message"].as_str().unwrap().contains("more than 8 regular expressions"), "{error}");
+}
+
+/// Also a word whose stem has an ending of its own: `databas` is stemmed to `databa`.
+#[test]
+fn a_word_of_most_notes_weighs_less_than_one_of_few() {
+    let notes: Vec<(String, String)> =
+        (0..30).map(|number| (format!("n{number}.md"), format!("a database, {}\n", if number == 20 { "zebra" } else { "and" }))).collect();
+    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
+    std::fs::write(folder.vault().join("other.md"), "zebra, and much else about animals\n").unwrap();
+    let server = Server::with(&folder.vault(), &[]);
+    let found = server.call("vault_search", json!({ "query": "which database has unicorn zebra", "max_results": 3 }));
+    assert_eq!(paths(&found).get(..2), Some(&["n20.md", "other.md"][..]), "{found}");
 }

@@ -169,6 +169,15 @@ impl Change<'_> {
                     }
                     note.text = text(after, to)?;
                 }
+                Step::Write { path, before: Some(before), after: Some(after), .. } if path.as_str().ends_with(".canvas") => {
+                    let canvas = self.canvas(&path, false)?;
+                    if canvas.text.as_bytes() != before {
+                        return Err(VaultError::Busy.into());
+                    }
+                    canvas.text = text(after, &path)?;
+                    // Until the end its nodes are found by the old path, as the note is.
+                    canvas.rename_file(to, from)?;
+                }
                 step => self.moved.push(step),
             }
         }
@@ -195,11 +204,7 @@ impl Change<'_> {
     fn steps(mut self) -> Result<Vec<Step>, Error> {
         if let Some(Step::Rename { from, to }) = self.moved.first().cloned() {
             for canvas in self.canvases_with(&from)? {
-                // A canvas that is not open is replaced as a whole by a step, with the links in its texts.
-                if self.canvases.contains_key(&canvas) || !self.moved.iter().any(|step| step.path() == canvas.as_str()) {
-                    self.canvas(&canvas, false)?.rename_file(&from, &to)?;
-                    self.moved.retain(|step| step.path() != canvas.as_str());
-                }
+                self.canvas(&canvas, false)?.rename_file(&from, &to)?;
             }
         }
         self.canvases.values().try_for_each(|open| open.now.check())?;

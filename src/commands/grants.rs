@@ -47,7 +47,11 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     let named = named.ok_or_else(|| fail("STATE_DIR (--state-dir) is required: the folder in which the server keeps logins", WRONG))?;
     let home = std::env::var("HOME").ok();
     let folder = crate::config::expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
-    if folder.is_dir() { Ok(folder) } else { Err(fail("STATE_DIR (--state-dir) is not a folder that can be opened", FAILED)) }
+    if folder.is_absolute() && folder.is_dir() {
+        Ok(folder)
+    } else {
+        Err(fail("STATE_DIR (--state-dir) is not a folder that can be opened, by its absolute path", FAILED))
+    }
 }
 
 /// Completes an id that was shortened; no other id may begin the same.

@@ -120,7 +120,7 @@ impl<'a> File<'a> {
                 return Ok(Some(None));
             }
         }
-        if matches!(field, Field::Name | Field::Path) {
+        if matches!(field, Field::Name | Field::Path) || !self.entry.has_searched_text() {
             return Ok(None);
         }
         let range = part.cloned().unwrap_or(0..self.text().len());

@@ -46,7 +46,7 @@ impl Vault {
         let text = kept.folded();
         let mut ranges = relevance.passages(text, words);
         if ranges.is_empty() {
-            let start = at.map_or_else(|| frontmatter::end(text), |(from, _)| from);
+            let start = at.map(|(from, _)| from).filter(|from| text.is_char_boundary(*from)).unwrap_or_else(|| frontmatter::end(text));
             ranges.push(part_of(text, start..start));
         }
         let passage = |range: Range<usize>| Passage {

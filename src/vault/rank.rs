@@ -278,8 +278,11 @@ impl Relevance {
 
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
     pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
-        let mut all = self.all.clone();
-        let mut found: Vec<Range<usize>> = self.phrase_at.map(|(from, to)| part_of(text, from..to)).into_iter().collect();
+        // Another program may have changed the text since it was ranked.
+        let is_there = |from: usize, to: usize| text.get(from..to).is_some();
+        let mut all: Vec<Occurrence> = self.all.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
+        let phrase = self.phrase_at.filter(|(from, to)| is_there(*from, *to));
+        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| part_of(text, from..to)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);

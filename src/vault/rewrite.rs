@@ -311,7 +311,7 @@ impl Vault {
                 let shown = note.line(number);
                 if !is_base {
                     let info = shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
-                    is_query = line.kind == Kind::Code && (is_query || info.len() < shown.len() && QUERY_BLOCKS.contains(&info.trim()));
+                    is_query = line.kind == Kind::Code && if line.opens { QUERY_BLOCKS.contains(&info.trim()) } else { is_query };
                 }
                 if is_query && has_word(&fold(shown), &wanted) {
                     let reason = if is_base { "a base" } else { "a query block" };
