@@ -33,6 +33,8 @@ fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 struct View<'a> {
     vault: &'a Vault,
     files: BTreeMap<Arc<str>, Content>,
+    /// Paths before and after each planned rename.
+    renamed: Vec<(String, String)>,
     /// Paths that stay as they are.
     left: HashSet<String>,
 }
@@ -49,6 +51,7 @@ impl View<'_> {
     fn reset(&mut self) {
         let file = |path: &Arc<str>| (Arc::clone(path), Content::OnDisk(Arc::clone(path)));
         self.files = self.vault.index.read(|entries| entries.keys().map(file).collect());
+        self.renamed.clear();
     }
 
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
@@ -69,12 +72,17 @@ impl View<'_> {
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.is_taken(path) || self.vault.root().join(path).is_dir()
+        // Where a folder without files is now, before the planned renames.
+        let now = self.renamed.iter().rev().try_fold(path.to_owned(), |path, (from, to)| {
+            moved(&path, to, from).or_else(|| rest_below(&path, from).is_none().then_some(path))
+        });
+        self.is_taken(path) || now.is_some_and(|now| self.vault.root().join(now).is_dir())
     }
 
     fn rename(&mut self, from: &str, to: &str) {
         let files = std::mem::take(&mut self.files).into_iter();
         self.files = files.map(|(path, content)| (moved(&path, from, to).map_or(path, Arc::from), content)).collect();
+        self.renamed.push((from.to_owned(), to.to_owned()));
     }
 }
 
@@ -204,7 +212,7 @@ impl Vault {
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
         let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
-        let mut view = View { vault: &vault, files: BTreeMap::new(), left: HashSet::new() };
+        let mut view = View { vault: &vault, files: BTreeMap::new(), renamed: Vec::new(), left: HashSet::new() };
         view.reset();
         let mut undone = Undone { logins: lines.iter().map(|line| line.by.clone()).collect(), ..Undone::default() };
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
