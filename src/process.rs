@@ -131,8 +131,8 @@ impl Process {
         self.events.recv_timeout(patience)
     }
 
-    /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove their lock files when they are
-    /// asked to end, but not when they are killed.
+    /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove
+    /// their lock files when they are asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
         self.lifeline = None;
         self.signal(Signal::TERM);

@@ -153,6 +153,11 @@ fn expect_100_continue_is_answered_before_the_body() {
     let mut anonymous = server.connect();
     anonymous.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n");
     assert_eq!(anonymous.response().status, 401);
+    // Without a body there is nothing to continue with.
+    let mut bare = server.connect();
+    bare.send("GET /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(bare.response().status, 401);
+    assert_eq!(bare.send(HEALTH).response().text(), "ok\n");
 }
 
 #[test]

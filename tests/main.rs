@@ -122,6 +122,7 @@ mod research;
 mod results;
 mod search;
 mod search_language;
+mod search_results;
 mod stdio;
 mod streams;
 mod support;

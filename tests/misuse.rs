@@ -149,3 +149,12 @@ fn a_second_note_of_a_name_does_not_take_the_backlinks_away() {
         assert_eq!((&found["total"], &found["links"][0]["candidates"]), (&json!(1), &json!(["a/X.md", "b/X.md"])), "{found}");
     }
 }
+
+#[test]
+fn a_file_that_is_too_large_to_be_read_exists() {
+    let folder = Folder::with(&[]);
+    let server = serve(&folder);
+    std::fs::File::create(folder.vault().join("large.md")).unwrap().set_len(11_000_000).unwrap();
+    let large = server.fail("vault_write", json!({ "path": "large.md", "content": "y", "create_only": true }));
+    assert_eq!(large["code"], "ALREADY_EXISTS", "{large}");
+}

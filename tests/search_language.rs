@@ -9,11 +9,11 @@ use std::fs::File;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// A server that keeps texts and one that does not, on the same vault.
-fn both(folder: &Folder) -> [Server; 2] {
+pub fn both(folder: &Folder) -> [Server; 2] {
     [Server::on(&folder.vault()), Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small")])]
 }
 
-fn paths(found: &Value) -> Vec<&str> {
+pub fn paths(found: &Value) -> Vec<&str> {
     found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect()
 }
 
@@ -474,16 +474,4 @@ fn hostile_queries_end_soon() {
     assert_eq!(error["code"], "INVALID_ARGUMENT");
     let error = server.fail("vault_search", json!({ "query": "/a/ ".repeat(9) }));
     assert!(error["message"].as_str().unwrap().contains("more than 8 regular expressions"), "{error}");
-}
-
-/// Also a word whose stem has an ending of its own: `databas` is stemmed to `databa`.
-#[test]
-fn a_word_of_most_notes_weighs_less_than_one_of_few() {
-    let notes: Vec<(String, String)> =
-        (0..30).map(|number| (format!("n{number}.md"), format!("a database, {}\n", if number == 20 { "zebra" } else { "and" }))).collect();
-    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
-    std::fs::write(folder.vault().join("other.md"), "zebra, and much else about animals\n").unwrap();
-    let server = Server::with(&folder.vault(), &[]);
-    let found = server.call("vault_search", json!({ "query": "which database has unicorn zebra", "max_results": 3 }));
-    assert_eq!(paths(&found).get(..2), Some(&["n20.md", "other.md"][..]), "{found}");
 }

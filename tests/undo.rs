@@ -171,6 +171,14 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
     assert_eq!(planned_lines.lines().count(), lines.lines().count(), "{planned_lines}{lines}");
     assert_eq!(kept.files(), before, "{lines}");
     assert!(kept.folder.vault().join("Empty").is_dir() && !kept.folder.vault().join("Still empty").exists());
+    // A file that is not served is one.
+    server.call("vault_move", json!({ "from": "F", "to": "K" }));
+    std::fs::create_dir_all(kept.folder.vault().join("F/deep")).unwrap();
+    std::fs::write(kept.folder.vault().join("F/deep/.DS_Store"), "x").unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        let (code, lines) = undo(more);
+        assert!(code == Some(1) && lines.contains("K: cannot be moved back, another F exists"), "{more:?} {lines}");
+    }
 }
 
 #[test]

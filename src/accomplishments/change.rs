@@ -147,7 +147,14 @@ impl Change<'_> {
     /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let named = self.projects.canvas(accomplishment.canvas_source.as_deref())?;
-        Ok(self.canvases_with(&accomplishment.path)?.into_iter().min_by_key(|canvas| *canvas != named).unwrap_or(named))
+        let is_on_canvas = match self.projects.canvas_at(self.vault, &named) {
+            Err(Error::CanvasNotFound(_)) => false,
+            canvas => canvas?.node_of(&accomplishment.path).is_some(),
+        };
+        if is_on_canvas {
+            return Ok(named);
+        }
+        Ok(self.canvases_with(&accomplishment.path)?.into_iter().next().unwrap_or(named))
     }
 
     /// A new note.

@@ -106,10 +106,11 @@ pub(super) fn set_dependencies(
 ) -> Result<(), Error> {
     let snapshot = change.snapshot;
     let added: Vec<&String> = wanted.iter().filter(|blocker| !old.contains(blocker)).collect();
-    for blocker in &added {
+    let blockers: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    // A new accomplishment is not in the snapshot.
+    for blocker in added.iter().filter(|blocker| **blocker != id) {
         snapshot.find(blocker)?;
     }
-    let blockers: Vec<&str> = wanted.iter().map(String::as_str).collect();
     let mut graph = graph_of(snapshot);
     graph.remove(id);
     ensure_acyclic(&graph, &blockers, id, "")?;

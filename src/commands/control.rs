@@ -5,19 +5,29 @@ use crate::clock::Now;
 use crate::disk;
 use crate::limits;
 use crate::oauth::Oauth;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const SOCKET: &str = "control.sock";
 
+/// The socket's path; with `/proc` short enough for a socket address (about 100 bytes) however deep the folder is.
+fn socket_path(folder: &Path) -> io::Result<(File, PathBuf)> {
+    let open = File::open(folder)?;
+    let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));
+    let path = if Path::new("/proc/self/fd").is_dir() { short } else { folder.join(SOCKET) };
+    Ok((open, path))
+}
+
 /// Listens in the server's own state folder, on a thread that ends with the process.
 pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
-    let path = folder.join(SOCKET);
-    // Whoever made an existing one is gone: we hold the lock on the folder.
-    disk::discard(&path);
-    let listening = UnixListener::bind(&path).and_then(|listener| {
+    let listening = socket_path(folder).and_then(|(_open, path)| {
+        // Whoever made an existing one is gone: we hold the lock on the folder.
+        disk::discard(&folder.join(SOCKET));
+        let listener = UnixListener::bind(&path)?;
         // Whatever the umask: only the server's user may end logins.
         disk::set_mode(&path, 0o600)?;
         std::thread::Builder::new().name("control".into()).spawn(move || {
@@ -55,7 +65,8 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
 /// A message for the owner.
 pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
     let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
-    let answer = UnixStream::connect(folder.join(SOCKET)).and_then(|mut stream| {
+    let answer = socket_path(folder).and_then(|(_open, path)| {
+        let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
         stream.write_all(format!("revoke {}\n", id.unwrap_or("--all")).as_bytes())?;
         let mut line = String::new();

@@ -5,7 +5,7 @@ use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
 use crate::oauth::{Policy, Secret};
-use crate::settings;
+use crate::settings::{self, SETTINGS};
 use crate::tools::Toolset;
 use crate::vault::{Hidden, Memory};
 use log::LevelFilter;
@@ -61,8 +61,9 @@ impl<'a> Reader<'a> {
 
     /// Refuses values in quotes: shells remove them, the environment files of systemd and Docker do not always.
     pub(super) fn refuse_quoted(&mut self) {
-        for (&setting, value) in self.raw {
-            let is_within = |quote: char| value.trim().strip_prefix(quote).is_some_and(|rest| rest.ends_with(quote));
+        for setting in SETTINGS.iter().map(|row| row.variable) {
+            let text = self.text(setting).unwrap_or_default();
+            let is_within = |quote: char| text.strip_prefix(quote).is_some_and(|rest| rest.ends_with(quote));
             if is_within('"') || is_within('\'') {
                 self.mistakes.retain(|mistake| mistake.setting != setting);
                 self.wrong(setting, "has quotes around its value; leave them out");

@@ -112,8 +112,11 @@ impl<'a> Runner<'a> {
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
         let Some((status, is_complete)) = running.finished(self.deadline, patience, self.cancelled) else {
             running.end(limits::GIT_GRACE);
-            let late = || Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into());
-            return Err(if (self.cancelled)() { Failure::Cancelled } else { late() });
+            return Err(match self.deadline.left() {
+                _ if (self.cancelled)() => Failure::Cancelled,
+                None => Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()),
+                Some(_) => Failure::Git("git was lost".into()),
+            });
         };
         let status = status.map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())))?;
         if !is_complete && !may_linger {

@@ -90,10 +90,14 @@ impl<S: Service> Connection<'_, S> {
         if !self.peer.set(Activity::Serving) {
             return Next::Close;
         }
-        let permit = if admission.is_authenticated { self.server.workers.take("", limits::WORKER_WAIT) } else { None };
-        if admission.is_authenticated && permit.is_none() {
-            return self.refuse(Refusal::BUSY, head.method);
-        }
+        let permit = if admission.is_authenticated {
+            match self.server.workers.take("", limits::WORKER_WAIT) {
+                Some(permit) => Some(permit),
+                None => return self.refuse(Refusal::BUSY, head.method),
+            }
+        } else {
+            None
+        };
         let hang_up = HangUp::of(&self.peer.socket);
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, &hang_up)));
         drop(reserved);
@@ -137,6 +141,9 @@ impl<S: Service> Connection<'_, S> {
     /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter body.
     fn read_body(&mut self, head: &Head, max: usize, reserved: &mut Reserved<'_>) -> Result<Option<Vec<u8>>, Refusal> {
         let framing = head.framing;
+        if framing == Framing::None || framing == Framing::Length(0) {
+            return Ok(Some(Vec::new()));
+        }
         if head.expects_continue && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
             return Ok(None);
         }
@@ -185,18 +192,32 @@ impl<S: Service> Connection<'_, S> {
     /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection can be kept:
     /// clients make their next request on it right away.
     fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
-        let is_small = match head.framing {
-            Framing::None => true,
-            Framing::Length(length) => length <= limits::SMALL_BYTES && !head.expects_continue,
-            Framing::Chunked => false,
+        let small = match head.framing {
+            Framing::None => Some(0),
+            Framing::Length(length) if length <= limits::SMALL_BYTES && !head.expects_continue => Some(length),
+            Framing::Length(_) | Framing::Chunked => None,
         };
-        match self.answer(head, &answer, head.wants_close || !is_small) {
-            Next::Keep => match self.read_body(head, limits::SMALL_BYTES, &mut Reserved::none(&self.server.body_bytes)) {
-                Ok(Some(_)) => Next::Keep,
-                Ok(None) | Err(_) => Next::Close,
-            },
-            Next::Close if head.framing != Framing::None => Next::Linger,
-            next => next,
+        let Some(mut unread) = small else {
+            return match self.answer(head, &answer, true) {
+                Next::Close => Next::Linger,
+                other => other,
+            };
+        };
+        let next = self.answer(head, &answer, head.wants_close);
+        if next != Next::Keep {
+            return if unread > 0 { Next::Linger } else { next };
+        }
+        let deadline = Deadline::after(limits::HEAD_DEADLINE);
+        loop {
+            let used = unread.min(self.buffer.bytes().len());
+            self.buffer.consume(used);
+            unread -= used;
+            if unread == 0 {
+                return Next::Keep;
+            }
+            if !matches!(self.buffer.fill(&self.peer.socket, deadline), Ok(1..)) {
+                return Next::Close;
+            }
         }
     }
 

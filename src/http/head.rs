@@ -63,8 +63,15 @@ impl Head {
         let mut request = httparse::Request::new(&mut slots);
         let parsed = request.parse(bytes);
         let length = if let Ok(httparse::Status::Complete(length)) = parsed { length } else { bytes.len() };
-        // RFC 9112 section 2.2: empty lines before the request line are ignored.
-        let line = bytes.trim_ascii_start();
+        // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
+        let start = bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count();
+        if start > 8 {
+            return Err(Refusal::malformed("empty lines instead of a request"));
+        }
+        if memchr::memchr_iter(b'\n', bytes.part(..length)).any(|at| !bytes.part(..at).ends_with(b"\r")) {
+            return Err(Refusal::malformed("lines of a request end with CR LF"));
+        }
+        let line = bytes.part(start..);
         if memchr::memchr(b'\n', line).unwrap_or(line.len()) > limits::REQUEST_LINE_BYTES + 1 {
             return Err(Refusal::TARGET_TOO_LONG);
         }
@@ -75,9 +82,6 @@ impl Head {
             Err(httparse::Error::Version) => return Err(Refusal::VERSION),
             Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HEAD_TOO_LARGE),
             Err(_) => return Err(Refusal::malformed("the request line or a header line is not valid")),
-        }
-        if memchr::memchr_iter(b'\n', bytes.part(..length)).any(|at| !bytes.part(..at).ends_with(b"\r")) {
-            return Err(Refusal::malformed("lines of a request end with CR LF"));
         }
         let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version) else {
             return Err(Refusal::malformed("the request line is not complete"));
@@ -235,6 +239,7 @@ mod tests {
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417),
+            ("\r\n\r\n\r\n\r\n\r\n\r\n", 400),
         ] {
             let refusal = whole(text).err().unwrap_or_else(|| panic!("accepted: {text:?}"));
             assert_eq!(refusal.status, status, "{text:?}");

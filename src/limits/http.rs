@@ -26,7 +26,8 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 // --- Deadlines (http), all for the total, none per read -----------------------------------------
 
-/// From the first byte of a request to the end of its head; also for a new connection's first byte.
+/// From the first byte of a request to the end of its head; also for a new connection's first byte, and for the rest of a small
+/// body that is read only to be discarded.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 /// For a request body, plus one second for each [`BODY_MIN_RATE`] bytes received.
 pub const BODY_DEADLINE: Duration = Duration::from_secs(30);

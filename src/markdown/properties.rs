@@ -169,83 +169,100 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let rest = text.part(property.value..first_end);
-    let (rest, ending) = rest.split_at(rest.trim_end_matches(['\r', '\n']).len());
-    let (value, comment) = without_comment(rest);
-    let old = value.trim();
-    let further: Vec<&str> = property.lines.iter().skip(1).map(|line| text.part(line.clone())).collect();
-    if let Json::Array(items) = new
-        && old.is_empty()
-        && !items.is_empty()
-        && let Some(list) = block_list(&further, items, eol)
+    let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
+    let ending = text.get(first_end.saturating_sub(if rest.ends_with("\r\n") { 2 } else { usize::from(rest.ends_with('\n')) })..first_end);
+    let ending = ending.unwrap_or(eol);
+    if let (Json::Array(items), true) = (new, property.lines.len() > 1 && value.trim().is_empty())
+        && let Some(list) = block_list(text, property, items, eol)
     {
         return Some(splice(text, first_end..end, &list));
     }
-    let is_list = old.is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
-    let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
-    // Comment lines in a list that becomes empty stay below it; anywhere else comments cannot be kept. In a block scalar `#` is text.
-    if !is_emptied && !old.starts_with(['|', '>']) && further.iter().any(|line| line.contains('#')) {
+    let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+    let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
+    // If items are reordered or rewritten, the comments at those that stay could not be kept.
+    let is_emptied = new.as_array().is_some_and(Vec::is_empty);
+    if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
         return None;
     }
-    let comments: String = further.iter().filter(|line| is_emptied && line.trim_start().starts_with('#')).copied().collect();
+    let is_block_scalar = value.trim_start().starts_with(['|', '>']);
+    // Comment lines in a list that becomes empty stay below it; anywhere else they cannot be kept.
+    let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
+    if !is_list && !is_block_scalar && further.iter().any(|line| line.contains('#')) {
+        return None;
+    }
+    let old = value.trim();
+    let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
     let shown = match new {
         Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
-        Json::Array(items) => format!("[{}]", written_items(old, items).join(", ")),
+        Json::Array(items) => {
+            let items = written_items(old, &further, items);
+            match item_line {
+                Some(line) => {
+                    let indent = line.part(..line.len() - line.trim_start().len());
+                    items.iter().map(|item| format!("{eol}{indent}- {item}")).collect()
+                }
+                None => format!("[{}]", items.join(", ")),
+            }
+        }
         Json::Null => String::new(),
         other => flow(other, None),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
-    Some(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}{comments}")))
+    let line = if shown.starts_with(eol) { format!("{comment}{shown}") } else { format!("{gap}{shown}{comment}") };
+    Some(splice(text, property.value..end, &format!("{line}{ending}{comments}")))
 }
 
-/// The lines of a block list with other items: those that stay keep their lines, and new ones are written in the same style. Items
-/// that are new or in another order come last; lines with a comment alone stay where they are.
-fn block_list(old: &[&str], items: &[Json], eol: &str) -> Option<String> {
-    let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;
-    let (indent, first) = sample.split_once('-')?;
-    let quote = first.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
-    let (mut lines, mut behind): (Vec<String>, usize) = (Vec::new(), 0);
-    // Items that are not in the order of the new list.
-    let mut others: Vec<(Json, &str)> = Vec::new();
-    let mut wanted = items.iter().peekable();
-    for &line in old {
+/// The lines of a block list: items that stay are unchanged, and new ones are written in the same style.
+fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Option<String> {
+    let old: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+    let mut lines: Vec<(Option<Json>, &str)> = Vec::new();
+    for &line in &old {
         let bare = line.trim();
         if bare.is_empty() || bare.starts_with('#') {
-            lines.push(line.to_owned());
+            lines.push((None, line));
             continue;
         }
         let (value, _) = without_comment(bare.strip_prefix('-')?);
         let item = serde_json::to_value(yaml::parse(value.trim()).ok()?).ok()?;
-        match wanted.next_if(|next| **next == item) {
-            Some(_) => lines.push(line.to_owned()),
-            None => others.push((item, line)),
+        if items.contains(&item) {
+            lines.push((Some(item), line));
         }
-        behind = lines.len();
     }
-    let written = |item: &Json| match others.iter().position(|(own, _)| own == item) {
-        Some(number) => others.remove(number).1.to_owned(),
-        None => format!("{indent}- {}{eol}", flow(item, quote)),
-    };
-    lines.splice(behind..behind, wanted.map(written));
-    Some(lines.concat())
+    let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;
+    let indent = sample.get(..sample.len() - sample.trim_start().len())?;
+    let quote = sample.trim_start().strip_prefix('-')?.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
+    let kept: Vec<&Json> = lines.iter().filter_map(|(item, _)| item.as_ref()).collect();
+    let (same, fresh) = items.split_at_checked(kept.len())?;
+    // If the order differs, or new items do not come last, the whole list is rewritten.
+    if kept.is_empty() || !kept.iter().copied().eq(same) || fresh.iter().any(|item| kept.contains(&item)) {
+        return None;
+    }
+    let behind = lines.iter().rposition(|(item, _)| item.is_some())? + 1;
+    let fresh = fresh.iter().map(|item| format!("{indent}- {}{eol}", flow(item, quote)));
+    let mut list: Vec<String> = lines.iter().map(|(_, line)| (*line).to_owned()).collect();
+    list.splice(behind..behind, fresh);
+    Some(list.concat())
 }
 
-/// The items of a list on one line; those that stay keep their spelling in the old value.
-fn written_items(old: &str, items: &[Json]) -> Vec<String> {
+/// The items of a list as written; those that stay keep their spelling in the old value or its continuation lines.
+fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
-        None if old.is_empty() || old.starts_with(['[', '|', '>']) => Vec::new(),
-        None => vec![old],
+        None => further.iter().filter_map(|line| line.trim().strip_prefix("- ")).map(str::trim).collect(),
     };
+    if known.is_empty() && !old.is_empty() && !old.starts_with(['[', '|', '>']) {
+        known.push(old);
+    }
     let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
-    let written = |item: &Json| {
+    let mut shown = |item: &Json| {
         let is_same = |part: &&str| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item));
         match known.iter().position(is_same) {
             Some(number) => known.remove(number).to_owned(),
             None => flow(item, quote),
         }
     };
-    items.iter().map(written).collect()
+    items.iter().map(&mut shown).collect()
 }
 
 /// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).

@@ -57,8 +57,9 @@ fn split_authority(rest: &str) -> Option<(String, &str)> {
         _ => (authority, ""),
     };
     // The colons of an IPv6 address are in brackets.
-    let (bare, odd) = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).map_or((host, ':'), |bare| (bare, ']'));
-    let host_is_fine = !host.is_empty() && !bare.contains(['@', '%', odd]);
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let host_is_fine =
+        !host.is_empty() && !address.unwrap_or(host).contains(['@', '%', '[', ']']) && (address.is_some() || !host.contains(':'));
     let port_is_fine = port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
     (host_is_fine && port_is_fine).then(|| (host.to_ascii_lowercase(), path))
 }
@@ -142,6 +143,9 @@ mod tests {
             ("https://a.example/ space", None),
             ("https://bücher.example/", None),
             ("https://a.example:99999/", None),
+            ("https://[claude.ai]evil.example/", None),
+            ("https://[claude.ai/", None),
+            ("https://a]b:80/", None),
             ("javascript:alert(1)", None),
             ("data:text/html,x", None),
             ("file:///etc/passwd", None),

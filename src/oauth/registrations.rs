@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// One client per line, as JSON; mode 0600.
+/// One client per line, as JSON, the oldest first; mode 0600.
 const FILE: &str = "registrations.jsonl";
 
 /// The registrations without a login.
@@ -28,6 +28,8 @@ pub(super) struct Registrations {
 struct Table {
     /// By id, with the network it was made from; unknown for those of an earlier run.
     clients: HashMap<String, (Arc<Client>, Option<IpAddr>)>,
+    /// Lines in the file, including those of clients that are gone.
+    lines: usize,
     /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
     counted: HashMap<IpAddr, (u32, Now)>,
     /// Refusals that are not in the log yet, and when one was last logged.
@@ -49,6 +51,7 @@ impl Registrations {
         for client in read.filter(|client| !is_expired(client, now)) {
             table.clients.insert(client.id.clone(), (Arc::new(client), None));
         }
+        table.lines = usize::MAX;
         Registrations { file: Some(file), table: Mutex::new(table) }
     }
 
@@ -75,7 +78,7 @@ impl Registrations {
         }
         let client = Arc::new(client);
         table.clients.insert(client.id.clone(), (Arc::clone(&client), Some(network_of(from))));
-        let stored = self.append(&table, &client);
+        let stored = self.append(&mut table, &client);
         if let Err(error) = stored {
             log::error!("a registration cannot be stored: {error}");
             table.clients.remove(&client.id);
@@ -84,14 +87,21 @@ impl Registrations {
         Ok(())
     }
 
-    fn append(&self, table: &Table, client: &Client) -> std::io::Result<()> {
+    fn append(&self, table: &mut Table, client: &Client) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        // Most lines of a long file are of clients that are gone.
-        if std::fs::metadata(file).map_or(true, |found| found.len() >= limits::REGISTRATIONS_BYTES / 2) {
-            let lines: Vec<Vec<u8>> = table.clients.values().map(|(client, _)| json_line(client)).collect::<Result<_, _>>()?;
-            return disk::replace(file, &lines.concat(), Mode::Private, |_| Ok(()));
+        // With twice as many lines as there may be clients, the file is rewritten.
+        if table.lines >= 2 * limits::CLIENTS {
+            let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
+            clients.sort_unstable_by_key(|client| client.created);
+            let lines: Vec<Vec<u8>> = clients.iter().map(|client| json_line(client)).collect::<Result<_, _>>()?;
+            disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, |_| Ok(()))?;
+            table.lines = lines.len();
+            return Ok(());
         }
-        disk::append(file, &json_line(client)?, true)
+        // On an error a part of the line may be written: the next client rewrites the file.
+        disk::append(file, &json_line(client)?, true).inspect_err(|_| table.lines = usize::MAX)?;
+        table.lines = table.lines.saturating_add(1);
+        Ok(())
     }
 
     /// Forgets one that is in the state now.
@@ -121,10 +131,9 @@ impl Registrations {
     }
 }
 
-/// A line of its own, also after one of which only a part was written.
 fn json_line(client: &Client) -> serde_json::Result<Vec<u8>> {
-    let mut line = vec![b'\n'];
-    serde_json::to_writer(&mut line, client)?;
+    let mut line = serde_json::to_vec(client)?;
+    line.push(b'\n');
     Ok(line)
 }
 

@@ -112,38 +112,53 @@ impl Kept {
         (begins, original)
     }
 
+    /// The mapping of offsets back to the original.
+    pub fn offsets(&self) -> Offsets {
+        let (mut end, mut original_end) = (0, 0);
+        let map = |(changed, written): (Range<usize>, Option<&str>)| {
+            let start = original_end + changed.start - end;
+            (end, original_end) = (changed.end, start + written.map_or(1, str::len));
+            (changed, start..original_end)
+        };
+        Offsets(self.changes().map(map).filter(|(changed, original)| changed.len() != original.len()).collect())
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        (self.folded.len() + self.changes.len()) as u64
+    }
+}
+
+/// The parts of a text that folding has made longer or shorter, in order: each range of the folded text, and that of the original.
+pub struct Offsets(Vec<(Range<usize>, Range<usize>)>);
+
+impl Offsets {
     /// The range of the original that a match in the folded text covers; whole characters with their combining marks, which
     /// composition may have reordered.
     pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
         let is_mark = |at: usize| original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark);
-        let mut start = self.original_offsets(from).start.min(original.len());
+        let mut start = self.original_offset(from).start.min(original.len());
         while !original.is_char_boundary(start) || start > 0 && is_mark(start) {
             start -= 1;
         }
-        let mut end = self.original_offsets(to).end.clamp(start, original.len());
+        let mut end = self.original_offset(to).end.clamp(start, original.len());
         while !original.is_char_boundary(end) || from < to && is_mark(end) {
             end += 1;
         }
         (start, end)
     }
 
-    /// The original offset of a folded one; within a changed part, the start and end of that part.
-    fn original_offsets(&self, folded: usize) -> Range<usize> {
-        let (mut end, mut original_end) = (0, 0);
-        for (changed, written) in self.changes().take_while(|(changed, _)| changed.start < folded) {
-            let start = original_end + changed.start - end;
-            (end, original_end) = (changed.end, start + written.map_or(1, str::len));
-            if folded < end {
-                return start..original_end;
+    /// The original offset of a folded one; within one of the parts, its start and end.
+    fn original_offset(&self, folded: usize) -> Range<usize> {
+        let before = self.0.partition_point(|(changed, _)| changed.start < folded);
+        match before.checked_sub(1).and_then(|last| self.0.get(last)) {
+            None => folded..folded,
+            Some((changed, original)) if folded < changed.end => original.clone(),
+            Some((changed, original)) => {
+                let at = original.end + folded - changed.end;
+                at..at
             }
         }
-        let at = original_end + folded - end;
-        at..at
-    }
-
-    /// Bytes that it takes.
-    pub fn bytes(&self) -> u64 {
-        (self.folded.len() + self.changes.len()) as u64
     }
 }
 
@@ -181,7 +196,7 @@ mod tests {
         let kept = Kept::of(text);
         let query = fold(query);
         let at = kept.folded().find(&query)?;
-        let (from, to) = kept.original_range(text, at, at + query.len());
+        let (from, to) = kept.offsets().original_range(text, at, at + query.len());
         Some(text[from..to].to_owned())
     }
 
@@ -234,7 +249,7 @@ mod tests {
         let length = kept.folded().len();
         for from in 0..=length {
             for to in from..=length {
-                let (start, end) = kept.original_range(text, from, to);
+                let (start, end) = kept.offsets().original_range(text, from, to);
                 assert!(text.get(start..end).is_some(), "{from}..{to} -> {start}..{end}");
             }
         }

@@ -13,7 +13,8 @@ const CONTEXT: usize = 50;
 /// A line cut to about fifty characters either side of the match at `first` (a range of the folded line): whole words, every
 /// occurrence of a needle in `**bold**`, `...` where text is left out.
 fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> String {
-    let (match_start, match_end) = kept.original_range(line, first.start, first.end);
+    let offsets = kept.offsets();
+    let (match_start, match_end) = offsets.original_range(line, first.start, first.end);
     let indent = line.len() - line.trim_start().len();
     let start = word_start(line, before(line, match_start, CONTEXT).max(indent.min(match_start)), match_start);
     let end = word_end(line, after(line, match_end, CONTEXT).min(line.trim_end().len().max(match_end)), match_end);
@@ -24,7 +25,7 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
         let to = ceil(text, first.end + CONTEXT * 16);
         for (at, found) in text.part(from..to).match_indices(needle) {
-            let (mark_start, mark_end) = kept.original_range(line, from + at, from + at + found.len());
+            let (mark_start, mark_end) = offsets.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
                 marks.push(within(line, mark_start..mark_end));
             }
@@ -86,8 +87,8 @@ pub fn of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needle
 pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
     let text = kept.folded();
     let line = line_around(text, first.clone());
-    // Five bytes for each character that is shown: more than any script takes.
-    let near = floor(text, first.start.saturating_sub(CONTEXT * 5)).max(line.start)..ceil(text, first.end + CONTEXT * 5).min(line.end);
+    // Twelve bytes for each character that is shown: no character is longer when it is folded.
+    let near = floor(text, first.start.saturating_sub(CONTEXT * 12)).max(line.start)..ceil(text, first.end + CONTEXT * 12).min(line.end);
     // Bold that begins or ends farther away depends on the whole line.
     let is_bold_beyond = [line.start..near.start, near.end..line.end].into_iter().any(|beyond| text.part(beyond).contains("**"));
     let (begins, original) = kept.part(if is_bold_beyond { line } else { near });
@@ -154,7 +155,7 @@ pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, 
     // Wider than what is shown, whatever the length of the characters, so that omitted text is noticed.
     let reach = context * 4 + 64;
     let (begins, original) = kept.part(floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach));
-    let (start, end) = Kept::of(&original).original_range(&original, found.start - begins, found.end - begins);
+    let (start, end) = Kept::of(&original).offsets().original_range(&original, found.start - begins, found.end - begins);
     (line_of(text, found.start), around(&original, start..end, context))
 }
 

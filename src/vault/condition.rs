@@ -188,7 +188,8 @@ fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
         };
         own.is_some_and(|own| match (value, own) {
             (None, _) => true,
-            (Some(wanted), Value::Array(items)) if !items.is_empty() => items.iter().any(|item| equals(item, wanted)),
+            (Some("null"), Value::Array(items)) if items.is_empty() => true,
+            (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
             (Some(wanted), own) => equals(own, wanted),
         })
     })

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
-use super::replace_text::{Replacement, replace};
+use super::replace_text::replace_once;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::words::indexed_words;
@@ -16,7 +16,7 @@ pub fn folding(text: &str) {
     let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {
-            let (start, end) = kept.original_range(text, from, to);
+            let (start, end) = kept.offsets().original_range(text, from, to);
             let original = text.get(start..end).expect("whole characters");
             assert!(fold(original).contains(&folded[from..to]) || !is_plain(original), "{original:?} for {:?}", &folded[from..to]);
         }
@@ -36,7 +36,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Checks the replacement of one occurrence.
 pub fn edit(text: &str, old: &str, new: &str) {
-    let Ok((edited, _)) = replace(text.as_bytes(), &Replacement { old, new, all: false }) else { return };
+    let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
     let edited = String::from_utf8(edited).expect("still UTF-8");
     // Both texts get the line endings of the file, which may mix several kinds.
     let plain = |text: &str| text.replace('\r', "");

@@ -12,6 +12,7 @@ use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::snippet::{line_of, of_kept, of_line, part_of};
+use crate::text::{ceil, floor};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -46,7 +47,7 @@ impl Vault {
         let text = kept.folded();
         let mut ranges = relevance.passages(text, words);
         if ranges.is_empty() {
-            let start = at.map(|(from, _)| from).filter(|from| text.is_char_boundary(*from)).unwrap_or_else(|| frontmatter::end(text));
+            let start = at.map_or_else(|| frontmatter::end(text), |(from, _)| floor(text, from));
             ranges.push(part_of(text, start..start));
         }
         let passage = |range: Range<usize>| Passage {
@@ -63,10 +64,11 @@ impl Vault {
         let text = kept.folded();
         let at = match text.strip_suffix('\n') {
             // Another program may have changed it since it was searched: then its first line is shown.
-            _ if text.get(at.clone()).is_none() => 0..0,
+            _ if at.end > text.len() => 0..0,
             // An empty match may be after the last line.
             Some(lines) if at.start > lines.len() => lines.len()..lines.len(),
-            _ => at,
+            // A match in the original may end inside of what folding has composed.
+            _ => floor(text, at.start)..ceil(text, at.end),
         };
         of_kept(&kept, at, needles)
     }

@@ -298,7 +298,7 @@ impl Vault {
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
             (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let keys = keys.filter(|_| further.is_empty());
+        let keys = keys.filter(|_| further.is_empty() || !matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing));
         let found = index.select(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
         let mut page = Vec::new();

@@ -229,8 +229,8 @@ impl Vault {
         let wanted_tags: Option<Vec<Range<usize>>> =
             of_lines.map(|wanted| inline::tags(&text).into_iter().filter(|tag| has(text.part(tag.clone()), wanted)).collect());
         let is_wanted = |task: &Task, content: &str| {
-            let is_inside = |tag: &Range<usize>| task.content.start <= tag.start && tag.end <= task.content.end;
-            wanted_tags.as_ref().is_none_or(|tags| tags.iter().any(is_inside))
+            let first_in = |tags: &[Range<usize>]| tags.get(tags.partition_point(|tag| tag.start < task.content.start)).cloned();
+            wanted_tags.as_ref().is_none_or(|tags| first_in(tags).is_some_and(|tag| tag.end <= task.content.end))
                 && query.status.is_none_or(|status| status.includes(task.status))
                 && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
                 && query.due_before.as_ref().is_none_or(|day| tasks::facts(content).due.is_some_and(|due| due < day.as_str()))

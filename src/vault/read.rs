@@ -178,9 +178,11 @@ pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Res
     if !metadata.is_file() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
     }
+    let check_size = |size| if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok(()) };
+    check_size(metadata.len())?;
     let (bytes, stamp, stayed) = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
-    let size = stamp.size.max(bytes.len() as u64);
-    if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok((bytes, stamp, stayed)) }
+    check_size(stamp.size.max(bytes.len() as u64))?;
+    Ok((bytes, stamp, stayed))
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.

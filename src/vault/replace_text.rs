@@ -3,6 +3,7 @@
 use super::error::Error;
 use crate::limits;
 use crate::slice::Part;
+use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 
 /// A text that replaces another.
@@ -14,16 +15,10 @@ pub struct Replacement<'a> {
     pub all: bool,
 }
 
-/// The bytes with the one occurrence, or all, replaced, and how many there were. CR LF and LF match each other, and the new text gets
-/// the line endings of the file: CR LF or LF or, in a file with both, those at the replaced text.
-pub(super) fn replace(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
+/// The bytes with all occurrences replaced, and how many there were. The new text gets the line endings of the file.
+pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, usize), Error> {
     let plain = LfText::of(bytes);
     let wanted = edit.old.replace("\r\n", "\n");
-    match occurrences(&plain.bytes, wanted.as_bytes()) {
-        0 => return Err(Error::TextNotFound(nearest_text(bytes, edit.old))),
-        count if count > 1 && !edit.all => return Err(Error::TextNotUnique(count)),
-        _ => {}
-    }
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
     let new = [None, Some(false), Some(true)].map(|ends| with_line_ends(edit.new, bytes, ends));
     let (mut until, mut ends) = line_end_at(bytes, 0);
@@ -39,7 +34,23 @@ pub(super) fn replace(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, 
         count += 1;
     }
     made.extend_from_slice(bytes.part(from..));
-    Ok((made, count))
+    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
+}
+
+/// The bytes with the one occurrence of `old_text` replaced. CR LF and LF match each other, and the new text gets the line endings of
+/// the file: CR LF or LF or, in a file with both, those at the replaced text.
+pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
+    let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
+    let exact = occurrences(bytes, old_text.as_bytes());
+    let range = match exact {
+        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => {
+            return Err(Error::TextNotUnique(count));
+        }
+        Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
+        _ => find_with_any_line_ends(bytes, old_text)?,
+    };
+    let new_text = with_line_ends(new_text, bytes, line_end_at(bytes, range.start).1);
+    Ok([bytes.part(..range.start), new_text.as_bytes(), bytes.part(range.end..)].concat())
 }
 
 /// The bytes of a file in which every line ends with LF.
@@ -67,6 +78,17 @@ impl LfText {
     }
 }
 
+/// Where a text occurs if CR LF and LF are treated alike; the range never splits a CR LF.
+fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Error> {
+    let plain = LfText::of(bytes);
+    let wanted = text.replace("\r\n", "\n");
+    match occurrences(&plain.bytes, wanted.as_bytes()) {
+        None => Err(Error::TextNotFound(nearest_text(bytes, text))),
+        Some((_, count)) if count > 1 => Err(Error::TextNotUnique(count)),
+        Some((at, _)) => Ok(plain.in_file(at)..plain.in_file(at + wanted.len())),
+    }
+}
+
 /// Whether the next line ending (or the last one, if none follows) is CR LF, and the offset up to which that holds.
 fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<bool>) {
     let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
@@ -84,20 +106,21 @@ fn with_line_ends(text: &str, bytes: &[u8], ends: Option<bool>) -> String {
     if is_crlf { lines.replace('\n', "\r\n") } else { lines }
 }
 
-/// How often a text occurs (counted up to [`limits::OCCURRENCES`]), overlapping occurrences included: `aa` occurs twice in `aaa`, which
-/// is ambiguous.
-fn occurrences(bytes: &[u8], text: &[u8]) -> usize {
+/// The first occurrence of a text and their number (counted up to [`limits::OCCURRENCES`]), overlapping ones included: `aa`
+/// occurs twice in `aaa`, which is ambiguous.
+fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
+    let first = finder.find(bytes)?;
     // With repetitive text, each comparison may cover all of a long needle.
     let most = (limits::OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
-    let (mut count, mut from) = (0, 0);
+    let (mut count, mut from) = (1, first + 1);
     while count < most
         && let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest))
     {
         count += 1;
         from += found + 1;
     }
-    count
+    Some((first, count))
 }
 
 /// A hint about the likely mistake, for the next attempt.
@@ -139,7 +162,7 @@ mod tests {
     use super::*;
 
     fn edit(text: &str, old: &str, new: &str) -> Result<String, Error> {
-        replace(text.as_bytes(), &Replacement { old, new, all: false }).map(|(bytes, _)| String::from_utf8(bytes).unwrap())
+        replace_once(text.as_bytes(), old, new).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -163,7 +186,8 @@ mod tests {
     #[test]
     fn all_occurrences_are_replaced_where_that_is_asked_for() {
         let all = |text: &str, old, new| {
-            replace(text.as_bytes(), &Replacement { old, new, all: true }).map(|(bytes, count)| (String::from_utf8(bytes).unwrap(), count))
+            replace_all(text.as_bytes(), &Replacement { old, new, all: true })
+                .map(|(bytes, count)| (String::from_utf8(bytes).unwrap(), count))
         };
         assert_eq!(all("a b a\n", "a", "$1").unwrap(), ("$1 b $1\n".into(), 2));
         assert_eq!(all("a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n").unwrap(), ("c\r\nc\r\n".into(), 2));
@@ -215,10 +239,7 @@ mod tests {
             let Err(Error::TextNotFound(hint)) = edit(text, old, "") else { panic!("{text}") };
             assert!(hint.contains(word), "{hint}");
         }
-        let Err(Error::TextNotFound(hint)) = replace(b"caf\xe9 au lait", &Replacement { old: "caf\u{fffd} au", new: "", all: false })
-        else {
-            panic!()
-        };
+        let Err(Error::TextNotFound(hint)) = replace_once(b"caf\xe9 au lait", "caf\u{fffd} au", "") else { panic!() };
         assert!(hint.contains("not UTF-8"), "{hint}");
         let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
         assert!(hint.contains("line 2"), "{hint}");
@@ -231,10 +252,10 @@ mod tests {
         let edit = Replacement { old: "a", new: "b\n", all: true };
         for (bytes, expected) in [(b"a\n".repeat(500_000), b"b\n\n".repeat(500_000)), (b"a".repeat(500_000), b"b\n".repeat(500_000))] {
             let started = std::time::Instant::now();
-            let made = replace(&bytes, &edit).unwrap();
+            let made = replace_all(&bytes, &edit).unwrap();
             assert!(made == (expected, 500_000) && started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
         }
         let mixed = Replacement { old: "x", new: "1\n2", all: true };
-        assert_eq!(replace(b"x\r\nx\nx", &mixed).unwrap().0, b"1\r\n2\r\n1\n2\n1\n2");
+        assert_eq!(replace_all(b"x\r\nx\nx", &mixed).unwrap().0, b"1\r\n2\r\n1\n2\n1\n2");
     }
 }

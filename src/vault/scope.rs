@@ -2,7 +2,7 @@
 //! are hidden from every login by [`VaultPath`] itself.)
 
 use super::path::{VaultPath, is_hidden, rest_below};
-use glob::MatchOptions;
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -60,12 +60,10 @@ fn composed(text: &str) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
 }
 
-const GLOB: MatchOptions = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
-
 /// A pattern of `HIDE`.
 #[derive(Debug)]
 struct Pattern {
-    matches: glob::Pattern,
+    matches: Regex,
     is_negated: bool,
     folders_only: bool,
 }
@@ -94,8 +92,7 @@ impl Hidden {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter_map(|end| path.split_at_checked(end)).any(|(above, rest)| {
             let is_folder = || !rest.is_empty() || root.join(above).is_dir();
-            let matches = |pattern: &&Pattern| pattern.matches.matches_with(above, GLOB) && (!pattern.folders_only || is_folder());
-            let last = self.0.iter().rev().find(matches);
+            let last = self.0.iter().rev().find(|pattern| pattern.matches.is_match(above) && (!pattern.folders_only || is_folder()));
             last.is_some_and(|pattern| !pattern.is_negated)
         })
     }
@@ -106,20 +103,37 @@ impl Pattern {
         let (pattern, is_negated) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
         // A slash at the beginning or in the middle anchors the pattern at the root.
-        let mut translated = if pattern.contains('/') { String::new() } else { String::from("**/") };
-        let mut rest = pattern.strip_prefix('/').unwrap_or(pattern).chars();
-        if rest.as_str().is_empty() {
+        let mut expression = if pattern.contains('/') { String::from("^") } else { String::from("^(?:.*/)?") };
+        let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
+        if rest.is_empty() {
             return None;
         }
-        while let Some(c) = rest.next() {
-            match c {
-                // In `glob`, a character is quoted by brackets, and a class is negated by `!` alone.
-                '\\' => translated.push_str(&glob::Pattern::escape(&rest.next()?.to_string())),
-                '^' if translated.ends_with('[') => translated.push('!'),
-                plain => translated.push(plain),
-            }
+        while let Some(first) = rest.chars().next() {
+            let (translated, length) = if rest.starts_with("**/") {
+                ("(?:.*/)?".to_owned(), 3)
+            } else if rest.starts_with("**") {
+                (".*".to_owned(), 2)
+            } else {
+                match first {
+                    '*' => ("[^/]*".to_owned(), 1),
+                    '?' => ("[^/]".to_owned(), 1),
+                    '[' => {
+                        let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
+                        let class = rest.get(1..end)?;
+                        let (negated, class) = class.strip_prefix(['!', '^']).map_or(("", class), |class| ("^", class));
+                        (format!("[{negated}{}]", class.replace(['\\', '['], "")), end + 1)
+                    }
+                    '\\' => {
+                        let escaped = rest.chars().nth(1)?;
+                        (regex::escape(&escaped.to_string()), 1 + escaped.len_utf8())
+                    }
+                    plain => (regex::escape(&plain.to_string()), plain.len_utf8()),
+                }
+            };
+            expression.push_str(&translated);
+            rest = rest.get(length..)?;
         }
-        Some(Pattern { matches: glob::Pattern::new(&translated).ok()?, is_negated, folders_only })
+        Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
     }
 }
 

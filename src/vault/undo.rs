@@ -68,15 +68,30 @@ impl View<'_> {
 
     /// Whether something at this path keeps another file or folder from it. A folder without files does not.
     fn is_taken(&self, path: &str) -> bool {
-        self.files.contains_key(path) || range_below(&self.files, path).next().is_some()
+        let is_here = self.files.contains_key(path) || range_below(&self.files, path).next().is_some();
+        is_here || self.on_disk(path).is_some_and(|now| self.has_other_file(&now))
+    }
+
+    /// Where on disk, before the planned renames, something is that will be at a path.
+    fn on_disk(&self, path: &str) -> Option<String> {
+        self.renamed.iter().rev().try_fold(path.to_owned(), |path, (from, to)| {
+            moved(&path, to, from).or_else(|| rest_below(&path, from).is_none().then_some(path))
+        })
+    }
+
+    /// Whether a folder on disk has a file that is not served.
+    fn has_other_file(&self, folder: &str) -> bool {
+        let children = self.vault.root().join(folder).read_dir().into_iter().flatten();
+        children.flatten().any(|child| {
+            let Ok(name) = child.file_name().into_string() else { return true };
+            let path = format!("{folder}/{name}");
+            let is_folder = child.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder { self.has_other_file(&path) } else { self.vault.index.get(&path).is_none() }
+        })
     }
 
     fn exists(&self, path: &str) -> bool {
-        // Where a folder without files is now, before the planned renames.
-        let now = self.renamed.iter().rev().try_fold(path.to_owned(), |path, (from, to)| {
-            moved(&path, to, from).or_else(|| rest_below(&path, from).is_none().then_some(path))
-        });
-        self.is_taken(path) || now.is_some_and(|now| self.vault.root().join(now).is_dir())
+        self.is_taken(path) || self.on_disk(path).is_some_and(|now| self.vault.root().join(now).is_dir())
     }
 
     fn rename(&mut self, from: &str, to: &str) {

@@ -7,7 +7,7 @@ use super::error::Error;
 use super::jail::ResolvedPath;
 use super::path::VaultPath;
 use super::read::bytes_on_disk;
-use super::replace_text::{Replacement, replace};
+use super::replace_text::{Replacement, replace_all, replace_once};
 use super::versions::{Change, Did, hash, new_id};
 use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
@@ -94,6 +94,10 @@ impl Vault {
         let top = self.jail.deepest_existing_folder(path);
         let written = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
+            // Whatever its size.
+            Ok(on_disk) if matches!(over, Overwrite::Nothing) && existing(&on_disk, path)?.is_some() => {
+                Err(Error::Exists(path.as_str().into()))
+            }
             on_disk => on_disk.and_then(|on_disk| self.make_file(path, &on_disk, &mut make)),
         };
         if written.is_err() {
@@ -131,7 +135,7 @@ impl Vault {
                 }
             }
         }
-        Err(Error::Busy)
+        Err(current(on_disk, path)?.map_or(Error::Busy, |(now, _)| Error::Conflict(Some(etag(&now)))))
     }
 
     /// Checks, right before the file is changed, that the vault is mounted and the file, read at the path `at`, has these bytes or
@@ -171,7 +175,8 @@ impl Vault {
         }
         let outcome = act();
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
-            if outcome.is_ok() { versions.clean_when_due() } else { versions.end(caller, &call)? }
+            versions.clean_when_due();
+            outcome.as_ref().map_or_else(|_| versions.end(caller, &call), |()| Ok(()))?;
         }
         outcome?;
         caller.note(files);
@@ -281,7 +286,9 @@ impl Vault {
             count = 0;
             let mut bytes = bytes.to_vec();
             for (number, edit) in edits.iter().enumerate() {
-                let (made, more) = replace(&bytes, edit).map_err(|error| match error {
+                let replaced =
+                    if edit.all { replace_all(&bytes, edit) } else { replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1)) };
+                let (made, more) = replaced.map_err(|error| match error {
                     Error::TextNotFound(hint) if edits.len() > 1 => {
                         Error::TextNotFound(format!("This is edit {} of {}; nothing was changed. {hint}", number + 1, edits.len()))
                     }

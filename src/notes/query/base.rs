@@ -223,8 +223,9 @@ pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
     let without_fence = |line: &Line| split(line).1.trim_start_matches(['`', '~']).trim();
     let opens_base = |line: &Line| line.kind == Kind::Code && line.opens && without_fence(line) == "base";
     let (number, opening) = lines.iter().enumerate().filter(|(_, line)| opens_base(line)).nth(wanted.checked_sub(1)?)?;
-    let (before, _) = split(opening);
-    let closes = |line: &Line| !split(line).1.trim().is_empty() && without_fence(line).is_empty();
+    let (before, content) = split(opening);
+    let fence = content.part(..content.len() - content.trim_start_matches(['`', '~']).len());
+    let closes = |line: &Line| split(line).1.starts_with(fence) && without_fence(line).is_empty();
     let mut inner = String::new();
     for line in lines.iter().skip(number + 1).take_while(|line| line.kind == Kind::Code && !line.opens && !closes(line)) {
         let content = text.part(line.range.clone());

@@ -7,10 +7,7 @@ use vault_sync_mcp::http::head::Head;
 fuzz_target!(|bytes: &[u8]| {
     let by_pieces = (0..=bytes.len()).map(|end| Head::parse(&bytes[..end])).find(|found| !matches!(found, Ok(None)));
     let Ok(Some((head, length))) = Head::parse(bytes) else { return };
-    // In pieces a head may be refused before what comes after it makes it whole.
-    if let Some(Ok(Some((_, other)))) = by_pieces {
-        assert_eq!(length, other);
-    }
+    assert!(matches!(by_pieces, Some(Ok(Some((_, other)))) if other == length), "it depends on how it arrives");
     assert!(head.path.starts_with('/'), "{:?}", head.path);
     let plain = |text: &str| !text.bytes().any(|byte| byte <= b' ' || byte == 0x7f);
     assert!(plain(&head.path) && plain(&head.query));

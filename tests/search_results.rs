@@ -1,0 +1,44 @@
+//! Weights, snippets and the time that they take.
+
+use crate::search_language::{both, paths};
+use crate::support::{Folder, Server};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// Also a word whose stem has an ending of its own: `databas` is stemmed to `databa`.
+#[test]
+fn a_word_of_most_notes_weighs_less_than_one_of_few() {
+    let notes: Vec<(String, String)> =
+        (0..30).map(|number| (format!("n{number}.md"), format!("a database, {}\n", if number == 20 { "zebra" } else { "and" }))).collect();
+    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
+    std::fs::write(folder.vault().join("other.md"), "zebra, and much else about animals\n").unwrap();
+    let server = Server::with(&folder.vault(), &[]);
+    let found = server.call("vault_search", json!({ "query": "which database has unicorn zebra", "max_results": 3 }));
+    assert_eq!(paths(&found).get(..2), Some(&["n20.md", "other.md"][..]), "{found}");
+}
+
+/// As macOS writes them: a match in the original may end inside of a letter.
+#[test]
+fn a_match_in_decomposed_letters_is_shown_in_its_line() {
+    let folder = Folder::with(&[("n.md", "Intro\n\nIch trinke Cafe\u{301} gern\n".as_bytes())]);
+    for server in both(&folder) {
+        for query in ["match-case:Cafe", "/Caf\\w/"] {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert_eq!(found["results"][0]["line"], 3, "{query} {found}");
+        }
+    }
+}
+
+#[test]
+fn a_line_with_many_matches_and_changed_letters_takes_milliseconds() {
+    let line = format!("{}needle {}**y**\n", "\u{1d160} ".repeat(120_000), "Aa a ".repeat(1_000));
+    let folder = Folder::with(&[("n.md", line.as_bytes())]);
+    let tasks = "- [ ] #t x\n".repeat(60_000);
+    std::fs::write(folder.vault().join("tasks.md"), tasks).unwrap();
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    server.call("vault_search", json!({ "query": "needle" }));
+    let started = Instant::now();
+    server.call("vault_search", json!({ "query": "a" }));
+    server.call("vault_tasks", json!({ "tag": "t" }));
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
