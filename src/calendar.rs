@@ -46,7 +46,7 @@ impl Zone {
     /// Parses a date, or a date and time with or without an offset (ISO 8601, `T` or a space between them); and whether it has a time.
     pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
         static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"^[Tt ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:\.[0-9]+)?([Zz]|([+-])([0-9]{1,2}):?([0-9]{1,2}))?$").ok()
+            Regex::new(r"^[Tt ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:\.[0-9]+)?([Zz]|([+-])([0-9]{1,2}):?([0-9]{2}))?$").ok()
         });
         let (date, time) = text.split_at_checked(10)?;
         let day = DateTime(parse_date(date)? * DAY);
@@ -323,6 +323,7 @@ mod tests {
             ("2026-11-22T12:34:56Z", Some(("2026-11-22 13:34:56", true))),
             ("2026-07-01T12:00+05:30", Some(("2026-07-01 08:30:00", true))),
             ("2026-07-01T12:00+5:30", Some(("2026-07-01 08:30:00", true))),
+            ("2026-07-01T12:00+05", None),
             ("2026-07-01T12:00.\u{663}", None),
             ("2023-02-29", None),
             ("2026-11-22T", None),
