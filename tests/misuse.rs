@@ -158,3 +158,13 @@ fn a_file_that_is_too_large_to_be_read_exists() {
     let large = server.fail("vault_write", json!({ "path": "large.md", "content": "y", "create_only": true }));
     assert_eq!(large["code"], "ALREADY_EXISTS", "{large}");
 }
+
+#[test]
+fn a_note_of_many_tasks_with_a_tag_takes_milliseconds() {
+    let folder = Folder::with(&[("tasks.md", "- [ ] #t x\n".repeat(60_000).as_bytes())]);
+    let server = serve(&folder);
+    server.call("vault_search", json!({ "query": "x" }));
+    let started = std::time::Instant::now();
+    server.call("vault_tasks", json!({ "tag": "t" }));
+    assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+}
