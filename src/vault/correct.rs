@@ -128,7 +128,7 @@ impl Unknown<'_> {
             _ if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length => Some(Relation::Ending),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),
             _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
-            _ if in_common >= MIN_LETTERS && in_common * 2 >= length => Some(Relation::Alike),
+            _ if in_common >= MIN_LETTERS && in_common * 5 >= length * 3 => Some(Relation::Alike),
             _ => None,
         }
     }
@@ -146,7 +146,7 @@ impl Unknown<'_> {
             let in_common = |own: &str| own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count();
             let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
             let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
-            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 2 >= self.letters.len());
+            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 5 >= self.letters.len() * 3);
             // A word that this one begins with is a part of it, and comes first.
             let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
                 (self.word.starts_with(own.as_str()), *in_common, **count, Reverse(own.len()))
