@@ -67,11 +67,11 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
 /// Straße), and the Greek final sigma becomes σ. Full-width letters and signs, as Japanese keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
-        '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),
         '\0'..='\x7f' => folded.push(c),
         'ß' | 'ẞ' => folded.push_str("ss"),
         'ς' => folded.push('σ'),
+        '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),
         _ => folded.extend(c.to_lowercase()),
     }
 }

@@ -57,12 +57,11 @@ impl Order {
         order
             .filter(|order| {
                 // A word may have been stripped of punctuation, or split into parts.
-                let is_of_query = |word: &Word| parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked));
-                let is_word = |word: &Word| word.instead.as_ref().is_none_or(|instead| instead.len() <= limits::WORD_BYTES);
-                order.asked <= order.words.len()
-                    && order.words.iter().all(is_word)
-                    && order.words.len() <= limits::QUERY_WORDS
-                    && order.words.iter().all(is_of_query)
+                let is_of_query = |word: &Word| {
+                    word.instead.as_ref().is_none_or(|instead| instead.len() <= limits::WORD_BYTES)
+                        && parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked))
+                };
+                order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
             })
             .ok_or_else(|| Error::Invalid("Argument query: the cursor belongs to another query; repeat the search without it".into()))
     }

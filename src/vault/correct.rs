@@ -106,6 +106,11 @@ impl Unknown<'_> {
         (MIN_LETTERS..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
     }
 
+    /// Whether a word that begins with this many of its letters is alike: less than three fifths say nothing.
+    fn is_alike(&self, in_common: usize) -> bool {
+        in_common >= MIN_LETTERS && in_common * 5 >= self.letters.len() * 3
+    }
+
     /// How a word of the vault relates to this one, if it is near.
     fn relation(&self, own: &str) -> Option<Relation> {
         if is_spelling(own, self.word) {
@@ -128,7 +133,7 @@ impl Unknown<'_> {
             _ if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length => Some(Relation::Ending),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),
             _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
-            _ if in_common >= MIN_LETTERS && in_common * 5 >= length * 3 => Some(Relation::Alike),
+            _ if self.is_alike(in_common) => Some(Relation::Alike),
             _ => None,
         }
     }
@@ -146,7 +151,7 @@ impl Unknown<'_> {
             let in_common = |own: &str| own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count();
             let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
             let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
-            let long_enough = long_enough.filter(|(in_common, ..)| *in_common >= MIN_LETTERS && in_common * 5 >= self.letters.len() * 3);
+            let long_enough = long_enough.filter(|(in_common, ..)| self.is_alike(*in_common));
             // A word that this one begins with is a part of it, and comes first.
             let nearness = |(in_common, own, count): &(usize, &String, &usize)| {
                 (self.word.starts_with(own.as_str()), *in_common, **count, Reverse(own.len()))

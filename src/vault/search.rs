@@ -104,9 +104,11 @@ pub struct Found {
 
 impl Found {
     /// The value of [`Query::after`] for the results after `last`.
-    pub fn cursor(&self, last: &Hit) -> String {
-        // Its parts always serialize.
-        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() }).unwrap_or_default()
+    ///
+    /// # Errors
+    /// None in practice: its parts always serialize.
+    pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
     }
 }
 

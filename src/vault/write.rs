@@ -176,7 +176,9 @@ impl Vault {
         let outcome = act();
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
             versions.clean_when_due();
-            outcome.as_ref().map_or_else(|_| versions.end(caller, &call), |()| Ok(()))?;
+            if outcome.is_err() {
+                versions.end(caller, &call)?;
+            }
         }
         outcome?;
         caller.note(files);

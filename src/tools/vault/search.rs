@@ -193,18 +193,22 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     } else {
         limits::RESULT_CHARS
     };
-    let page_after = |last: Option<&Hit>| Next::after(arguments, last.map(|hit| found.cursor(hit)).as_deref());
+    let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
+        let cursor = last.map(|hit| found.cursor(hit)).transpose();
+        let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+        Ok(Next::after(arguments, cursor.as_deref()))
+    };
     let length = |reply: &Reply| reply.json.chars().count();
     let matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
         let budget = most.saturating_sub(length(&answer(Vec::new(), next)?));
         Ok(fitting_in(budget, found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget))))
     };
-    let results = matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len())))?;
+    let results = matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
     if !found.more && results.len() == found.hits.len() {
         return answer(results, Inline::default());
     }
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
-    let reply = answer(results, page_after(last))?;
+    let reply = answer(results, page_after(last)?)?;
     // One result and the cursor may be too long together.
     if length(&reply) > most { answer(matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
 }
