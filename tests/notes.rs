@@ -244,6 +244,7 @@ fn several_replacements_are_made_or_none() {
         json!({ "path": "n.md" }),
         json!({ "path": "n.md", "old_text": "1" }),
         json!({ "path": "n.md", "old_text": "1", "new_text": "2", "edits": [{ "old_text": "a", "new_text": "b" }] }),
+        json!({ "path": "n.md", "replace_all": true, "edits": [{ "old_text": "b", "new_text": "c" }] }),
     ] {
         assert_eq!(server.fail("vault_edit", wrong)["code"], "INVALID_ARGUMENT");
     }

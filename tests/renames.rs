@@ -57,6 +57,11 @@ fn deleted_files_go_to_the_trash_and_broken_links_are_named() {
     assert_eq!(deleted["broken_links"], 3);
     assert_eq!(deleted["broken"][0], json!({ "path": "n.md", "line": 2, "text": "[[a]] [[a]] [[b]]" }));
     assert_eq!((text(&folder, ".trash/a 1.md"), text(&folder, ".trash/a.md")), ("[[b]]".into(), "older".into()));
+    // A conflict copy is not served, so nobody can have named it.
+    let copy = folder.vault().join("d/e/x.sync-conflict-20261123-101500-ABCDEFG.md");
+    std::fs::write(&copy, "the other text").unwrap();
+    assert_eq!(server.fail("vault_delete", json!({ "paths": ["d", "d/e/x.md", "d/y.png"] }))["code"], "PATH_NOT_ALLOWED");
+    std::fs::remove_file(copy).unwrap();
     server.call("vault_delete", json!({ "paths": ["empty", "d", "d/e/x.md", "d/y.png"] }));
     assert!(!folder.vault().join("empty").exists() && !folder.vault().join("d").exists());
     assert_eq!(all(&folder).into_keys().collect::<Vec<_>>(), ["n.md"]);

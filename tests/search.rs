@@ -72,7 +72,10 @@ fn a_search_finds_what_a_slow_one_finds() {
                 text[from..(from + 1 + chance.below(12)).min(text.len())].iter().collect()
             }
         };
-        let asked: Vec<String> = folded(&query).split_whitespace().map(str::to_owned).collect();
+        let ends = ['?', '!', '.', ',', ';'];
+        let whole = folded(&query);
+        let bare = whole.trim().trim_end_matches(ends);
+        let asked: Vec<String> = (if bare.is_empty() { whole.trim() } else { bare }).split_whitespace().map(str::to_owned).collect();
         let counting: Vec<String> = query_words(&query).iter().map(|word| folded(word)).collect();
         // What a minus sign excludes is tested with the language.
         if asked.is_empty() || asked.iter().any(|word| word.starts_with('-')) {
@@ -394,7 +397,7 @@ fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
         ),
         (
             "Drinks/Green tea.md",
-            "---\ntags: drinks\nstatus: open\n---\nA leaf at eighty degrees; it is black\ntea that takes more.\n".as_bytes(),
+            "---\ntags: drinks\nstatus: open\n---\nA leaf at eighty degrees; is it black\ntea? It takes more.\n".as_bytes(),
         ),
         ("Cake.md", "Goes with tea, black or green. Milk and sugar.\n".as_bytes()),
         ("Old/Notes.md", "C++ and -fast: \"quoted [x] text.\n".as_bytes()),
@@ -418,7 +421,10 @@ fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
             ("\"tea, black\" sugar", &["Cake"]),
             ("steep OR sugar", &["Black tea", "Cake"]),
             ("tea (steep OR sugar)", &["Black tea", "Cake"]),
+            ("tea?", &["Black tea", "Green tea", "Cake"]),
             ("file:tea", &["Black tea", "Green tea"]),
+            ("path:md", &["Black tea", "Green tea", "Cake", "Notes"]),
+            ("file:.m -old", &["Black tea", "Green tea", "Cake"]),
             ("path:drinks -file:green", &["Black tea"]),
             ("content:black", &["Green tea", "Cake"]),
             ("tag:#drinks", &["Black tea", "Green tea"]),

@@ -2,7 +2,7 @@
 
 use super::system::{flush, open_folder, open_plain, with_mode};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -30,6 +30,19 @@ pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
 /// What the disk says; `FileTooLarge` for a longer one.
 pub fn read_at_most(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_all(File::open(file)?, max)
+}
+
+/// Reads the last `max` bytes of a file, or all of a shorter one.
+///
+/// # Errors
+/// What the disk says.
+pub fn read_end(file: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(file)?;
+    let start = file.metadata()?.len().saturating_sub(max);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Turns [`io::ErrorKind::NotFound`] into `None`.

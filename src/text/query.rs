@@ -12,8 +12,8 @@ use std::collections::HashSet;
 /// Maximum nesting of parentheses, minus signs and operators.
 const NESTED: usize = 16;
 
-/// Punctuation that ends a clause.
-const MARKS: [char; 6] = ['?', '!', '.', ',', ';', ':'];
+/// Punctuation that ends a sentence or clause; a colon may be part of what is looked for.
+const MARKS: [char; 5] = ['?', '!', '.', ',', ';'];
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -108,14 +108,12 @@ pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, 
 impl Parsed {
     /// Plain words.
     fn of_words(query: &str) -> Parsed {
-        let mut phrase = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
+        // A note has the words without the end of the question, and without parentheses around all of it.
+        let inside = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
+        let bare = inside.unwrap_or(&whole).trim_end_matches(MARKS).trim_end();
+        let phrase = if bare.is_empty() { whole } else { bare.to_owned() };
         let words = if phrase.contains(' ') { query_words(query) } else { vec![phrase.clone()] };
-        // A note with the phrase has it without the end of the question, and without parentheses around all of it.
-        let inside = phrase.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
-        let bare = inside.unwrap_or(&phrase).trim_end_matches(MARKS);
-        if bare.contains(' ') {
-            phrase = bare.to_owned();
-        }
         Parsed { words, phrase, ..Parsed::default() }
     }
 
@@ -305,7 +303,7 @@ impl<'a> Parser<'a> {
         self.rest = rest;
         self.ends_here()?;
         // The end of a question is no part of an operand.
-        let word = if self.nested > 0 { word.trim_end_matches(['?', '!', ',', ';']) } else { word };
+        let word = if self.nested > 0 { word.trim_end_matches(MARKS) } else { word };
         Some(word.to_owned()).filter(|word| !word.is_empty())
     }
 
@@ -319,7 +317,7 @@ impl<'a> Parser<'a> {
     /// Checks that a part may end here, and skips white space.
     fn ends_here(&mut self) -> Option<()> {
         // Punctuation may follow a quote or bracket.
-        self.rest = self.rest.trim_start_matches(MARKS);
+        self.rest = self.rest.trim_start_matches(MARKS).trim_start_matches(':');
         let ends = self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == ')');
         self.rest = self.rest.trim_start();
         ends.then_some(())

@@ -339,7 +339,7 @@ impl Context<'_> {
     /// The path of a file or folder that exists, spelled as on disk.
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
         let path = match self.folder(text) {
-            Ok(folder) if self.vault.list(&folder).is_ok() => folder,
+            Ok(folder) if self.vault.is_folder(&folder) => folder,
             _ => {
                 let path = self.exact_path(text)?;
                 self.vault.entry(&path)?;

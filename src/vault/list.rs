@@ -81,11 +81,16 @@ impl Vault {
     }
 
     /// The folder to which a list or search is limited, as spelled on disk; it must exist.
-    pub(super) fn existing_folder(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
+    pub fn existing_folder(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
         let Some(folder) = below else { return Ok(None) };
         let folder = self.jail.as_on_disk(folder.clone());
         self.folder_on_disk(&folder)?;
         Ok(Some(folder))
+    }
+
+    /// Whether the path is a folder that the caller may read.
+    pub fn is_folder(&self, path: &VaultPath) -> bool {
+        self.jail.folder(path).is_ok()
     }
 
     fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {

@@ -95,7 +95,7 @@ impl Vault {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
         existing(&on_disk, &path)?;
-        if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), limits::DEPTH) {
+        if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), false, limits::DEPTH) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
         }
         Ok(on_disk)

@@ -202,7 +202,8 @@ impl Vault {
         read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
         // Every note ends in .md, which is not indexed; nor is the beginning of that, which is what an expression may require.
-        let bare = texts.iter().copied().map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
+        let texts = texts.iter().copied().filter(|text| !".md".contains(text));
+        let bare = texts.map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
         let mut words: Vec<&str> = bare.flat_map(indexed_words).collect();
         // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {

@@ -147,6 +147,12 @@ impl Vault {
                         other.path
                     )));
                 }
+                if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), true, limits::DEPTH) {
+                    return Err(Error::NotAllowed {
+                        path: path.as_str().into(),
+                        why: "it has files that are not served; delete it by hand",
+                    });
+                }
             }
             self.movable(&path)?;
             if !wanted.contains(&path) {

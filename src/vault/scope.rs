@@ -157,16 +157,17 @@ impl Scope {
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
     }
 
-    /// Whether a folder contains anything on disk that the owner hides.
-    pub(super) fn has_hidden(&self, root: &Path, folder: &str, depth: usize) -> bool {
-        if self.hidden.0.is_empty() || depth == 0 {
+    /// Whether a folder contains anything on disk that the owner hides or, with `copies`, conflict copies. Dotfiles belong to the folder.
+    pub(super) fn has_hidden(&self, root: &Path, folder: &str, copies: bool, depth: usize) -> bool {
+        if self.hidden.0.is_empty() && !copies || depth == 0 {
             return false;
         }
         let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.file_name().to_str().is_some_and(|name| !is_hidden(name))).any(|entry| {
-            let path = format!("{folder}/{}", entry.file_name().display());
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            self.hidden.hides(root, &path) || is_folder && self.has_hidden(root, &path, depth - 1)
+        let names =
+            entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
+        names.filter(|(name, _)| !name.starts_with('.')).any(|(name, is_folder)| {
+            let path = format!("{folder}/{name}");
+            self.hidden.hides(root, &path) || copies && is_hidden(&name) || is_folder && self.has_hidden(root, &path, copies, depth - 1)
         })
     }
 

@@ -90,7 +90,7 @@ pub(super) struct Change {
 #[derive(Debug)]
 pub struct Versions {
     folder: PathBuf,
-    /// Bytes kept since the last cleanup.
+    /// Bytes added since the last cleanup, of versions and of the log.
     fresh: AtomicU64,
 }
 
@@ -134,6 +134,7 @@ impl Versions {
             ids.push(version);
         }
         disk::append(&self.folder.join(LOG), lines.as_bytes(), false).map_err(failed)?;
+        self.fresh.fetch_add(lines.len() as u64, Ordering::Relaxed);
         Ok(ids)
     }
 
@@ -149,8 +150,7 @@ impl Versions {
         }
         disk::discard(&on_disk);
         disk::append(&on_disk, bytes, true)?;
-        // The overhead of each version: many small ones are many log lines.
-        self.fresh.fetch_add(bytes.len() as u64 + 4096, Ordering::Relaxed);
+        self.fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -163,12 +163,13 @@ impl Versions {
         if hash(&bytes) == hash_of { Ok(bytes) } else { Err(ErrorKind::InvalidData.into()) }
     }
 
-    /// All changes that did not fail, oldest first. A line that cannot be parsed is skipped: a power cut may have truncated it.
+    /// All changes that did not fail, oldest first. A line that cannot be parsed is skipped: a power cut may have truncated it, or
+    /// the log is longer than its limit, of which the end is read.
     ///
     /// # Errors
     /// The disk's.
     pub fn lines(&self) -> std::io::Result<Vec<Line>> {
-        let log = disk::none_if_missing(disk::read_at_most(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
+        let log = disk::none_if_missing(disk::read_end(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
         let ended: HashSet<String> = ended.collect();
@@ -190,31 +191,31 @@ impl Versions {
         let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
     }
 
-    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or [`limits::VERSIONS`],
-    /// counted from the newest; the newest of each path stays.
+    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or half of
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays.
     ///
     /// # Errors
     /// The disk's.
     pub fn clean(&self, now: Now) -> Result<(), Error> {
         let _lock = self.lock()?;
         let lines = self.lines().map_err(failed)?;
-        let (mut bytes, mut stay, mut hashes, mut paths) = (0_u64, Vec::new(), HashSet::new(), HashSet::new());
+        let (mut bytes, mut log_bytes, mut stay, mut hashes, mut paths) = (0, 0, Vec::new(), HashSet::new(), HashSet::new());
         for line in lines.iter().rev() {
             let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
-            if !is_newest && (!is_young || bytes + size > limits::VERSIONS_BYTES || stay.len() >= limits::VERSIONS) {
+            let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";
+            let fits = bytes + size <= limits::VERSIONS_BYTES && log_bytes + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 2;
+            if !(is_newest || is_young && fits) {
                 continue;
             }
             bytes += size;
+            log_bytes += text.len() as u64;
             hashes.extend(line.kept().map(|(_, hash)| hash));
-            stay.push(line);
+            stay.push(text);
         }
-        let mut log = String::new();
-        for line in stay.into_iter().rev() {
-            log.push_str(&(serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n"));
-        }
-        disk::replace(&self.folder.join(LOG), log.as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
+        stay.reverse();
+        disk::replace(&self.folder.join(LOG), stay.concat().as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name.len() == 64 && !hashes.contains(name)) {
@@ -294,6 +295,24 @@ mod tests {
         assert!(versions.bytes(&hash(b"3")).is_err(), "damaged bytes are not handed out");
         versions.end(&caller, "call").unwrap();
         assert!(versions.lines().unwrap().is_empty());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn of_a_log_beyond_its_limit_the_end_is_read_and_a_cleanup_makes_it_short() {
+        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
+        disk::create_private_folder(&folder).unwrap();
+        let versions = Versions::open(&folder).unwrap();
+        let log = folder.join("versions").join(LOG);
+        File::create(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES).unwrap();
+        let did = Did::Renamed { from: "a".into(), to: "b".into() };
+        versions.keep(&Caller::new("me", "tool"), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
+        assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
+        let found = || versions.lines().unwrap().into_iter().map(|line| line.did).collect::<Vec<_>>();
+        assert_eq!(found(), std::slice::from_ref(&did));
+        versions.clean(Now::read()).unwrap();
+        assert_eq!(found(), [did]);
+        assert!(std::fs::metadata(&log).unwrap().len() < 1000);
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

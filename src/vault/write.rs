@@ -94,10 +94,8 @@ impl Vault {
         let top = self.jail.deepest_existing_folder(path);
         let written = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
-            // Whatever its size.
-            Ok(on_disk) if matches!(over, Overwrite::Nothing) && existing(&on_disk, path)?.is_some() => {
-                Err(Error::Exists(path.as_str().into()))
-            }
+            // Whatever its size and mode.
+            Ok(on_disk) if matches!(over, Overwrite::Nothing) && on_disk.exists() => Err(Error::Exists(path.as_str().into())),
             on_disk => on_disk.and_then(|on_disk| self.make_file(path, &on_disk, &mut make)),
         };
         if written.is_err() {

@@ -95,14 +95,14 @@ fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath
     let in_same_folder = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
     let to = in_same_folder.as_deref().or(name).unwrap_or(to);
     let folder = context.folder(to)?;
-    let is_folder = to.ends_with('/') || context.vault.list(&folder).is_ok();
+    let is_folder = to.ends_with('/') || context.vault.is_folder(&folder);
     // A folder whose name differs only in case may be the same one.
     if is_folder && folder.as_str().to_lowercase() != from.as_str().to_lowercase() {
         return Ok(folder.child(from.name())?);
     }
     let (ending, new) = (extension_of(from.name()), extension_of(folder.name()));
     let keeps_ending = new == ending || new.is_some() && !is_note(from.name());
-    let is_file = context.vault.list(from).is_err();
+    let is_file = !context.vault.is_folder(from);
     Ok(VaultPath::file(&match ending.filter(|_| is_file && !keeps_ending) {
         Some(ending) => format!("{}.{ending}", folder.as_str()),
         None => folder.as_str().to_owned(),

@@ -53,9 +53,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let edits: Vec<(String, String, bool)> = match (arguments.maybe("old_text"), several.is_empty()) {
         (Some(_), true) if arguments.has("new_text") => vec![edit(arguments)],
         (Some(_), true) => return Err(wrong("Argument new_text is missing: the text to put instead of old_text.")),
-        (None, false) if !arguments.has("new_text") => several.iter().map(edit).collect(),
+        (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => several.iter().map(edit).collect(),
         (None, true) => return Err(wrong("Argument old_text is missing: the text to find; or give edits.")),
-        _ => return Err(wrong("Give old_text and new_text, or edits, and not both.")),
+        _ => return Err(wrong("Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.")),
     };
     if edits.iter().any(|(old, ..)| old.is_empty()) {
         return Err(wrong("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
