@@ -2,7 +2,7 @@
 
 use crate::agent::{INIT, KEY, RESULT, Scene, WRITES};
 use crate::support::eventually;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -137,6 +137,15 @@ fn a_job_that_was_cut_off_goes_on_with_its_material_and_what_it_has_written() {
         let error = server.fail("ingest", json!({ "continue": id }));
         assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains(words), "{error}");
     }
+}
+
+#[test]
+fn of_old_jobs_the_material_is_not_kept() {
+    let scene = Scene::with("exit 3\n");
+    let server = scene.serve(&[]);
+    let failed: Vec<Value> = (0..10).map(|number| server.fail("ingest", json!({ "content": format!("mail {number}") }))).collect();
+    let code = |job: &Value| server.fail("ingest", json!({ "continue": job["job_id"] }))["code"].clone();
+    assert_eq!((code(&failed[0]), code(&failed[9])), (json!("INVALID_ARGUMENT"), json!("AGENT_FAILED")));
 }
 
 #[test]

@@ -331,6 +331,48 @@ fn long_answers_come_in_pages() {
 }
 
 #[test]
+fn a_base_with_many_columns_or_summaries_has_a_bounded_answer() {
+    let columns: String = (0..60).map(|number| format!("      c{number}: all\n")).collect();
+    let summaries =
+        format!("summaries:\n  all: 'values.map(\"y\".repeat(80)).join(\"\")'\nviews:\n  - type: table\n    summaries:\n{columns}");
+    let order: String = (0..20_000).map(|number| format!("      - c{number}\n")).collect();
+    let folder = Folder::with(&[
+        ("summaries.base", summaries.as_bytes()),
+        ("columns.base", format!("views:\n  - type: table\n    order:\n{order}").as_bytes()),
+        ("a.md", b"---\nn: 1\n---\n"),
+        ("b.md", b"---\nn: 2\n---\n"),
+    ]);
+    let notes: Vec<String> = (0..60).map(|number| format!("n{number}.md")).collect();
+    notes.iter().for_each(|name| std::fs::write(folder.vault().join(name), "x").unwrap());
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    let answer = server.call("vault_query", json!({ "base": "summaries.base" }));
+    assert!(answer.to_string().len() < 100_000, "{}", answer.to_string().len());
+    assert_eq!(answer["summaries"].as_object().unwrap().len(), 60);
+    for (wrong, says) in [
+        (json!({ "base": "columns.base", "limit": 1 }), "columns"),
+        (json!({ "where": "n", "select": vec!["n"; 101] }), "columns"),
+        (json!({ "where": "n", "select": ["n".repeat(10_001)] }), "columns"),
+        (json!({ "where": "n", "view": "x" }), "base"),
+        (json!({ "count": "tag", "sort": ["n"] }), "count"),
+    ] {
+        let failed = server.fail("vault_query", wrong);
+        assert_eq!(failed["code"], "INVALID_ARGUMENT");
+        assert!(failed["message"].as_str().unwrap().contains(says), "{failed}");
+    }
+}
+
+#[test]
+fn many_properties_of_many_notes_can_be_asked_for() {
+    let text = format!("---\nlong: {}\nn: 1\n---\n", "x".repeat(4000));
+    let names: Vec<String> = (0..2000).map(|number| format!("{number}.md")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    let condition = vec!["n + 1 == 2"; 30].join(" && ");
+    assert_eq!(server.call("vault_query", json!({ "where": condition, "limit": 1 }))["total"], 2000);
+}
+
+#[test]
 fn a_row_whose_value_changes_between_pages_moves_no_other() {
     let files: Vec<(String, String)> = (0..6).map(|n| (format!("f{n}.md"), format!("---\nn: {n}\n---\n"))).collect();
     let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();

@@ -67,7 +67,7 @@ struct State {
     outcome: Option<Arc<Result<Ingested, Failure>>>,
     took: Duration,
     interrupted: bool,
-    /// The request, until it has a result: another job may continue it.
+    /// The request, until it has a result: another job may continue it. Kept of the newest jobs only.
     request: Option<Request>,
 }
 
@@ -136,6 +136,12 @@ impl Agent {
             let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
+        for job in jobs.iter().rev().skip(limits::AGENT_CONTINUED) {
+            let mut state = job.state();
+            if state.outcome.is_some() {
+                state.request = None;
+            }
+        }
         jobs.push(Arc::clone(&job));
         Ok(job)
     }
@@ -151,8 +157,13 @@ impl Agent {
         let state = job.state();
         let ended = state.outcome.is_some();
         let request = state.request.as_ref().filter(|_| ended);
-        let request =
-            request.ok_or_else(|| wrong(if ended { "names a job that has its result." } else { "names a job that is still running." }))?;
+        let request = request.ok_or_else(|| {
+            wrong(if ended {
+                "names a job that has its result, or an old one; give the material again."
+            } else {
+                "names a job that is still running."
+            })
+        })?;
         let mut request = request.clone();
         request.written_before.extend(state.so_far.filed.pages.iter().map(|page| page.path.clone()));
         request.written_before.truncate(limits::AGENT_LISTED);

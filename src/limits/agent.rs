@@ -70,6 +70,8 @@ pub const AGENT_SKILL_FILES: usize = 64;
 pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
 /// Jobs remembered for all logins together; the oldest ended one is dropped first.
 pub const AGENT_JOBS: usize = 100;
+/// The newest jobs, of which those without a result can be continued: each keeps its material, up to 7 MB.
+pub const AGENT_CONTINUED: usize = 8;
 /// Tries to find a name for a copy of an attached file.
 pub const AGENT_NAMES: u32 = 50;
 /// The span of the daily budget.

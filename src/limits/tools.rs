@@ -46,13 +46,15 @@ pub const QUERY_STEPS: u64 = 10_000_000;
 pub const QUERY_TIME: Duration = Duration::from_secs(5);
 /// Formulas of a base.
 pub const QUERY_FORMULAS: usize = 200;
+/// Columns and summaries of one answer of `vault_query`; their names together have [`QUERY_BYTES`] at most.
+pub const QUERY_COLUMNS: usize = 100;
 /// Characters of one cell, and of the value of a group or summary.
 pub const QUERY_CELL_CHARS: usize = 5_000;
 /// Bytes of a string that an expression produces.
 pub const QUERY_TEXT_BYTES: usize = 100_000;
 /// Elements of a list that `split` produces.
 pub const QUERY_LIST: usize = 10_000;
-/// Characters of the rows of one page of `vault_query`.
+/// Characters of the rows of one page of `vault_query`; its groups and summaries have half of that each.
 pub const QUERY_PAGE_CHARS: usize = 40_000;
 /// Links in one page of results: each is located again in the text of its note.
 pub const LINKS_PAGE: usize = 30;

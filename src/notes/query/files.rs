@@ -66,7 +66,7 @@ impl<'a> Evaluator<'a> {
     /// A property of a file.
     pub(super) fn property(&self, name: &str, entry: &Entry) -> Outcome {
         let frontmatter = entry.properties_json().unwrap_or_default();
-        self.spend(frontmatter.len() / 16)?;
+        self.spend(frontmatter.len() / 128)?;
         Ok(property_in(frontmatter, name).map_or(Value::Null, |json| self.value_of(&json, entry)))
     }
 

@@ -133,6 +133,11 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         Some(view) => view.order.clone(),
         None => Vec::new(),
     };
+    let names_shown = columns.iter().chain(view.into_iter().flat_map(|view| view.summaries.iter().map(|(column, _)| column)));
+    if names_shown.clone().count() > limits::QUERY_COLUMNS || names_shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES {
+        let most = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
+        return Err(Failure::Argument(format!("At most {} columns and summaries can be shown, with {} bytes of names.", most.0, most.1)));
+    }
     let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let summarized = view.into_iter().flat_map(|view| &view.summaries);
@@ -164,11 +169,13 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         rows.truncate(limit);
     }
     let mut answer = Answer { total, unknown_properties, ..Answer::default() };
+    let mut outcomes = Vec::new();
     for (column, name, expr) in summarized {
         let values: Vec<Value> =
             rows.iter().map(|sorted| evaluator.value(&expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
-        answer.summaries.insert(column.clone(), cell(summarize(&evaluator, name, &summaries, &values, rows.first())?));
+        outcomes.push((column.as_str(), summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
+    answer.summaries = cells_within(limits::QUERY_PAGE_CHARS / 2, outcomes);
     let from = first_of_page(&rows, query.after.as_ref());
     let page = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, &cells);
     let end = from + page.len();
@@ -288,16 +295,23 @@ fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&(Expr,
 /// The first rows, as many as fit.
 fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, columns: &[(String, Expr)]) -> Vec<Map<String, Json>> {
     let members_of = |Sorted { row, .. }: &Sorted<'_>| {
-        let (mut members, mut left) = (Map::new(), limits::QUERY_PAGE_CHARS);
-        for (column, expr) in columns {
-            let value = cell(evaluator.value(expr, row, &Locals::default()));
-            left = left.saturating_sub(value.to_string().chars().count());
-            members.insert(column.clone(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) });
-        }
+        let values = columns.iter().map(|(column, expr)| (column.as_str(), evaluator.value(expr, row, &Locals::default())));
+        let mut members = cells_within(limits::QUERY_PAGE_CHARS, values);
         members.insert("path".into(), (*row.entry.path).into());
         members
     };
     fitting_in(limits::QUERY_PAGE_CHARS, rows.iter().take(limit).map(members_of))
+}
+
+/// Cells by their columns; errors from where they would have more than `max` characters.
+fn cells_within<'c>(max: usize, values: impl IntoIterator<Item = (&'c str, Outcome)>) -> Map<String, Json> {
+    let mut left = max;
+    let members = values.into_iter().map(|(column, value)| {
+        let value = cell(value);
+        left = left.saturating_sub(value.to_string().chars().count());
+        (column.to_owned(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) })
+    });
+    members.collect()
 }
 
 /// The groups of the rows of a page, and how many rows each has in all.
@@ -308,7 +322,7 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
         let first = group.first().filter(|_| end - group.len() < from + count && end > from)?;
         Some(json!({ "value": cell(Ok(first.group.clone())), "count": group.len() }))
     });
-    fitting_in(limits::QUERY_PAGE_CHARS, groups)
+    fitting_in(limits::QUERY_PAGE_CHARS / 2, groups)
 }
 
 /// The number of the first row of a page: the one after the last row of the previous page, wherever that is now. If changed keys have

@@ -95,6 +95,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if condition.is_none() && count.is_none() && base.is_none() {
         return Err(Error::new(Code::InvalidArgument, "Give where, base or count."));
     }
+    if arguments.has("view") && base.is_none() {
+        return Err(Error::new(Code::InvalidArgument, "Argument view is one of a base: give base, too."));
+    }
+    if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
+        return Err(Error::new(Code::InvalidArgument, "Counts are not rows: give count, or select, sort and group_by."));
+    }
     let after = paging::after(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
     let query = Query {
         condition,
