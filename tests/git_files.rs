@@ -1,6 +1,6 @@
 //! Toolset `git`: files and repositories of rare kinds.
 
-use crate::git::{busy, note, outcome, write};
+use crate::git::{belongings, busy, note, outcome, write};
 use crate::git_attacks::{is_clean, two, words};
 use crate::git_recovery::pend_news;
 use crate::support::repository::{Repository, git};
@@ -35,34 +35,6 @@ fn files_whose_names_are_not_utf_8_are_not_overwritten() {
 }
 
 #[test]
-fn submodules_are_left_as_they_are() {
-    let repository = two();
-    let module = Repository::with(&[("m.txt", "m")]);
-    let url = module.remote().display().to_string();
-    repository.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "module"]);
-    repository.git(&["commit", "-qm", "module"]);
-    repository.git(&["push", "-q"]);
-    repository.git(&["config", "submodule.recurse", "true"]);
-    let inside = repository.folder.vault().join("module");
-    git(&inside, &["switch", "-qc", "dev"]);
-    std::fs::write(inside.join("m.txt"), "a person's").unwrap();
-    // The remote has the module at another commit.
-    let clone = repository.clone("another");
-    let newer = {
-        module.write("m.txt", "newer");
-        module.git(&["commit", "-qam", "newer"]);
-        module.git(&["push", "-q"]);
-        module.git(&["rev-parse", "HEAD"])
-    };
-    git(&clone, &["update-index", "--cacheinfo", &format!("160000,{},module", newer.trim())]);
-    git(&clone, &["commit", "-qm", "newer"]);
-    git(&clone, &["push", "-q"]);
-    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
-    assert_eq!(std::fs::read(inside.join("m.txt")).unwrap(), b"a person's");
-    assert_eq!(git(&inside, &["symbolic-ref", "HEAD"]).trim(), "refs/heads/dev");
-}
-
-#[test]
 fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
     let folder = Folder::with(&[]);
     for arguments in [
@@ -80,60 +52,67 @@ fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
     assert_eq!(git(&folder.vault(), &["status", "--porcelain"]), "");
 }
 
-/// A sparse checkout gets what is inside its cone; the rest of the remote's news stays outside, and nothing is lost.
+/// Links, submodules, attributes, and files that become folders or the reverse: git pull brings them in, and then writing goes on.
 #[test]
-fn a_sparse_checkout_stays_sparse() {
-    for cone in ["--cone", "--no-cone"] {
-        let repository = Repository::with(&[("in/a.md", &note("a")), ("out/b.md", &note("b")), ("top.md", &note("t"))]);
-        repository.git(&["sparse-checkout", "set", cone, if cone == "--cone" { "in" } else { "/in/" }]);
-        let clone = repository.clone("another");
-        for (path, text) in [("in/new.md", "n"), ("out/new.md", "n"), ("out/b.md", "b2"), ("in/a2.md", "x")] {
-            repository.pushed_by_another(&clone, path, text);
+fn what_only_git_pull_brings_in_is_refused_and_named() {
+    let module = Repository::with(&[("m.txt", "m")]);
+    let url = module.remote().display().to_string();
+    let add_module = format!("git -c protocol.file.allow=always submodule --quiet add {url} module");
+    for (script, named) in [
+        ("rm f; mkdir f; echo 1 > f/g", "a file becomes a folder"),
+        ("rm -r d; echo file > d", "a folder a file"),
+        ("rm f; ln -s a.md f", "link"),
+        ("ln -s a.md new.md", "link"),
+        (add_module.as_str(), "submodule"),
+        ("echo '*.x filter=up' > .gitattributes; echo hello > f.x", ".gitattributes"),
+    ] {
+        let repository = Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/y", "2")]);
+        for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
+            repository.git(&["config", &format!("filter.up.{name}"), value]);
         }
-        std::fs::create_dir_all(repository.folder.vault().join("out")).unwrap();
-        repository.write("out/private.md", "a person's");
+        let clone = repository.clone("another");
+        assert!(std::process::Command::new("sh").args(["-ec", script]).current_dir(&clone).status().unwrap().success());
+        git(&clone, &["add", "-A"]);
+        git(&clone, &["commit", "-qm", "changed"]);
+        git(&clone, &["push", "-q"]);
+        let before = belongings(&repository, &[]);
         let server = repository.serve();
-        let done = write(&server, "in/a.md", "new");
-        assert_eq!(done["pushed"], true, "{cone}: {done}");
-        assert_eq!(repository.folder.read("in/new.md"), b"n");
-        assert!(!repository.folder.vault().join("out/b.md").exists() && !repository.folder.vault().join("out/new.md").exists(), "{cone}");
-        assert_eq!(repository.folder.read("out/private.md"), b"a person's");
-        assert!(words(&write(&server, "out/b.md", "new")).contains("sparse checkout"));
-        assert!(words(&write(&server, "out/fresh.md", "new")).contains("sparse checkout"));
-        std::fs::remove_file(repository.folder.vault().join("out/private.md")).unwrap();
+        let refused = words(&write(&server, "a.md", "new"));
+        assert!(refused.contains(named) && refused.contains("git pull"), "{script}: {refused}");
+        assert_eq!(belongings(&repository, &[]), before, "{script}");
+        repository.git(&["-c", "protocol.file.allow=always", "pull", "-q", "--ff-only"]);
+        assert_eq!(write(&server, "a.md", "new")["pushed"], true, "{script}");
         is_clean(&repository);
     }
 }
 
-/// The remote turns files into folders and links and back, and marks one as a program.
 #[test]
-fn files_folders_links_and_programs_change_into_each_other() {
+fn nothing_is_written_in_a_sparse_checkout() {
+    let repository = Repository::with(&[("in/a.md", &note("a")), ("out/b.md", &note("b"))]);
+    let server = repository.serve();
+    repository.git(&["sparse-checkout", "set", "in"]);
+    assert!(words(&write(&server, "in/a.md", "new")).contains("sparse checkout"));
+    repository.git(&["sparse-checkout", "disable"]);
+    assert_eq!(write(&server, "in/a.md", "new")["pushed"], true);
+    is_clean(&repository);
+}
+
+#[test]
+fn programs_of_the_remote_are_programs_here() {
     use std::os::unix::fs::PermissionsExt;
-    let repository =
-        Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/e/y", "2"), ("run.sh", "#!/bin/sh\n"), ("l", "x")]);
+    let repository = Repository::with(&[("a.md", &note("a")), ("run.sh", "#!/bin/sh\n")]);
     let clone = repository.clone("another");
-    let change = |script: &str| {
-        let done = std::process::Command::new("sh").args(["-ec", script]).current_dir(&clone).status().unwrap();
-        assert!(done.success());
-        git(&clone, &["add", "-A"]);
+    let server = repository.serve();
+    for (mark, is_program) in [("+x", true), ("-x", false)] {
+        git(&clone, &["pull", "-q", "--rebase"]);
+        git(&clone, &["update-index", &format!("--chmod={mark}"), "run.sh"]);
         git(&clone, &["commit", "-qm", "changed"]);
         git(&clone, &["push", "-q"]);
-    };
-    let server = repository.serve();
-    for (number, script) in [
-        "rm f; mkdir -p f/g; echo 1 > f/g/h; rm -r d; echo file > d; chmod +x run.sh; rm l; ln -s a.md l",
-        "rm -r f; echo file > f; rm d; mkdir d; ln -s ../f d/x; chmod -x run.sh; rm l; mkdir l; echo in > l/m",
-    ]
-    .iter()
-    .enumerate()
-    {
-        git(&clone, &["pull", "-q", "--rebase"]);
-        change(script);
-        assert_eq!(write(&server, "a.md", &format!("{number}"))["pushed"], true);
-        is_clean(&repository);
+        assert_eq!(write(&server, "a.md", mark)["pushed"], true);
         let mode = std::fs::metadata(repository.folder.vault().join("run.sh")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o111 != 0, number == 0);
-        assert_eq!(repository.folder.vault().join("l").is_symlink(), number == 0);
+        assert_eq!(mode & 0o111 != 0, is_program);
+        is_clean(&repository);
+        git(&clone, &["checkout", "-q", "--", "run.sh"]);
     }
 }
 
@@ -155,19 +134,14 @@ fn a_change_of_line_ends_alone_is_not_overwritten() {
 }
 
 #[test]
-fn folders_without_files_are_replaced_by_files_of_the_remote() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("x/a.md", "1"), ("e/k.md", "1")]);
-    for folder in ["x/empty/deeper", "d/x"] {
-        std::fs::create_dir_all(repository.folder.vault().join(folder)).unwrap();
-    }
-    let clone = repository.clone("another");
-    git(&clone, &["rm", "-rq", "x"]);
-    std::fs::write(clone.join("x"), "a file now").unwrap();
-    git(&clone, &["add", "x"]);
-    git(&clone, &["commit", "-q", "-m", "a file now"]);
-    repository.pushed_by_another(&clone, "d/x", "a file");
-    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
-    assert_eq!((repository.folder.read("x"), repository.folder.read("d/x")), (b"a file now".to_vec(), b"a file".to_vec()));
+fn a_folder_where_the_remote_has_a_file_is_named() {
+    let repository = two();
+    std::fs::create_dir_all(repository.folder.vault().join("d/x")).unwrap();
+    repository.pushed_by_another(&repository.clone("another"), "d/x", "a file");
+    let server = repository.serve();
+    assert!(words(&write(&server, "a.md", "new")).contains("d/x, and there is a folder of that name"));
+    std::fs::remove_dir(repository.folder.vault().join("d/x")).unwrap();
+    assert_eq!(write(&server, "a.md", "new")["pushed"], true);
     is_clean(&repository);
 }
 
@@ -198,93 +172,28 @@ fn a_filter_inside_the_working_tree_is_found() {
     }
 }
 
-/// What git makes of a file is said by the attributes of its own commit, not by those that are checked out.
-#[test]
-fn files_that_arrive_with_their_attributes_are_filtered() {
-    let arrange = || {
-        let repository = Repository::with(&[("a.md", &note("a")), ("old.x", "old\n")]);
-        for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
-            repository.git(&["config", &format!("filter.up.{name}"), value]);
-        }
-        let clone = repository.clone("another");
-        repository.pushed_by_another(&clone, ".gitattributes", "*.x filter=up\n");
-        repository.pushed_by_another(&clone, "old.x", "new\n");
-        (repository, clone)
-    };
-    let (repository, clone) = arrange();
-    repository.pushed_by_another(&clone, "f.x", "hello\n");
-    let server = repository.serve();
-    assert!(words(&write(&server, "a.md", "new")).contains(".gitattributes"));
-    assert_eq!((repository.folder.read("f.x"), repository.folder.read("old.x")), (b"HELLO\n".to_vec(), b"NEW\n".to_vec()));
-    repository.pushed_by_another(&clone, "f.x", "again\n");
-    assert_eq!(write(&server, "a.md", "new")["pushed"], true);
-    assert_eq!(repository.folder.read("f.x"), b"AGAIN\n");
-    is_clean(&repository);
-    // A crash after the attributes were written, and before the file.
-    let (repository, _) = arrange();
-    pend_news(&repository);
-    repository.write(".gitattributes", "*.x filter=up\n");
-    assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
-    assert_eq!(repository.folder.read("old.x"), b"NEW\n");
-    is_clean(&repository);
-}
-
 /// A link that a person put where a folder is to be leads to what is theirs, also outside the vault.
 #[test]
 fn nothing_behind_a_link_is_overwritten_or_removed() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("d", "a file")]);
+    let repository = Repository::with(&[("a.md", &note("a")), ("d/g.md", "g")]);
     let mine = repository.folder.path().join("mine");
-    std::fs::create_dir_all(mine.join("empty/deeper")).unwrap();
-    std::fs::write(mine.join("f.md"), "a person's").unwrap();
-    std::os::unix::fs::symlink(&mine, repository.folder.vault().join("lnk")).unwrap();
-    repository.git(&["add", "lnk"]);
-    repository.git(&["commit", "-qm", "link"]);
-    repository.git(&["push", "-q"]);
+    std::fs::create_dir_all(&mine).unwrap();
+    for name in ["f.md", "g.md"] {
+        std::fs::write(mine.join(name), "a person's").unwrap();
+    }
     let clone = repository.clone("another");
-    git(&clone, &["rm", "-q", "d", "lnk"]);
-    std::fs::write(clone.join("lnk"), "a file now").unwrap();
-    std::fs::create_dir(clone.join("d")).unwrap();
-    std::fs::write(clone.join("d/f.md"), "theirs").unwrap();
-    git(&clone, &["add", "-A"]);
-    git(&clone, &["commit", "-qm", "folders"]);
-    git(&clone, &["push", "-q"]);
+    git(&clone, &["rm", "-q", "d/g.md"]);
+    git(&clone, &["commit", "-qm", "gone"]);
+    repository.pushed_by_another(&clone, "d/f.md", "theirs");
     // As a crash leaves it, and then a person goes on.
     pend_news(&repository);
-    std::fs::remove_file(repository.folder.vault().join("d")).unwrap();
+    std::fs::remove_dir_all(repository.folder.vault().join("d")).unwrap();
     std::os::unix::fs::symlink(&mine, repository.folder.vault().join("d")).unwrap();
     let server = repository.serve();
-    assert_eq!(std::fs::read(mine.join("f.md")).unwrap(), b"a person's");
-    assert!(mine.join("empty/deeper").exists() && repository.folder.vault().join("d").is_symlink());
-    assert_eq!(repository.folder.read("lnk"), b"a file now");
+    let is_kept = || ["f.md", "g.md"].iter().all(|name| std::fs::read(mine.join(name)).unwrap() == b"a person's");
+    assert!(is_kept() && repository.folder.vault().join("d").is_symlink());
     assert_eq!(write(&server, "a.md", "new")["written"], true);
-    assert_eq!(std::fs::read(mine.join("f.md")).unwrap(), b"a person's");
-}
-
-#[test]
-fn staged_bytes_are_kept_where_a_file_becomes_a_folder() {
-    for (old, new) in [("d", "d/f"), ("x/a", "x")] {
-        let repository = Repository::with(&[("a.md", &note("a")), (old, "1")]);
-        let clone = repository.clone("another");
-        git(&clone, &["rm", "-q", old]);
-        repository.git(&["fetch", "-q"]);
-        std::fs::create_dir_all(clone.join(new).parent().unwrap()).unwrap();
-        std::fs::write(clone.join(new), "theirs").unwrap();
-        git(&clone, &["add", "-A"]);
-        git(&clone, &["commit", "-qm", "another kind"]);
-        git(&clone, &["push", "-q"]);
-        pend_news(&repository);
-        repository.write(old, "STAGED");
-        repository.git(&["add", old]);
-        repository.write(old, "and more");
-        let server = repository.serve();
-        assert_eq!(
-            (repository.git(&["show", &format!(":{old}")]), repository.folder.read(old)),
-            ("STAGED".into(), b"and more".to_vec()),
-            "{old}"
-        );
-        assert_eq!(write(&server, "a.md", "new")["written"], true);
-        assert_eq!(repository.git(&["show", &format!(":{old}")]), "STAGED");
-    }
+    assert!(is_kept());
 }
 
 /// What git thinks of a file that a filter made another size of: nothing is changed.
@@ -392,12 +301,12 @@ fn real_repositories_of_many_kinds_work() {
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "git")]);
     assert_eq!(write(&server, "first.md", "x")["written"], true);
     assert_eq!(git(&folder.vault(), &["status", "--porcelain", "--untracked-files=no"]), "");
-    // Ignored, in a submodule, outside a sparse checkout: refused.
+    // Ignored, in another repository, marked so that git ignores changes: refused.
     let repository = busy();
     git(&repository.folder.vault(), &["init", "-q", "module"]);
     repository.git(&["update-index", "--skip-worktree", "quiet.md"]);
     let server = repository.serve();
-    for (path, words) in [("ignored/new.md", "ignored by git"), ("module/new.md", "submodule"), ("quiet.md", "sparse checkout")] {
+    for (path, words) in [("ignored/new.md", "ignored by git"), ("module/new.md", "submodule"), ("quiet.md", "--no-skip-worktree")] {
         let refused = write(&server, path, "x");
         assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{path}: {refused}");
     }

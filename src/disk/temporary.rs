@@ -157,15 +157,3 @@ fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Res
     }
     file.sync_all()
 }
-
-/// Replaces `target`, or creates it, with a symbolic link; `last_check` as in [`crate::disk::replace()`].
-///
-/// # Errors
-/// What `last_check` or the disk said; then the target is as it was.
-#[cfg(unix)]
-pub fn replace_with_link(target: &Path, to: &Path, last_check: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let temporary = temporary_name(folder);
-    std::os::unix::fs::symlink(to, &temporary)?;
-    last_check().and_then(|()| std::fs::rename(&temporary, target)).inspect_err(|_| discard(&temporary))
-}

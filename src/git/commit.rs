@@ -63,7 +63,7 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     let head = repository.head.as_deref();
     private.must(&["read-tree", head.unwrap_or("--empty")])?;
     let files: Vec<File> = targets.iter().map(Target::file).collect();
-    put_entries(&private, &files, &["--add"], &[])?;
+    put_entries(&private, &files, &[])?;
     check_with_hook(repository, &private, targets)?;
     let tree = private.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {

@@ -125,26 +125,18 @@ impl Index {
         disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
     }
 
-    /// Gives files their new entries in the copy (with `replace` a file may take the name of a folder, or the reverse), and refreshes
-    /// their stat data from disk, so that git need not read them.
+    /// Gives files their new entries in the copy, and refreshes their stat data from disk, so that git need not read them.
     ///
     /// # Errors
     /// [`Failure::Git`].
-    pub(super) fn put(&self, repository: &Repository, runner: &Runner<'_>, files: &[File], replace: bool) -> Result<(), Failure> {
-        let options: &[&str] = if replace { &["--add", "--replace"] } else { &["--add"] };
+    pub(super) fn put(&self, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
         let runner = self.on(runner);
         let soon = Runner { index: runner.index.clone(), ..runner.uncancellable(limits::GIT_POST_COMMIT) };
-        match put_entries(&soon, files, options, &["-q", "--unmerged", "--refresh"]) {
+        match put_entries(&soon, files, &["-q", "--unmerged", "--refresh"]) {
             // Refreshing failed, most likely by timeout: git compares the files itself at its next run.
-            Err(Failure::Git(_)) => put_entries(&runner, files, options, &[])?,
-            other => other?,
+            Err(Failure::Git(_)) => put_entries(&runner, files, &[]),
+            other => other,
         }
-        match repository.apply_sparse_patterns(&runner) {
-            // It fails where a person has an unresolved merge conflict. The commit is made by now, so this is only logged.
-            Err(Failure::Git(words)) => log::warn!("git: the sparse checkout was not applied to the index: {words}"),
-            other => other?,
-        }
-        Ok(())
     }
 
     /// A runner whose index is the copy.

@@ -340,9 +340,6 @@ impl Git {
         message: &str,
     ) -> Result<Committed, Failure> {
         let built = commit::build(repository, runner, targets, message)?;
-        for target in targets.iter().filter(|target| target.old.is_none()) {
-            settle::refuse_left_out(repository, runner, target)?;
-        }
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
         match settle::settle(repository, runner, targets, &commit, incoming) {

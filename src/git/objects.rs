@@ -8,12 +8,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-pub(super) const GITLINK: &str = "160000";
-/// The name of the files that say which filters apply (gitattributes(5)).
-pub(super) const ATTRIBUTES: &str = ".gitattributes";
 /// As git writes it in a tree.
 pub(super) const TREE: &str = "40000";
-pub(super) const LINK: &str = "120000";
 
 /// A file in a tree or in the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,16 +112,6 @@ pub(super) struct File {
     pub(super) new: Option<Entry>,
 }
 
-impl File {
-    pub(super) fn is_submodule(&self) -> bool {
-        self.sides().any(|entry| entry.mode == GITLINK)
-    }
-
-    pub(super) fn sides(&self) -> impl Iterator<Item = &Entry> {
-        [&self.new, &self.old].into_iter().flatten()
-    }
-}
-
 /// The files that differ between two commits or trees.
 pub(super) fn differences(runner: &Runner<'_>, from: &str, to: &str) -> Result<Vec<File>, Failure> {
     let command = ["diff-tree", "-r", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", from, to];
@@ -146,15 +132,10 @@ pub(super) fn raw_differences(output: &[u8]) -> Vec<File> {
     files
 }
 
-/// Whether one of the files sets git attributes of others.
-pub(super) fn has_attributes(files: &[File]) -> bool {
-    files.iter().any(|file| file.name.file_name() == Some(OsStr::new(ATTRIBUTES)))
-}
-
-/// Gives files their new entries in an index; `options` of `update-index` come before the new entries, `after` follows them.
-pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], options: &[&str], after: &[&str]) -> Result<(), Failure> {
+/// Gives files their new entries in an index; `after` are options of `update-index` that follow them.
+pub(super) fn put_entries(runner: &Runner<'_>, files: &[File], after: &[&str]) -> Result<(), Failure> {
     for files in files.chunks(limits::GIT_ARGUMENTS) {
-        let mut command: Vec<OsString> = [&["update-index"], options].concat().into_iter().map(OsString::from).collect();
+        let mut command: Vec<OsString> = ["update-index", "--add"].map(OsString::from).to_vec();
         for (file, new) in files.iter().filter_map(|file| Some((file, file.new.as_ref()?))) {
             let mut entry = OsString::from(format!("{},{},", new.mode, new.blob));
             entry.push(&file.name);

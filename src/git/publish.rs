@@ -4,7 +4,7 @@ use super::Failure;
 use super::checkout::Checkout;
 use super::commit::{self, Built, Target};
 use super::index::Index;
-use super::objects::{File, differences, has_attributes, is_ancestor, merge_base};
+use super::objects::{File, differences, is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
 use super::settle;
@@ -71,12 +71,7 @@ fn prepare_incoming(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
         };
         return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
     }
-    // The attributes determine how git converts the note's bytes; with new ones its object has to be made anew.
-    if repository.head.is_some() && has_attributes(&incoming) {
-        settle::fast_forward(repository, runner, &incoming)?;
-        return Err(Failure::Git("the remote changed .gitattributes, which is brought in now; repeat the change".into()));
-    }
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &incoming, false)?;
+    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, &incoming, false)?;
     checkout.check()?;
     Ok(checkout)
 }
@@ -90,7 +85,7 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
     let is_target = |file: &File| targets.iter().any(|target| target.is(file));
     let others: Vec<File> = incoming.iter().filter(|file| !is_target(file)).cloned().collect();
-    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, FETCHED, &others, false)?.check()?;
+    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, &others, false)?.check()?;
     let vault = &repository.vault;
     let (mut replaced, mut copies) = (Vec::new(), Vec::new());
     let mut replace = || {

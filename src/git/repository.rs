@@ -175,6 +175,12 @@ impl Repository {
                 options.branch, options.branch
             )));
         }
+        if repository.settings.is_true("core.sparsecheckout") == Some(true) {
+            return Err(Failure::Refused(
+                "Nothing was done: this working tree is a sparse checkout, which toolset git does not support; git sparse-checkout disable"
+                    .into(),
+            ));
+        }
         let remotes = repository.settings.remotes();
         if !remotes.is_empty() && !remotes.contains(&options.remote.as_str()) {
             let known = remotes.join(", ");
@@ -233,31 +239,6 @@ impl Repository {
             Some(head) => Ok(head.clone()),
             None => Ok(runner.must(&["hash-object", "-t", "tree", "--stdin"])?.line()),
         }
-    }
-
-    pub(super) fn is_sparse(&self) -> bool {
-        self.settings.is_true("core.sparsecheckout") == Some(true)
-    }
-
-    /// A runner with a new folder as its working tree.
-    pub(super) fn with_work_tree<'a>(&self, runner: &Runner<'a>, folder: &Scratch) -> Result<Runner<'a>, Failure> {
-        let failed =
-            |error: std::io::Error| Failure::Git(format!("a folder cannot be created in that of the repository: {}", error.kind()));
-        disk::create_folder(&folder.0).map_err(failed)?;
-        Ok(Runner { folder: folder.0.clone(), git_dir_and_work_tree: Some((self.git_dir.clone(), folder.0.clone())), ..runner.clone() })
-    }
-
-    /// Applies the sparse-checkout patterns to the entries of an index, with an empty folder as the working tree.
-    pub(super) fn apply_sparse_patterns(&self, runner: &Runner<'_>) -> Result<(), Failure> {
-        let failed = |error: std::io::Error| Failure::Git(format!("the index cannot be replaced: {}", error.kind()));
-        let Some(index) = runner.index.as_ref().filter(|_| self.is_sparse()) else { return Ok(()) };
-        let modified = index.metadata().and_then(|found| found.modified()).map_err(failed)?;
-        let (empty, head) = (self.scratch("empty"), self.head_or_empty(runner)?);
-        let private = self.with_work_tree(runner, &empty)?;
-        // Both commits are the same, so every entry stays.
-        private.must(&["read-tree", "-m", "-u", "--no-recurse-submodules", &head, &head])?;
-        // With another working tree git cannot compare the files that were saved in the same second as the index.
-        disk::set_time(index, modified).map_err(failed)
     }
 
     /// The operation that a person or another program has in progress, and how to end it.
@@ -384,10 +365,9 @@ impl Repository {
                 let (about, name) = part.split_once('\t').unwrap_or_default();
                 let [tag, mode, blob, stage] = about.split(' ').collect::<Vec<_>>()[..] else { continue };
                 let found = match (stage, tag) {
-                    ("0", "S" | "s") => Err("is outside the sparse checkout of this working tree"),
-                    ("0", tag) if tag.starts_with(|c: char| c.is_ascii_lowercase()) => {
-                        Err("is marked assume-unchanged; run git update-index --no-assume-unchanged on it first")
-                    }
+                    ("0", tag) if tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()) => Err(
+                        "has a mark by which git ignores changes; run git update-index --no-assume-unchanged --no-skip-worktree on it first",
+                    ),
                     ("0", _) => Ok(Entry { mode: mode.to_owned(), blob: blob.to_owned() }),
                     _ => Err("has a conflict that is not resolved; git status says more"),
                 };

@@ -39,7 +39,7 @@ pub(super) fn settle(
     }
     if let Some(checkout) = &mut incoming {
         if !repository.has_same_index() {
-            *checkout = Checkout::prepare(repository, &runner, &index, commit, &checkout.differences, false)?;
+            *checkout = Checkout::prepare(repository, &runner, &index, &checkout.differences, false)?;
         }
         checkout.check()?;
     }
@@ -118,7 +118,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
     let runner = &runner.uncancellable(limits::GIT_SETTLE).at(&repository.top);
     let incoming = to.incoming.into_iter().flat_map(|incoming| &incoming.files).cloned();
     let files: Vec<File> = incoming.chain(to.targets.iter().map(Target::file)).collect();
-    index.put(repository, runner, &files, to.incoming.is_some())?;
+    index.put(runner, &files)?;
     // A new branch can be checked out without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
@@ -190,7 +190,7 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
         return Err(Failure::Git("the repository was used by another program at the same moment; try again".into()));
     }
     let incoming = differences(&runner, &repository.head_or_empty(&runner)?, commit)?;
-    let checkout = Checkout::prepare(repository, &runner, &index, commit, &incoming, true)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, &incoming, true)?;
     match move_to(repository, &runner, index, &Destination { commit, incoming: Some(&checkout), targets: &[] }) {
         Err(failure) if repository.pending()?.is_some() => Err(failure),
         // Files that stayed as they were are a change on top of the commit.
@@ -213,25 +213,9 @@ pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, incomin
     if !repository.is_unchanged(&runner)? {
         return Err(Failure::Refused("the repository was used by another program at the same moment".into()));
     }
-    let checkout = Checkout::prepare(repository, &runner, &index, &commit, incoming, false)?;
+    let checkout = Checkout::prepare(repository, &runner, &index, incoming, false)?;
     checkout.check()?;
     move_to(repository, &runner, index, &Destination { commit: &commit, incoming: Some(&checkout), targets: &[] })
-}
-
-/// Refuses a new note that the sparse-checkout patterns exclude: the next commits from the remote would remove it here.
-///
-/// # Errors
-/// [`Failure::Refused`].
-pub(super) fn refuse_left_out(repository: &Repository, runner: &Runner<'_>, target: &Target) -> Result<(), Failure> {
-    if !repository.is_sparse() {
-        return Ok(());
-    }
-    let index = Index::lock(repository)?;
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &index, FETCHED, &[target.file()], false)?;
-    if checkout.leaves_out(&target.name) {
-        return Err(Failure::Refused(format!("Nothing was done: {} is outside the sparse checkout of this working tree", target.name)));
-    }
-    Ok(())
 }
 
 /// A runner at the top of the working tree, with a time limit of its own, that a client cannot cancel any more.
