@@ -71,16 +71,12 @@ fn media_types_are_checked_with_leniency() {
         ("\r\nContent-Type: application/json", 200),
         ("\r\nContent-Type: application/json; charset=utf-8\r\nAccept: */*", 200),
         ("\r\nContent-Type: Application/JSON\r\nAccept: application/json;q=0.9", 200),
-        ("\r\nContent-Type: application/json\r\nAccept: application/*", 200),
         ("\r\nContent-Type: application/json\r\nAccept: text/html", 406),
         ("\r\nContent-Type: text/plain", 415),
         ("", 415),
     ] {
         assert_eq!(send(headers).status, status, "{headers:?}");
     }
-    let stream = send("\r\nContent-Type: application/json\r\nAccept: text/event-stream");
-    assert_eq!(stream.header("content-type"), Some("text/event-stream"));
-    assert_eq!(stream.text(), "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n");
 }
 
 #[test]

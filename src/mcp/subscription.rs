@@ -50,8 +50,6 @@ pub struct Subscription {
 /// What the client knows.
 #[derive(Default)]
 struct Known {
-    /// The vault's count of changes at the last comparison.
-    changes: u64,
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
@@ -85,7 +83,6 @@ impl Subscription {
         let before = self.listener.lock().unpoisoned().replace(listener);
         if before.as_ref().is_some_and(|before| !before.is_open()) {
             let mut known = self.known.lock().unpoisoned();
-            known.changes = u64::MAX;
             known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
             known.resources.values_mut().for_each(|(_, version)| *version = Version::default());
         }
@@ -133,10 +130,6 @@ impl Subscription {
         let versions = versions.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
         let mut known = self.known.lock().unpoisoned();
-        let changes = vault.changes();
-        if std::mem::replace(&mut known.changes, changes) == changes {
-            return;
-        }
         let listing = vault.listing_generation();
         if known.listing.replace(listing).is_some_and(|before| before != listing) && self.list_changes {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
@@ -211,7 +204,7 @@ impl Server {
         let _ = vault.refresh();
         let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
         let resources = wanted.resources.into_iter().map(|(uri, path)| (uri, (path.clone(), vault.version(&path)))).collect();
-        let known = Known { changes: 0, listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
+        let known = Known { listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
         let subscription = Arc::new(Subscription {
             principal: wanted.principal,
             listener: Mutex::new(Some(listener)),
@@ -241,19 +234,11 @@ impl Server {
 pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let requested = call.params.get("notifications").and_then(Value::as_object);
     let requested = requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
-    let flag = |name: &str| match requested.get(name) {
-        None | Some(Value::Null) => Ok(false),
-        Some(wish) => wish.as_bool().ok_or_else(|| Error::invalid_params(format!("params.notifications.{name} must be true or false"))),
-    };
-    // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged.
-    let _ = (flag("toolsListChanged")?, flag("promptsListChanged")?);
-    let list_changes = flag("resourcesListChanged")?;
-    let malformed = || Error::invalid_params("params.notifications.resourceSubscriptions must be an array of strings");
-    let uris = match requested.get("resourceSubscriptions") {
-        None | Some(Value::Null) => &Vec::new(),
-        Some(uris) => uris.as_array().ok_or_else(malformed)?,
-    };
-    let uris = uris.iter().map(|uri| uri.as_str().ok_or_else(malformed)).collect::<Result<Vec<&str>, Error>>()?;
+    // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged; nor is what has
+    // another type.
+    let list_changes = requested.get("resourcesListChanged") == Some(&Value::Bool(true));
+    let uris = requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
+    let uris: Vec<&str> = uris.filter_map(Value::as_str).collect();
     check_names(uris.iter().copied())?;
     let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), path_of(uri)?))).collect();
     let principal = call.exchange.principal.clone();

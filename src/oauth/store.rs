@@ -397,24 +397,15 @@ struct Stored {
 /// The state in a file, a new one if there is none; the inner error says why it is damaged.
 ///
 /// # Errors
-/// A message for the owner, when it must be left alone: it cannot be read, or a later version wrote it.
+/// A message for the owner, when it cannot be read.
 fn read(file: &Path) -> Result<Result<State, String>, String> {
-    #[derive(Deserialize)]
-    struct Versioned {
-        version: u32,
-    }
     let bytes = match disk::read_at_most(file, limits::STATE_BYTES) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ok(State::new())),
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(Err("larger than any that is written".into())),
         Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
     };
-    match serde_json::from_slice(&bytes) {
-        Ok(Versioned { version }) if version > VERSION => {
-            Err(format!("{FILE} has version {version}; this program knows {VERSION}. Use the later program, or another state folder"))
-        }
-        _ => Ok(decode(&bytes)),
-    }
+    Ok(decode(&bytes))
 }
 
 fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
@@ -432,6 +423,9 @@ fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
 
 fn decode(bytes: &[u8]) -> Result<State, String> {
     let stored: Stored = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if stored.version > VERSION {
+        return Err(format!("a later program wrote it, as version {}", stored.version));
+    }
     let key = SecretHash::from_hex(&stored.key).ok_or("key")?;
     Ok(State {
         key: key.bytes(),

@@ -321,11 +321,6 @@ impl Vault {
         self.index.get(path)
     }
 
-    /// A number that grows with every change that the index has seen.
-    pub fn changes(&self) -> u64 {
-        self.index.with_table(|table| table.version)
-    }
-
     /// The state of a file, or of a folder and all files below it, currently in the index.
     pub fn version(&self, path: &VaultPath) -> Version {
         self.index.version(path)

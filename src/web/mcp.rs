@@ -53,20 +53,13 @@ struct HttpRequest<'a> {
     now: Now,
 }
 
-/// The media types that a client accepts.
-#[derive(Clone, Copy)]
-struct Accepted {
-    json: bool,
-    events: bool,
-}
-
 impl HttpRequest<'_> {
     fn post(&self, body: &[u8], peer: &HangUp) -> Reply {
         if !media_type(self.head).eq_ignore_ascii_case("application/json") {
             return refused(415, &Error::invalid_request("Content-Type must be application/json"));
         }
-        let accepted = Accepted { json: accepts(self.head, "application/json"), events: accepts(self.head, "text/event-stream") };
-        if !accepted.json && !accepted.events {
+        let takes_events = accepts(self.head, "text/event-stream");
+        if !takes_events && !accepts(self.head, "application/json") {
             return refused(406, &Error::invalid_request("Accept must have application/json or text/event-stream"));
         }
         let incoming = match crate::rpc::decode::decode(body) {
@@ -88,16 +81,16 @@ impl HttpRequest<'_> {
         };
         let session = session.ok().flatten().filter(|_| !revision.is_modern());
         match incoming {
-            Incoming::One(message) if is_initialize(&message) => self.one(None, revision, message, accepted, peer),
-            Incoming::One(message) => self.one(session, revision, message, accepted, peer),
+            Incoming::One(message) if is_initialize(&message) => self.one(None, revision, message, takes_events, peer),
+            Incoming::One(message) => self.one(session, revision, message, takes_events, peer),
             Incoming::Batch(messages) => {
                 let answers = Server::batch(messages, |message| self.answer(session.as_ref(), revision, message, peer));
-                Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| answered(answers, accepted)))
+                Reply::Whole(answers.map_or_else(|| Response::empty(202), |answers| Response::json(200, answers)))
             }
         }
     }
 
-    fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, accepted: Accepted, peer: &HangUp) -> Reply {
+    fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, takes_events: bool, peer: &HangUp) -> Reply {
         // A request of 2026-07-28 is self-contained.
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), &message) {
             let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
@@ -107,21 +100,21 @@ impl HttpRequest<'_> {
                 return refused(status, &error.answering(Some(id.clone())));
             }
         }
-        if accepted.events && self.wants_events(&message) {
+        if takes_events && self.wants_events(&message) {
             return self.stream(session, revision, message);
         }
         let answer = match self.answer(session.as_ref(), revision, &message, peer) {
-            Outcome::Listen(wanted) if accepted.events => return self.listen(wanted),
+            Outcome::Listen(wanted) if takes_events => return self.listen(wanted),
             Outcome::Listen(wanted) => {
                 let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
                 return refused(406, &why.answering(Some(wanted.id)));
             }
             Outcome::Nothing => Response::empty(202),
-            Outcome::Answer(answer) => answered(answer, accepted),
+            Outcome::Answer(answer) => Response::json(200, answer),
             Outcome::Forbidden { needs, answer } => forbidden(&self.app.oauth, needs, answer),
             Outcome::Initialized(answer, revision) => {
                 let session = self.app.mcp.sessions.open(&self.principal, revision, self.now);
-                answered(answer, accepted).header("Mcp-Session-Id", session.id.clone())
+                Response::json(200, answer).header("Mcp-Session-Id", session.id.clone())
             }
         };
         Reply::Whole(answer)
@@ -243,16 +236,6 @@ fn forbidden(oauth: &Oauth, needs: Access, answer: String) -> Response {
     Response::json(403, answer).header("WWW-Authenticate", oauth.challenge(Challenge::InsufficientScope(needs)))
 }
 
-/// An answer as plain JSON, or as a stream of one event for a client that accepts nothing else.
-fn answered(answer: String, accepted: Accepted) -> Response {
-    if accepted.json {
-        return Response::json(200, answer);
-    }
-    let mut response = event_stream();
-    response.body = format!("event: message\ndata: {answer}\n\n").into_bytes();
-    response
-}
-
 fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
@@ -297,9 +280,7 @@ impl<'a> HttpChannel<'a> {
         events: Option<&'a EventStream>,
     ) -> HttpChannel<'a> {
         let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        // A legacy client without a session cannot cancel otherwise.
-        let ends = revision.is_modern() || session.is_none() && events.is_some() || engine.may_be_abandoned(message);
-        HttpChannel { running, peer: Some(peer).filter(|_| ends), events }
+        HttpChannel { running, peer: Some(peer).filter(|_| revision.is_modern() || engine.may_be_abandoned(message)), events }
     }
 }
 

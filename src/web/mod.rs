@@ -145,31 +145,14 @@ impl Service for App {
     }
 }
 
-/// Whether the client accepts a media type (RFC 9110 section 12.5.1): several `Accept` lines are one list, the most specific range
-/// that covers the type decides, and `q=0` excludes it. Without `Accept` all are taken.
+/// Whether the client accepts a media type: several `Accept` lines are one list; weights are not read. Without `Accept` all are taken.
 fn accepts(head: &Head, wanted: &str) -> bool {
-    let family = wanted.split_once('/').map_or("", |(family, _)| family);
-    let mut best: Option<(u8, bool)> = None;
-    let mut has_accept = false;
-    for line in head.all("accept") {
-        has_accept = true;
-        for part in String::from_utf8_lossy(line).split(',') {
-            let mut parameters = part.split(';').map(str::trim);
-            let range = parameters.next().unwrap_or_default();
-            let specific = match range {
-                "*/*" => 0,
-                _ if range.eq_ignore_ascii_case(wanted) => 2,
-                _ if range.strip_suffix("/*").is_some_and(|prefix| prefix.eq_ignore_ascii_case(family)) => 1,
-                _ => continue,
-            };
-            let weight = parameters.find_map(|parameter| parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q=")));
-            let is_taken = weight.is_none_or(|weight| weight.parse::<f32>() != Ok(0.0));
-            if best.is_none_or(|(known, _)| specific >= known) {
-                best = Some((specific, is_taken));
-            }
-        }
-    }
-    !has_accept || best.is_some_and(|(_, is_taken)| is_taken)
+    let mut lines = head.all("accept").peekable();
+    let is_taken = |line: &[u8]| {
+        let ranges = String::from_utf8_lossy(line).to_ascii_lowercase();
+        ranges.split([',', ';']).any(|range| [wanted, "*/*"].contains(&range.trim()))
+    };
+    lines.peek().is_none() || lines.any(is_taken)
 }
 
 /// The media type of a body, without parameters.
