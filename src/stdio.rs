@@ -2,7 +2,7 @@
 //! that may do everything, so there is no login.
 //!
 //! One thread reads, another dispatches. Each tool call runs on a thread of its own, so that a slow one holds up no other;
-//! calls that name the same file run in the order of their arrival. All other messages are answered by the dispatching
+//! calls that name the same files run in the order of their arrival. All other messages are answered by the dispatching
 //! thread, in order.
 
 use crate::clock::Now;
@@ -13,7 +13,8 @@ use crate::mcp::{Channel, Exchange, ListenRequest, Listener, Outcome, Revision, 
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -142,15 +143,21 @@ impl Client {
                 continue;
             };
             last.retain(|_, end| matches!(end.try_recv(), Err(TryRecvError::Empty)));
-            let (running, end) = sync_channel(0);
-            let before = about.and_then(|path| last.insert(path, end));
+            let (mut running, mut before): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
+            for path in about {
+                let (own, end) = sync_channel(0);
+                running.push(own);
+                before.extend(last.insert(path, end));
+            }
             // Sessions have bounds of their own, and take minutes.
             let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
             let id = message.and_then(Message::id).cloned();
             let run = move || {
                 let _held = (running, permit);
-                // Closed without a message when that call has ended.
-                before.map(|before| before.recv());
+                // Each is closed without a message when that call has ended.
+                for before in before {
+                    let _ = before.recv();
+                }
                 self.answer_line(line);
             };
             if std::thread::Builder::new().name("stdio call".into()).spawn_scoped(scope, run).is_err() {
@@ -258,9 +265,10 @@ impl Channel for PipeChannel<'_> {
     }
 }
 
-/// For a tool call the file that it names, if any, in NFC; `None` for any other message.
-fn called_about(message: &Message) -> Option<Option<String>> {
+/// For a tool call the files that it names, in NFC, each once; `None` for any other message.
+fn called_about(message: &Message) -> Option<BTreeSet<String>> {
     crate::mcp::called(message)?;
-    let path = message.params()?.get("arguments").and_then(serde_json::Value::as_object).and_then(crate::mcp::tools::path_of);
-    Some(path.map(|path| path.trim_matches('/').nfc().collect()))
+    let arguments = message.params()?.get("arguments").and_then(Value::as_object);
+    let paths = arguments.into_iter().flat_map(crate::mcp::tools::paths_of);
+    Some(paths.map(|path| path.trim_matches('/').nfc().collect()).collect())
 }

@@ -240,7 +240,7 @@ fn a_modern_client_listens_and_stops_listening() {
 #[test]
 fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
     let folder = Folder::slow();
-    let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context")]);
+    let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context,notes")]);
     client.shake_hands();
     client.send(&slow_call(1, None).to_string());
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string());
@@ -262,5 +262,14 @@ fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
     answered.retain(|id| *id != 1);
     assert_eq!(answered, (10..40).collect::<Vec<_>>(), "one after the other");
     assert_eq!(folder.read("order.md"), b"39\n");
+    // A move names two files.
+    for round in 0..20 {
+        let moved = json!({ "from": "order.md", "to": format!("moved {round}.md") });
+        let moved = json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": { "name": "vault_move", "arguments": moved } });
+        client.send(&write(40));
+        client.send(&moved.to_string());
+        let done = std::iter::repeat_with(|| client.line().unwrap()).find(|line| line["id"] == 50).unwrap();
+        assert_eq!(done["result"]["isError"], false, "{done}");
+    }
     assert_eq!(client.end(), 0);
 }

@@ -367,12 +367,23 @@ fn an_edit_that_is_not_clear_changes_nothing() {
 
 #[test]
 fn calls_are_logged_without_their_text() {
-    let (_folder, server) = Server::sample();
+    let (folder, server) = Server::sample();
     server.call("vault_write", json!({ "path": "log me.md", "content": "never in a log" }));
     server.fail("vault_read", json!({ "path": "not/here.md" }));
+    #[cfg(feature = "notes")]
+    {
+        let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+        server.call("vault_move", json!({ "from": "log me.md", "to": "moved.md" }));
+        server.fail("vault_move", json!({ "from": "moved.md#Secret heading", "to": "moved.md#New" }));
+        server.call("vault_delete", json!({ "paths": ["moved.md"] }));
+        let log = server.log_with("tool=vault_delete");
+        assert!(log.contains(r#"path="log me.md" path="moved.md" outcome=ok"#) && !log.contains("heading"), "{log}");
+        assert!(log.contains(r#"tool=vault_delete user="token:all" client="" path="moved.md" outcome=ok"#), "{log}");
+    }
     server.call("vault_search", json!({ "query": "a private question" }));
     let log = server.log_with("tool=vault_search");
     assert!(log.contains(r#"tool=vault_write user="token:all" client="" path="log me.md" outcome=ok"#), "{log}");
     assert!(log.contains(r#"path="not/here.md" outcome=FILE_NOT_FOUND"#), "{log}");
     assert!(!log.contains("never in a log") && !log.contains("private question") && !log.contains(TOKEN));
+    drop(folder);
 }

@@ -49,3 +49,5 @@ pub const STDIO_CALLS: usize = 16;
 pub const STDIO_CALL_WAIT: Duration = Duration::from_secs(60);
 /// Requests that a client on stdio may send ahead of the responses.
 pub const STDIO_QUEUE: usize = 256;
+/// Paths in the log line of one call.
+pub const LOGGED_PATHS: usize = 10;

@@ -241,9 +241,8 @@ impl Server {
         };
         if let Some(needs) = self.missing_access(exchange.principal, method, params) {
             let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let path = params.get("arguments").and_then(serde_json::Value::as_object).and_then(tools::path_of);
-            let path = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
-            log::warn!("tool={tool} {}{path} outcome=insufficient_scope", exchange.principal);
+            let paths = params.get("arguments").and_then(serde_json::Value::as_object).map(tools::logged_paths).unwrap_or_default();
+            log::warn!("tool={tool} {}{paths} outcome=insufficient_scope", exchange.principal);
             let answer = rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
             return Outcome::Forbidden { needs, answer: answer.answering(Some(id.clone())).to_json() };
         }

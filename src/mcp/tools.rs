@@ -4,6 +4,7 @@ use super::call::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
 use crate::clock;
+use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
@@ -56,7 +57,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
-    let path = path_of(&arguments);
+    let paths = logged_paths(&arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
@@ -72,7 +73,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Ok(Err(error)) => Some(error.code),
         Err(_) => Some(Code::InternalError),
     };
-    log_call(tool, call.exchange, path.as_deref(), code, started);
+    log_call(tool, call.exchange, &paths, code, started);
     match outcome {
         Ok(Ok(reply)) => Ok(Answer::Result(success(&reply))),
         Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
@@ -110,18 +111,24 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<R
     Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble }))))
 }
 
-/// The path that a call names, for its log line.
-pub fn path_of(arguments: &Map<String, Value>) -> Option<String> {
-    let path = ["path", "file_path", "doc_name"].iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
-    path.map(|path| path.chars().take(300).collect())
+/// The paths that a call names, without headings.
+pub fn paths_of(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let named = ["path", "file_path", "doc_name", "from", "to", "paths"].into_iter().filter_map(|name| arguments.get(name));
+    let texts = named.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str);
+    texts.filter_map(|text| text.split('#').next()).filter(|path| !path.is_empty())
+}
+
+/// The first of them, for the log line of a call.
+pub(super) fn logged_paths(arguments: &Map<String, Value>) -> String {
+    let shown = |path: &str| format!(" path={:?}", path.chars().take(300).collect::<String>());
+    paths_of(arguments).take(limits::LOGGED_PATHS).map(shown).collect()
 }
 
 /// The one log line of a call. Paths are in it, texts and queries are not.
-fn log_call(tool: &Tool, exchange: &Exchange<'_>, path: Option<&str>, failed: Option<Code>, started: Instant) {
+fn log_call(tool: &Tool, exchange: &Exchange<'_>, paths: &str, failed: Option<Code>, started: Instant) {
     let outcome = failed.map_or("ok", Code::as_str);
     let ms = (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
-    let shown = path.map(|path| format!(" path={path:?}")).unwrap_or_default();
-    log::info!("tool={} {}{shown} outcome={outcome} ms={ms}", tool.name, exchange.principal);
+    log::info!("tool={} {}{paths} outcome={outcome} ms={ms}", tool.name, exchange.principal);
 }
 
 /// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text
