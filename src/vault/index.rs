@@ -18,7 +18,7 @@ use crate::quota::Quota;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -47,8 +47,6 @@ pub(super) struct Index {
     pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) memory: Memory,
     pub(super) table: RwLock<Table>,
-    /// Files that differed at the last walk.
-    pub(super) differing: AtomicUsize,
     /// The changes that the file system reports, where it does.
     pub(super) events: RwLock<Option<Arc<Events>>>,
     /// There are symbolic links: changes of their targets are reported under other paths.
@@ -78,7 +76,6 @@ impl Index {
             jail,
             memory,
             table: RwLock::default(),
-            differing: AtomicUsize::new(0),
             events: RwLock::new(events.map(Arc::new)),
             has_links: AtomicBool::new(false),
             refreshing: Mutex::new(()),

@@ -95,7 +95,7 @@ impl Vault {
         let newest = self.index.lexicon.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BEFORE_REBUILD);
-        if is_old && self.index.indexing_progress().is_none() {
+        if is_old && !self.index.is_first_indexing() {
             let vault = self.clone();
             let build = move || {
                 let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));

@@ -90,7 +90,7 @@ impl Vault {
 
     /// Whether the path is a folder that the caller may read.
     pub fn is_folder(&self, path: &VaultPath) -> bool {
-        self.jail.folder(path).is_ok()
+        self.jail.folder(&self.jail.as_on_disk(path.clone())).is_ok()
     }
 
     fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {

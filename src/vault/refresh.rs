@@ -16,15 +16,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
 use std::time::Instant;
 
-/// Progress of the first indexing of the vault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IndexingProgress {
-    /// Files indexed so far.
-    pub indexed: usize,
-    /// Files in the vault; 0 while they are being counted.
-    pub files: usize,
-}
-
 impl Index {
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
@@ -46,24 +37,22 @@ impl Index {
         Ok(())
     }
 
-    /// Progress of the first indexing, while it is running.
-    pub(super) fn indexing_progress(&self) -> Option<IndexingProgress> {
-        let is_first = self.refresh_policy.last_began().is_none();
-        let is_in_progress = is_first && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock));
-        is_in_progress.then(|| IndexingProgress { indexed: self.read(BTreeMap::len), files: self.differing.load(Ordering::Relaxed) })
+    /// Whether the first indexing is running.
+    pub(super) fn is_first_indexing(&self) -> bool {
+        self.refresh_policy.last_began().is_none() && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far and
-    /// returns its progress.
-    pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<Option<IndexingProgress>, Error> {
+    /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far.
+    /// Whether that is so.
+    pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
-        while let Some(progress) = self.indexing_progress() {
+        while self.is_first_indexing() {
             if patience.left().is_none() {
-                return Ok(Some(progress));
+                return Ok(true);
             }
             std::thread::sleep(limits::FIRST_INDEXING_POLL);
         }
-        self.refresh().map(|()| None)
+        self.refresh().map(|()| false)
     }
 
     /// Refuses changes while the vault's file system is unmounted: they would be written into the mount point, and be hidden once
@@ -116,7 +105,6 @@ impl Index {
         let differing = self.find_differing("", is_first)?;
         // Reading changed files is not counted: the next walk will cost only this.
         let took = began.elapsed();
-        self.differing.store(differing.len(), Ordering::Relaxed);
         self.update_all(differing)?;
         self.refresh_policy.walked(began, took);
         Ok(())

@@ -16,7 +16,6 @@ use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
 pub use super::rank::MatchType;
 use super::rank::{Ranker, Relevance, Word, first_bits};
-use super::refresh::IndexingProgress;
 use super::table::{Facts, Table};
 use crate::clock::{Deadline, Now};
 use crate::limits;
@@ -97,8 +96,8 @@ pub struct Found {
     pub more: bool,
     /// Number of files whose text could not be searched (too large, unreadable, or out of time); their names and tags were.
     pub not_searched: usize,
-    /// Progress of the first indexing, while it is running: the results cover the files indexed so far.
-    pub indexing: Option<IndexingProgress>,
+    /// Whether the first indexing is running: the results cover the files indexed so far.
+    pub indexing: bool,
     order: Order,
 }
 

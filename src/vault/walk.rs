@@ -212,32 +212,13 @@ fn open_stamped(on_disk: &Path) -> io::Result<(fs::File, Stamp)> {
 }
 
 fn read_open(file: &mut fs::File, before: Stamp, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    // One byte more than the size: a read that does not fill the buffer has reached the end.
-    let mut bytes = vec![0; before.size.saturating_add(1).min(max) as usize];
-    let mut read = 0;
-    while let Some(rest) = bytes.get_mut(read..) {
-        let asked = rest.len();
-        let more = match file.read(rest) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            more => more?,
-        };
-        read += more;
-        if more == 0 || more < asked && read as u64 == before.size {
-            break;
-        }
+    let mut bytes = Vec::with_capacity(before.size.saturating_add(1).min(max) as usize);
+    file.take(max).read_to_end(&mut bytes)?;
+    let after = Stamp::of(&file.metadata()?);
+    let length = bytes.len() as u64;
+    // A read shorter than the size, which did not change, is incomplete: an edit would cut off the rest.
+    if after == before && length < before.size.min(max) {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
     }
-    bytes.truncate(read);
-    let mut after = Stamp::of(&file.metadata()?);
-    let stable = after == before && read as u64 == before.size.min(max);
-    if !stable {
-        // It is growing, or its file system does not report sizes.
-        file.take(max.saturating_sub(read as u64)).read_to_end(&mut bytes)?;
-        let last = Stamp::of(&file.metadata()?);
-        // A read shorter than the size, which did not change, is incomplete: an edit would cut off the rest.
-        if last == before && (bytes.len() as u64) < before.size.min(max) {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
-        }
-        after = last;
-    }
-    Ok((bytes, after, stable))
+    Ok((bytes, after, after == before && length == before.size.min(max)))
 }

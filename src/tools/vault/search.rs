@@ -79,10 +79,6 @@ result! {
         next: Inline<Next>,
         /// The vault is still being indexed: there may be more; ask again in some seconds.
         indexing: Option<bool>,
-        /// While it is: files that are indexed, and could be found.
-        indexed_files: Option<usize>,
-        /// While it is: files that there are.
-        all_files: Option<usize>,
         /// Files whose text could not be searched (too large or unreadable); their names and tags were.
         not_searched: Option<usize>,
     }
@@ -180,9 +176,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             did_you_mean: Some(did_you_mean.clone()).filter(|words| !words.is_empty()),
             results,
             next,
-            indexing: found.indexing.map(|_| true),
-            indexed_files: found.indexing.map(|progress| progress.indexed),
-            all_files: found.indexing.map(|progress| progress.files),
+            indexing: found.indexing.then_some(true),
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };
