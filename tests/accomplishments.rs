@@ -241,7 +241,7 @@ fn a_note_is_edited_and_not_rewritten() {
 /// Every answer fits into what clients take, and says how to go on.
 #[test]
 fn answers_have_an_end() {
-    let tasks: String = (1..=3_000).map(|n| format!("### Task {n}: T{n}\n- **Goal:** g\n\n")).collect();
+    let tasks: String = (1..=3_000).map(|n| format!("### Task {n}: T{n}\n- **Status:** InProgress\n- **Goal:** g\n\n")).collect();
     let criteria: String = (0..3_000).map(|n| format!("- [ ] criterion {n}\n")).collect();
     let ids: Vec<String> = (2..5_000).map(|n| format!("ACC-{n}")).collect();
     let huge = first().replace("depends_on: []", &format!("depends_on: [{}]\ntitle2: {}", ids.join(", "), "x".repeat(10_000)));
@@ -275,7 +275,10 @@ fn answers_have_an_end() {
     ] {
         let answer = server.call(tool, arguments);
         assert!(answer.to_string().len() < 100_000, "{tool}: {}", answer.to_string().len());
+        assert!(tool != "get_current_work" || answer["truncated"] == true, "tasks of what is not marked are cut");
     }
+    let current = server.call("get_current_work", json!({}));
+    assert!(current["accomplishments"][0]["truncated"] == true && current.get("truncated").is_none(), "{}", current["summary"]);
     assert!(server.fail("get_accomplishment", json!({ "id": "ACC-9000" })).to_string().len() < 5_000);
     let (mut cursor, mut documents) = (Value::Null, 0);
     loop {

@@ -39,6 +39,11 @@ impl Next {
         Next { truncated: flag(is_cut), next_cursor: None }
     }
 
+    /// The same where another part of the result is cut.
+    pub fn or_cut(self, is_cut: bool) -> Next {
+        Next { truncated: self.truncated.or(flag(is_cut)), ..self }
+    }
+
     /// The next page of a call begins after the name `last`; `None` when there is none.
     pub fn after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
         let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));

@@ -52,17 +52,21 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
     let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| {
         let tasks = fitting_in(HALF, in_progress(found));
-        json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": tasks })
+        let truncated = (tasks.len() < in_progress(found).count()).then_some(true);
+        json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": tasks, "truncated": truncated })
     })?;
+    let accomplishments: Vec<Value> = accomplishments.into_iter().map(|shown| without_nulls(shown).into()).collect();
     let fits = json!(accomplishments).to_string().len() <= HALF;
+    let orphaned_in_progress_tasks = if fits { fitting_in(HALF, orphans) } else { Vec::new() };
+    let is_cut = orphaned_in_progress_tasks.len() < orphaned_tasks;
     Reply::of(&Answer {
         accomplishments,
-        orphaned_in_progress_tasks: if fits { fitting_in(HALF, orphans) } else { Vec::new() },
+        orphaned_in_progress_tasks,
         summary: json!({
             "accomplishments_in_progress": accomplishments_in_progress,
             "tasks_in_progress": tasks_in_progress,
             "orphaned_tasks": orphaned_tasks,
         }),
-        next,
+        next: Inline(next.0.or_cut(is_cut)),
     })
 }
