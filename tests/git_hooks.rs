@@ -47,6 +47,46 @@ fn one_refused_file_does_not_block_the_commits_of_others() {
 }
 
 #[test]
+fn what_could_not_be_committed_is_committed_after_a_restart() {
+    let repository = Repository::with(&[("ours.md", &note("as it was"))]);
+    let settings = [("TOOLSETS", "vault,git")];
+    let server = repository.serve_with(&settings);
+    let url = repository.git(&["remote", "get-url", "origin"]);
+    repository.git(&["remote", "set-url", "origin", "/nowhere"]);
+    for path in ["one.md", "two.md", "one.md"] {
+        assert!(server.call("vault_write", json!({ "path": path, "content": "x" }))["git_error"].is_string());
+    }
+    drop(server);
+    repository.git(&["remote", "set-url", "origin", url.trim()]);
+    let server = repository.serve_with(&settings);
+    assert_eq!(server.call("vault_write", json!({ "path": "three.md", "content": "x" }))["pushed"], true);
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "one.md\nthree.md\ntwo.md\n");
+    assert!(!repository.folder.vault().join(".git/vault-sync-mcp.uncommitted").exists());
+}
+
+#[test]
+fn a_change_whose_push_was_killed_is_committed_after_a_restart() {
+    let repository = Repository::with(&[("ours.md", &note("as it was"))]);
+    let hook = repository.folder.vault().join(".git/hooks/pre-push");
+    std::fs::write(&hook, "#!/bin/sh\ntouch started; sleep 5\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    repository.git(&["config", "core.excludesFile", &repository.folder.path().join("ignored").display().to_string()]);
+    std::fs::write(repository.folder.path().join("ignored"), "started\n").unwrap();
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "one.md", "content": "x" } } }).to_string();
+    let mut connection = server.connect();
+    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", mcp_head(TOKEN, ""), call.len()));
+    eventually("the push has begun", || repository.folder.vault().join("started").exists());
+    server.kill();
+    std::fs::remove_file(&hook).unwrap();
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    assert_eq!(server.call("vault_write", json!({ "path": "two.md", "content": "x" }))["pushed"], true);
+    assert_eq!(repository.at_remote(&["ls-tree", "--name-only", "main"]), "one.md\nours.md\ntwo.md\n");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_hook_that_changes_what_is_committed_is_refused() {
     let repository = with_hook("echo more >> ours.md; git add ours.md");
     let server = repository.serve();

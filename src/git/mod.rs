@@ -32,18 +32,19 @@ mod settle;
 
 pub use history::Version;
 
-use crate::clock::Deadline;
+use crate::clock::{self, Deadline};
+use crate::disk;
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::vault::commits::{Commits, Committed};
 use crate::vault::{self, Vault, VaultPath, etag};
 use commit::Target;
 use index::Index;
 use process::Runner;
 use repository::{Note, Repository};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Where commits go.
@@ -63,8 +64,6 @@ pub struct Git {
     vault: Arc<Vault>,
     options: Options,
     folders: OnceLock<Folders>,
-    /// Changed files whose commit failed.
-    uncommitted: Mutex<Vec<VaultPath>>,
 }
 
 /// Where the repository is. Found once: what is written into the vault later must not make git find another repository.
@@ -133,10 +132,13 @@ impl From<vault::Error> for Failure {
 /// The lock file that the original implementation of these tools used; it begins with a dot, so no tool sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
+/// In the repository's folder, the paths of changed files that are not committed yet, a line each.
+const UNCOMMITTED: &str = "vault-sync-mcp.uncommitted";
+
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options, folders: OnceLock::new(), uncommitted: Mutex::default() }
+        Git { vault, options, folders: OnceLock::new() }
     }
 
     /// Whether git exists, is new enough, and accepts the vault's repository; for the start.
@@ -257,10 +259,6 @@ impl Git {
         let made = self.commit_and_publish(&repository, &runner, &[target], message);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
-    }
-
-    fn uncommitted(&self) -> MutexGuard<'_, Vec<VaultPath>> {
-        self.uncommitted.lock().unpoisoned()
     }
 
     /// Takes the locks and opens the repository, after finishing what a crash interrupted.
@@ -428,25 +426,32 @@ impl Git {
 }
 
 impl Commits for Git {
-    /// All in one commit, with the files whose commits failed since the start. What git ignores is not committed.
+    /// All in one commit, with the files whose commits failed before, or were interrupted. What git ignores is not committed.
     fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
-        let paths: Vec<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
-        let message = format!("{summary}\n\nLogin: {login}");
-        let mut all = std::mem::take(&mut *self.uncommitted());
-        all.extend(paths.iter().cloned());
-        all.sort_unstable();
-        all.dedup();
-        let mut outcome = self.commit_all(&all, &message);
-        if outcome.is_err() && all.len() > paths.len() {
-            // One of the earlier files may be the cause.
-            outcome = self.commit_all(&paths, &message);
-            all.retain(|path| outcome.is_err() || !paths.contains(path));
-        } else if outcome.is_ok() {
-            all.clear();
-        }
-        self.uncommitted().extend(all);
+        let started = clock::instant();
         // The change itself is done.
         let why = |words: String| words.replace("Nothing was done: ", "");
+        let list = self.folders(&|| false).map_err(|failure| why(failure.to_string()))?.git_dir.join(UNCOMMITTED);
+        let path = |name: &str| VaultPath::file(name).ok();
+        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
+        let own: BTreeSet<VaultPath> = changed.iter().filter_map(|name| path(name)).collect();
+        let listed = disk::read_end(&list, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
+        let earlier: BTreeSet<VaultPath> = String::from_utf8_lossy(&listed).lines().filter_map(path).collect();
+        let note = |listed: std::io::Result<()>| listed.unwrap_or_else(|error| log::warn!("git: {UNCOMMITTED}: {}", error.kind()));
+        note(disk::append(&list, lines(&mut own.difference(&earlier)).as_bytes(), false));
+        let message = format!("{summary}\n\nLogin: {login}");
+        let mut outcome = self.commit_all(&Vec::from_iter(earlier.union(&own).cloned()), &message);
+        let mut left = String::new();
+        // One of the earlier files may be the cause.
+        if outcome.is_err() && !earlier.is_subset(&own) && started.elapsed() < self.options.timeout / 2 {
+            outcome = self.commit_all(&Vec::from_iter(own.iter().cloned()), &message);
+            left = lines(&mut earlier.difference(&own));
+        }
+        match &outcome {
+            Ok(_) if left.is_empty() => disk::discard(&list),
+            Ok(_) => note(disk::replace(&list, left.as_bytes(), disk::Mode::Private, |_| Ok(()))),
+            Err(_) => {}
+        }
         let outcome = outcome.map(|made| Committed { left: made.left.into_iter().map(why).collect(), ..made });
         outcome.map_err(|failure| why(failure.to_string()))
     }

@@ -36,3 +36,5 @@ pub const GIT_SETTLE: Duration = Duration::from_secs(20);
 pub const COMMIT_MESSAGE_CHARS: usize = 5_000;
 /// Versions of a note in one answer.
 pub const GIT_VERSIONS: usize = 200;
+/// Bytes of the list of files whose commit failed; beyond them the oldest are forgotten.
+pub const GIT_UNCOMMITTED_BYTES: u64 = 1024 * 1024;
