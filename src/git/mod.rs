@@ -432,25 +432,29 @@ impl Commits for Git {
         // The change itself is done.
         let why = |words: String| words.replace("Nothing was done: ", "");
         let list = self.folders(&|| false).map_err(|failure| why(failure.to_string()))?.git_dir.join(UNCOMMITTED);
-        let path = |name: &str| VaultPath::file(name).ok();
-        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
-        let own: BTreeSet<VaultPath> = changed.iter().filter_map(|name| path(name)).collect();
-        let listed = disk::read_end(&list, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
-        let earlier: BTreeSet<VaultPath> = String::from_utf8_lossy(&listed).lines().filter_map(path).collect();
         let note = |listed: std::io::Result<()>| listed.unwrap_or_else(|error| log::warn!("git: {UNCOMMITTED}: {}", error.kind()));
+        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
+        let listed = || -> BTreeSet<VaultPath> {
+            let list = disk::read_end(&list, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
+            String::from_utf8_lossy(&list).lines().filter_map(|name| VaultPath::file(name).ok()).collect()
+        };
+        let (own, earlier): (BTreeSet<VaultPath>, _) = (changed.iter().filter_map(|name| VaultPath::file(name).ok()).collect(), listed());
         note(disk::append(&list, lines(&mut own.difference(&earlier)).as_bytes(), false));
         let message = format!("{summary}\n\nLogin: {login}");
-        let mut outcome = self.commit_all(&Vec::from_iter(earlier.union(&own).cloned()), &message);
-        let mut left = String::new();
+        let commit = |paths: &BTreeSet<VaultPath>| self.commit_all(&Vec::from_iter(paths.iter().cloned()), &message);
+        let mut paths = &earlier | &own;
+        let mut outcome = commit(&paths);
         // One of the earlier files may be the cause.
-        if outcome.is_err() && !earlier.is_subset(&own) && started.elapsed() < self.options.timeout / 2 {
-            outcome = self.commit_all(&Vec::from_iter(own.iter().cloned()), &message);
-            left = lines(&mut earlier.difference(&own));
+        if outcome.is_err() && paths != own && started.elapsed() < self.options.timeout / 2 {
+            paths = own;
+            outcome = commit(&paths);
         }
-        match &outcome {
-            Ok(_) if left.is_empty() => disk::discard(&list),
-            Ok(_) => note(disk::replace(&list, left.as_bytes(), disk::Mode::Private, |_| Ok(()))),
-            Err(_) => {}
+        if outcome.is_ok() {
+            let left = lines(&mut listed().difference(&paths));
+            match left.as_str() {
+                "" => disk::discard(&list),
+                left => note(disk::replace(&list, left.as_bytes(), disk::Mode::Private, |_| Ok(()))),
+            }
         }
         let outcome = outcome.map(|made| Committed { left: made.left.into_iter().map(why).collect(), ..made });
         outcome.map_err(|failure| why(failure.to_string()))
