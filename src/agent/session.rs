@@ -175,15 +175,17 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
         if ready.agent.must_stop(watcher) {
             return Err(Failure::Cancelled);
         }
-        let Some(left) = deadline.left() else {
+        // The last output of a program that has ended may not have arrived yet.
+        let Some(left) = ended.unwrap_or(deadline).left() else {
+            if ended.is_some() {
+                return Ok(());
+            }
             let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
             let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
             let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
             return Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")));
         };
-        // The last output of a program that has ended may not have arrived yet.
-        let patience = ended.map_or(limits::HANG_UP_EVERY, |until| until.left().unwrap_or_default().min(limits::HANG_UP_EVERY));
-        match running.next(patience.min(left)) {
+        match running.next(left.min(limits::HANG_UP_EVERY)) {
             Ok(Event::Line(line)) => {
                 printed += line.len();
                 if printed > limits::AGENT_OUTPUT_BYTES {
@@ -199,7 +201,7 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        if ended.is_some_and(|until| closed == 2 || until.left().is_none()) {
+        if ended.is_some() && closed == 2 {
             return Ok(());
         }
     }
