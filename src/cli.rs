@@ -133,7 +133,9 @@ impl Parsed {
         };
         let before = self.mistakes.len();
         if self.words.len() > *words {
-            self.mistakes.push(format!("{name} takes no further arguments; see --help"));
+            let word = self.words.last().map(String::as_str).unwrap_or_default();
+            self.mistakes
+                .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and the value of a switch = before it"));
         }
         for flag in self.flags.keys().filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag)) {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
@@ -141,7 +143,9 @@ impl Parsed {
         if *name == "revoke" && self.words.is_empty() != self.flags.contains_key("all") {
             self.mistakes.push("revoke needs the id of a grant (see grants), or --all".into());
         }
-        if *name == "undo" && (!self.flags.contains_key("login") || self.since().is_none()) {
+        if let Some(since) = self.flags.get("since").filter(|_| self.since().is_none()) {
+            self.mistakes.push(format!("undo: --since {since:?} is no time such as 30m, 2h or 7d"));
+        } else if *name == "undo" && !["login", "since"].iter().all(|flag| self.flags.contains_key(flag)) {
             self.mistakes.push("undo needs --login ID (see grants, or the name of an API token) and --since TIME (30m, 2h, 7d)".into());
         }
         self.command = if self.mistakes.len() > before { "help" } else { name };

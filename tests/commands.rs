@@ -116,7 +116,7 @@ fn what_prevents_the_start_is_reported_with_its_remedy() {
     let output = run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     assert!(!output.status.success() && err(&output).contains("another program has the port"), "{}", err(&output));
     let output = run(&["serve", "--vault-path", "/nowhere/vault"], &good, "");
-    assert!(!output.status.success() && err(&output).contains("does not exist: is it spelt right"), "{}", err(&output));
+    assert!(!output.status.success() && err(&output).contains("is \"/nowhere/vault\", which does not exist"), "{}", err(&output));
 }
 
 #[test]
@@ -133,11 +133,22 @@ fn check_reports_what_would_be_served() {
         shown.contains("56 files")
             && shown.contains("https://vault.example.com/mcp")
             && shown.contains("alex")
-            && shown.contains("in order"),
+            && shown.contains("Nothing is wrong, but see the notes"),
         "{shown}"
     );
     assert!(!shown.contains(&hash));
     assert!(shown.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"), "{shown}");
+    let shown = out(&run(&["check", "--listen-addr", "127.0.0.1:0"], &good, ""));
+    assert!(shown.contains("Everything is in order.") && !shown.contains("Note:"), "{shown}");
+    let wrong = run(&["check", "--listen-addr", "127.0.0.1", "--hide", "Private,Secret"], &good, "");
+    let shown = out(&wrong);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        shown.contains("listen          see the mistakes")
+            && !shown.contains("LISTEN_ADDR is")
+            && shown.contains("one pattern with a comma"),
+        "{shown}"
+    );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     let shown = out(&output);

@@ -28,35 +28,33 @@ pub(super) fn check(raw: &Raw) -> u8 {
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
-        print(&summary(&config, vault.size(), agent));
+        print(&summary(&config, vault.size(), agent, &mistakes));
     }
     for note in &notes {
         print(&format!("Note: {note}\n"));
     }
     if mistakes.is_empty() {
-        return print(if notes.len() > config.notes.len() {
-            "Nothing is wrong, but see the notes above.\n"
-        } else {
-            "Everything is in order.\n"
-        });
+        return print(if notes.is_empty() { "Everything is in order.\n" } else { "Nothing is wrong, but see the notes above.\n" });
     }
     wrong(mistakes.iter())
 }
 
-fn summary(config: &Config, files: usize, agent: Option<String>) -> String {
+fn summary(config: &Config, files: usize, agent: Option<String>, mistakes: &[Mistake]) -> String {
     let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let state = config.state_dir.as_ref().map_or("in memory: logins end with the server".to_owned(), |folder| folder.display().to_string());
     let lines = [
-        ("vault", format!("{} ({files} files)", config.vault_path.display())),
-        ("listen", config.listen.to_string()),
-        ("MCP endpoint", format!("{}/mcp", config.origin)),
-        ("users", names(config.logins.users.keys().map(String::as_str).collect())),
-        ("machine clients", names(config.logins.machines.keys().map(String::as_str).collect())),
-        ("API tokens", names(config.logins.tokens.keys().map(String::as_str).collect())),
-        ("state", state),
-        ("toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
-        ("read-only", config.read_only.to_string()),
+        ("VAULT_PATH", "vault", format!("{} ({files} files)", config.vault_path.display())),
+        ("LISTEN_ADDR", "listen", config.listen.to_string()),
+        ("SERVER_URL", "MCP endpoint", format!("{}/mcp", config.origin)),
+        ("AUTH_USERS", "users", names(config.logins.users.keys().map(String::as_str).collect())),
+        ("CLIENT_CREDENTIALS", "machine clients", names(config.logins.machines.keys().map(String::as_str).collect())),
+        ("API_TOKENS", "API tokens", names(config.logins.tokens.keys().map(String::as_str).collect())),
+        ("STATE_DIR", "state", state),
+        ("TOOLSETS", "toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
+        ("READ_ONLY", "read-only", config.read_only.to_string()),
     ];
-    let lines = lines.into_iter().chain(agent.map(|agent| ("sessions", agent)));
-    lines.map(|(name, value)| format!("{name:<16}{value}\n")).collect()
+    let lines = lines.into_iter().chain(agent.map(|agent| ("", "sessions", agent)));
+    let is_wrong = |setting: &str| mistakes.iter().any(|mistake| mistake.setting == setting);
+    let shown = lines.map(|(setting, name, value)| (name, if is_wrong(setting) { "see the mistakes below".to_owned() } else { value }));
+    shown.map(|(name, value)| format!("{name:<16}{value}\n")).collect()
 }

@@ -35,13 +35,13 @@ fn broken(error: impl std::fmt::Display) -> u8 {
 fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let token = secret::new_token();
     let password: String = secret::new_id().chars().take(12).collect();
-    // Only the port of an address is used: a demo is for this machine.
-    let port = raw.get("LISTEN_ADDR").and_then(|address| address.rsplit_once(':')).map(|(_, port)| port.to_owned());
-    let listen = match port.as_deref() {
+    let listen = match raw.get("LISTEN_ADDR").map(|address| (address, address.rsplit_once(':'))) {
         None => free_address().map_err(broken)?,
         // The banner has the port, so it has to be known beforehand.
-        Some("0") => return Err(broken("the demo needs a port other than 0")),
-        Some(port) => format!("127.0.0.1:{port}"),
+        Some((_, Some(("" | "127.0.0.1" | "localhost", port)))) if port != "0" => format!("127.0.0.1:{port}"),
+        Some((address, _)) => {
+            return Err(broken(format!("the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}")));
+        }
     };
     let origin = format!("http://{listen}");
     let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id()));

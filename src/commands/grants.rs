@@ -13,14 +13,18 @@ use std::path::{Path, PathBuf};
 const ID_CHARS_MIN: usize = 4;
 
 pub(super) fn list(raw: &Raw) -> Result<u8, u8> {
-    let state = Store::peek(&folder(raw)?).map_err(|why| fail(why, FAILED))?;
+    let state = read(&folder(raw)?)?;
     Ok(print(&table(&state)))
+}
+
+fn read(folder: &Path) -> Result<State, u8> {
+    Store::peek(folder).map_err(|why| fail(format!("{}: {why}", folder.display()), FAILED))
 }
 
 pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> Result<u8, u8> {
     let folder = folder(raw)?;
-    let state = Store::peek(&folder).map_err(|why| fail(why, FAILED))?;
-    let id = id.map(|id| whole_id(&state, id)).transpose().map_err(|why| fail(why, WRONG))?;
+    let state = read(&folder)?;
+    let id = id.map(|id| whole_id(state.grants.keys(), id)).transpose().map_err(|why| fail(format!("{why}; see grants"), WRONG))?;
     refuse_other_user(&folder, "revoke")?;
     let ended = if Store::is_in_use(&folder) {
         control::revoke(&folder, id.as_deref())
@@ -48,22 +52,20 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     let home = std::env::var("HOME").ok();
     let folder = crate::config::expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
     if folder.is_absolute() && folder.is_dir() {
-        Ok(folder)
-    } else {
-        Err(fail("STATE_DIR (--state-dir) is not a folder that can be opened, by its absolute path", FAILED))
+        return Ok(folder);
     }
+    let why = "is no folder that can be opened: give its absolute path, as the server's user (sudo -u USER ...)";
+    Err(fail(format!("STATE_DIR (--state-dir): {} {why}", folder.display()), FAILED))
 }
 
 /// Completes an id that was shortened; no other id may begin the same.
-fn whole_id(state: &State, id: &str) -> Result<String, String> {
-    if id.len() < ID_CHARS_MIN {
-        return Err(format!("give at least {ID_CHARS_MIN} characters of the id; see grants"));
-    }
-    let mut found = state.grants.keys().filter(|known| known.starts_with(id));
+pub(super) fn whole_id<'a>(mut known: impl Iterator<Item = &'a String>, id: &str) -> Result<String, String> {
+    let mut found = known.by_ref().filter(|known| known.starts_with(id) && (id.len() >= ID_CHARS_MIN || *known == id));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.clone()),
-        (Some(_), Some(_)) => Err(format!("several grants begin with {id:?}; see grants")),
-        (None, _) => Err(format!("no grant has the id {id:?}; see grants")),
+        (Some(_), Some(_)) => Err(format!("several ids begin with {id:?}")),
+        (None, _) if id.len() < ID_CHARS_MIN => Err(format!("give at least {ID_CHARS_MIN} characters of the id")),
+        (None, _) => Err(format!("there is no id {id:?}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `undo`, for the owner: takes back everything that one login has done.
 
-use super::grants::{folder, refuse_other_user};
+use super::grants::{folder, refuse_other_user, whole_id};
 use super::{FAILED, WRONG, fail, print, systems};
 use crate::cli::Raw;
 use crate::clock::Now;
@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
 use crate::vault::versions::Versions;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +22,20 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     }
     let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
-    let vault = Arc::new(vault.with_versions(Some(versions)));
+    let vault = Arc::new(vault.with_versions(Some(Arc::clone(&versions))));
     let now = Now::read();
+    let kept = versions.lines().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let logins: BTreeSet<String> = kept.into_iter().map(|line| line.by).collect();
+    let login = login.strip_prefix("token:").unwrap_or(login);
+    let login = match whole_id(logins.iter(), login) {
+        Ok(login) => login,
+        Err(_) if logins.is_empty() => login.to_owned(),
+        Err(why) => {
+            let logins = Vec::from_iter(logins).join(", ");
+            return Err(failed(format!("{why} among those of whom changes are kept: {logins}")));
+        }
+    };
+    let login = login.as_str();
     let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
     if let Some(commits) = systems::open(config, &vault).commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
@@ -37,9 +50,7 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
 
 fn report(undone: &Undone, login: &str, dry_run: bool) -> String {
     if undone.done.is_empty() && undone.left.is_empty() {
-        let others: Vec<&str> = undone.logins.iter().map(String::as_str).filter(|_| !undone.logins.contains(login)).collect();
-        let hint = if others.is_empty() { String::new() } else { format!(" Changes are kept of: {}.", others.join(", ")) };
-        return format!("{login} has changed nothing in that time that is not undone already.{hint}\n");
+        return format!("{login} has changed nothing in that time that is not undone already.\n");
     }
     let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let left = if undone.left.is_empty() { String::new() } else { format!("\nLeft alone:\n{}", lines(&undone.left)) };

@@ -173,7 +173,10 @@ impl Config {
         if purpose == Purpose::Network && no_logins && !is_reported {
             reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
-        if config.origin.starts_with("https:") && config.listen.ip().is_unspecified() {
+        if config.origin.starts_with("https:")
+            && config.listen.ip().is_unspecified()
+            && reader.mistakes.iter().all(|mistake| mistake.setting != "LISTEN_ADDR")
+        {
             reader.notes.push(format!(
                 "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy on this machine too, set \
                  LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the one address it uses",

@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn zone(&mut self) -> Zone {
         let named = |name: &str| {
-            Zone::named(name).ok_or_else(|| format!("is {name:?}, for which this system has no time zone data (package tzdata)"))
+            Zone::named(name).ok_or_else(|| format!("is {name:?}, which this system's time zone data (package tzdata) does not have"))
         };
         let zone = self.read("TIME_ZONE", named);
         zone.unwrap_or_else(|| if self.text("TIME_ZONE").is_none() { Zone::system() } else { Zone::default() })
@@ -98,10 +98,12 @@ impl<'a> Reader<'a> {
         };
         let path = self.expand_home(text);
         let what = match std::fs::read_dir(&path) {
-            _ if !path.is_absolute() => "must be an absolute path".to_owned(),
+            _ if !path.is_absolute() => format!("is {path:?}; it must be an absolute path"),
             Ok(_) => return Some(path),
-            Err(error) if error.kind() == ErrorKind::NotADirectory => "is a file; it must be the vault's folder".to_owned(),
-            Err(error) if error.kind() == ErrorKind::NotFound => "does not exist: is it spelt right, is its disk mounted?".to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => format!("is {path:?}, a file; it must be the vault's folder"),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                format!("is {path:?}, which does not exist: check its spelling and its disk")
+            }
             Err(error) => format!("cannot be read: {}", error.kind()),
         };
         self.wrong(setting, what);
@@ -131,7 +133,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn users(&mut self) -> BTreeMap<String, String> {
-        self.named("AUTH_USERS", |number, entry| match entry.split_once(':') {
+        self.named("AUTH_USERS", |number, entry| match entry.split_once(':').map(|(user, hash)| (user.trim(), hash.trim())) {
             None => Err(format!("has an entry (number {number}) without a colon between user and hash")),
             Some((user, _)) if user.is_empty() || user.chars().any(char::is_control) => {
                 Err(format!("has an entry (number {number}) without a user name"))
@@ -148,6 +150,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn hidden(&mut self) -> Hidden {
+        if let Some(one) = self.text("HIDE").and_then(|text| text.split(';').find(|pattern| pattern.contains(','))) {
+            self.notes.push(format!("HIDE has {:?}, one pattern with a comma: patterns are separated by ;", one.trim()));
+        }
         let wrong = |pattern: String| format!("has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;");
         self.read("HIDE", |text| Hidden::parse(text).map_err(wrong)).unwrap_or_default()
     }
@@ -216,7 +221,7 @@ impl<'a> Reader<'a> {
         let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
             "false" | "0" | "no" | "off" => Ok(false),
             "true" | "1" | "yes" | "on" => Ok(true),
-            _ => Err("must be true or false"),
+            _ => Err("must be true or false (1 or 0)"),
         };
         self.read(setting, parse).unwrap_or_default()
     }
@@ -224,7 +229,7 @@ impl<'a> Reader<'a> {
     pub(super) fn number(&mut self, setting: &'static str, default: usize, min: usize, max: usize) -> usize {
         let parse = |text: &str| {
             let number = text.parse().ok().filter(|number| (min..=max).contains(number));
-            number.ok_or_else(|| format!("must be a number from {min} to {max}"))
+            number.ok_or_else(|| format!("must be a whole number from {min} to {max}"))
         };
         self.read(setting, parse).unwrap_or(default)
     }

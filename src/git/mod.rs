@@ -387,8 +387,13 @@ impl Git {
         }
         let nearest = self.vault.root().ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         let unusable = |words: &str| Failure::Refused(format!("The vault is not in a git repository that the server may use: {words}"));
-        let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above")) };
+        let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above (git init makes one)")) };
         let found = self.outside(cancelled).at(nearest).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
+        if found.stderr.contains("dubious ownership") {
+            let why =
+                "it belongs to another user: as the server's user, run git config --global --add safe.directory and its absolute path";
+            return Err(unusable(why));
+        }
         if !found.ok {
             return Err(unusable(&found.words()));
         }

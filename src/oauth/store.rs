@@ -318,7 +318,11 @@ impl Store {
     /// # Errors
     /// A message for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
-        read(&folder.join(FILE))?.map_err(|why| format!("{FILE} is damaged: {why}"))
+        let file = folder.join(FILE);
+        if !file.exists() {
+            return Err(format!("it has no {FILE}: it is another folder than the server's, or no one has logged in yet"));
+        }
+        read(&file)?.map_err(|why| format!("{FILE} is damaged: {why}"))
     }
 
     /// Whether a server is using a folder at the moment.

@@ -20,8 +20,6 @@ pub struct Undone {
     pub left: Vec<String>,
     /// Paths of the files that were changed.
     pub changed: Vec<String>,
-    /// All logins of which changes are kept.
-    pub logins: BTreeSet<String>,
 }
 
 /// A path at or below `old`, with that prefix replaced by `new`.
@@ -229,7 +227,7 @@ impl Vault {
         let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
         let mut view = View { vault: &vault, files: BTreeMap::new(), renamed: Vec::new(), left: HashSet::new() };
         view.reset();
-        let mut undone = Undone { logins: lines.iter().map(|line| line.by.clone()).collect(), ..Undone::default() };
+        let mut undone = Undone::default();
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
             let mut plan = plan_undo(&mut view, versions, lines)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
