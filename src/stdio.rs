@@ -267,8 +267,8 @@ impl Channel for PipeChannel<'_> {
 
 /// For a tool call the files that it names, in NFC, each once; `None` for any other message.
 fn called_about(message: &Message) -> Option<BTreeSet<String>> {
-    crate::mcp::called(message)?;
+    let tool = crate::mcp::called(message)?;
     let arguments = message.params()?.get("arguments").and_then(Value::as_object);
-    let paths = arguments.into_iter().flat_map(crate::mcp::tools::paths_of);
+    let paths = arguments.into_iter().flat_map(|arguments| crate::mcp::tools::paths_of(tool, arguments));
     Some(paths.map(|path| path.trim_matches('/').nfc().collect()).collect())
 }

@@ -140,10 +140,12 @@ fn results_conform_to_the_output_schemas() {
 #[test]
 fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
     for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL) {
-        let annotations = &tool.listing()["annotations"];
+        let listing = tool.listing(false);
+        let annotations = &listing["annotations"];
         let name = tool.name;
-        let reaches = ["vault_write_file", "vault_delete_file", "vault_restore", "ingest", "query"].contains(&name);
-        assert_eq!(annotations["openWorldHint"], reaches, "{name}");
+        assert_eq!(annotations["openWorldHint"], ["ingest", "query"].contains(&name), "{name}");
+        let pushes = tool.needs() == vault_sync_mcp::principal::Access::Write;
+        assert_eq!(tool.listing(true)["annotations"]["openWorldHint"], pushes || name == "query", "{name}, where changes are pushed");
         let loses = [
             "vault_write",
             "vault_edit",

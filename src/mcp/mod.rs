@@ -172,14 +172,14 @@ impl Server {
         all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
     }
 
-    /// Whether a message asks for something that takes minutes: a transport with a bound on its calls must not count it.
+    /// Whether a message calls a tool of toolset `agent`, which may take minutes: a transport with a bound on its calls must not count it.
     pub fn takes_long(&self, message: Option<&Message>) -> bool {
         let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
         message.and_then(called).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
     }
 
     /// Whether a message can be abandoned when its client has hung up: a call that only reads. One that writes is finished,
-    /// and so is a session, for a client that comes back.
+    /// and so is one of Claude Code, for a client that comes back.
     pub fn may_be_abandoned(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
         called(message).is_some_and(reads) && !self.takes_long(Some(message))
@@ -241,7 +241,8 @@ impl Server {
         };
         if let Some(needs) = self.missing_access(exchange.principal, method, params) {
             let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let paths = params.get("arguments").and_then(serde_json::Value::as_object).map(tools::logged_paths).unwrap_or_default();
+            let paths = params.get("arguments").and_then(serde_json::Value::as_object);
+            let paths = paths.map(|arguments| tools::logged_paths(tool, arguments)).unwrap_or_default();
             log::warn!("tool={tool} {}{paths} outcome=insufficient_scope", exchange.principal);
             let answer = rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
             return Outcome::Forbidden { needs, answer: answer.answering(Some(id.clone())).to_json() };

@@ -41,8 +41,9 @@ impl Server {
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     call.no_cursor()?;
     let principal = call.exchange.principal;
-    let tools: Vec<Value> =
-        call.server.tools_for(principal).filter(|tool| tool.needs() <= principal.access).map(|tool| tool.listing()).collect();
+    let pushes = call.server.systems.commits.is_some();
+    let tools = call.server.tools_for(principal).filter(|tool| tool.needs() <= principal.access);
+    let tools: Vec<Value> = tools.map(|tool| tool.listing(pushes)).collect();
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
 }
 
@@ -57,7 +58,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
-    let paths = logged_paths(&arguments);
+    let paths = logged_paths(name, &arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
@@ -111,17 +112,19 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<R
     Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble }))))
 }
 
-/// The paths that a call names, without headings.
-pub fn paths_of(arguments: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    let named = ["path", "file_path", "doc_name", "from", "to", "paths"].into_iter().filter_map(|name| arguments.get(name));
+/// The paths that a call of a tool names, without headings.
+pub fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+    let of_tags = tool == "vault_rename_tag";
+    let names = ["path", "file_path", "doc_name", "from", "to", "paths"].into_iter().filter(move |_| !of_tags);
+    let named = names.filter_map(|name| arguments.get(name));
     let texts = named.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str);
     texts.filter_map(|text| text.split('#').next()).filter(|path| !path.is_empty())
 }
 
-/// The first of them, for the log line of a call.
-pub(super) fn logged_paths(arguments: &Map<String, Value>) -> String {
+/// The first [`limits::LOGGED_PATHS`] of [`paths_of`], as the log line of a call shows them.
+pub(super) fn logged_paths(tool: &str, arguments: &Map<String, Value>) -> String {
     let shown = |path: &str| format!(" path={:?}", path.chars().take(300).collect::<String>());
-    paths_of(arguments).take(limits::LOGGED_PATHS).map(shown).collect()
+    paths_of(tool, arguments).take(limits::LOGGED_PATHS).map(shown).collect()
 }
 
 /// The one log line of a call. Paths are in it, texts and queries are not.
@@ -131,8 +134,8 @@ fn log_call(tool: &Tool, exchange: &Exchange<'_>, paths: &str, failed: Option<Co
     log::info!("tool={} {}{paths} outcome={outcome} ms={ms}", tool.name, exchange.principal);
 }
 
-/// The structured result, and the same JSON as text for clients that know only that (MCP, "Structured Content"). The text
-/// of a document is not sent twice.
+/// The structured result; as text either [`Reply::text`], or the same JSON for clients that know only text (MCP, "Structured
+/// Content").
 fn success(reply: &Reply) -> String {
     let text = Value::from(reply.text.as_deref().unwrap_or(&reply.json));
     let blocks: String = reply.blocks.iter().map(|block| format!(",{block}")).collect();

@@ -22,7 +22,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const BAD_CODE: Error = Error::of(400, "invalid_grant", "the code is unknown, expired, used, or meant for another client");
+const BAD_CODE: Error =
+    Error::of(400, "invalid_grant", "the code is unknown, expired, used, meant for another client, or code_verifier does not fit");
 const BAD_REFRESH: Error = Error::of(400, "invalid_grant", "the refresh token is unknown, expired or revoked; log in again");
 
 /// RFC 6749 section 5.1.

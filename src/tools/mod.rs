@@ -197,15 +197,14 @@ impl Tool {
         }
     }
 
-    /// Whether it talks to other systems: a git remote, the API of a model.
-    fn reaches_out(&self) -> bool {
-        let is_of_git = Toolset::Git.tools().iter().any(|tool| std::ptr::eq(*tool, self));
-        is_of_git && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
+    /// Whether it talks to other systems: the API of a model, or the git remote to which changes are pushed.
+    fn reaches_out(&self, pushes: bool) -> bool {
+        pushes && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
     }
 
     /// The tool as `tools/list` shows it (MCP, "Tool"). A tool that reads may have long results: Claude Code puts one of
-    /// more than 50,000 characters into a file unless the tool says how long its results are.
-    pub fn listing(&self) -> Value {
+    /// more than 50,000 characters into a file unless the tool says how long its results are. `pushes` says that changes are pushed.
+    pub fn listing(&self, pushes: bool) -> Value {
         let (destructive, idempotent) = match self.effect {
             Effect::Reads => (false, true),
             Effect::Replaces { idempotent } => (true, idempotent),
@@ -223,7 +222,7 @@ impl Tool {
                 "readOnlyHint": self.effect == Effect::Reads,
                 "destructiveHint": destructive,
                 "idempotentHint": idempotent,
-                "openWorldHint": self.reaches_out(),
+                "openWorldHint": self.reaches_out(pushes),
             },
             "_meta": (self.effect == Effect::Reads).then_some(results),
         })))

@@ -7,8 +7,8 @@
 //! # Rules
 //!
 //! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
-//! 2. Hidden files and folders (any name that starts with `.`, and Syncthing's temporary files and conflict copies) are never listed,
-//!    read, searched or written.
+//! 2. Hidden files and folders (any name that starts with `.`, Syncthing's temporary files and conflict copies, what `HIDE` names, and
+//!    what a grant does not cover) are never listed, read, searched or written.
 //! 3. Symbolic links are followed only to served paths inside the vault; others are not listed, and refused if named.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. Nothing else is changed by a write: not a byte.
@@ -16,8 +16,8 @@
 //!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest recent one took.
 //!    While calls keep coming, walks run in the background; the first call after a pause waits for one.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
-//! 8. No message contains an absolute path.
-//! 9. Malformed or odd files cause a warning, and never make a call fail.
+//! 8. No message to a remote client contains an absolute path.
+//! 9. Malformed or odd files cause a warning, and never make a call fail that is about other files.
 //!
 //! # Files
 //!
@@ -260,7 +260,7 @@ impl Vault {
         if self.jail.scope().is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
             return Ok(());
         }
-        Err(Error::NotAllowed { path: path.into(), why: "this login may not change it" })
+        Err(Error::NotAllowed { path: path.into(), why: "it is hidden, or this login may not change it" })
     }
 
     /// This vault, but what is replaced and deleted is kept in `versions`.

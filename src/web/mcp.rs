@@ -18,7 +18,9 @@ use std::sync::Arc;
 pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
     let message = match challenge {
         Challenge::NoToken => "A bearer token is required; the WWW-Authenticate header says where to get one",
-        Challenge::InvalidToken | Challenge::InsufficientScope(_) => "The access token is unknown, expired or revoked; log in again",
+        Challenge::InvalidToken | Challenge::InsufficientScope(_) => {
+            "The access token is unknown, expired or revoked: log in again, or correct the API token"
+        }
     };
     Response::json(401, format!(r#"{{"error":{{"code":"AUTH_REQUIRED","message":"{message}"}}}}"#))
         .header("WWW-Authenticate", oauth.challenge(challenge))

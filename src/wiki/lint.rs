@@ -36,6 +36,9 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     let everything = vault.files_below(&VaultPath::root(), "");
     let pages = Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
     let wiki: Vec<&Arc<Entry>> = everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.is_note()).collect();
+    if wiki.is_empty() {
+        return Err(Error::Invalid(format!("There is no wiki here, no page in {}; init-wiki writes one", TREES.join("/, ") + "/")));
+    }
     let (mut found, mut linked) = (Vec::new(), Linked::default());
     for entry in &wiki {
         let Ok(text) = vault.text(entry) else {
