@@ -57,11 +57,12 @@ enum Open {
         /// The maximum indentation of the closing fence.
         most: usize,
     },
-    Until {
-        mark: &'static str,
-        quotes: usize,
-    },
+    /// `fence` is the character and length of the code fence that is open in a comment.
+    Until { mark: &'static str, quotes: usize, fence: Option<(char, usize)> },
 }
+
+/// The delimiters that may open and close inside a paragraph or on lines of their own.
+const PAIRED: [&str; 2] = ["$$", "%%"];
 
 /// All lines of a note; an empty text has none.
 pub fn lines(text: &str) -> Vec<Line> {
@@ -75,6 +76,8 @@ pub fn lines(text: &str) -> Vec<Line> {
     let mut html: Option<(usize, usize)> = None;
     // Whether the current paragraph is a table, and whether it contains a quoted line: neither becomes a setext heading.
     let (mut is_table, mut is_quoted) = (false, false);
+    // Which of the paired delimiters are open inside the current paragraph or list item.
+    let mut unpaired = [false; 2];
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -90,8 +93,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             // In a fence outside quotes, a quote marker is code.
             let inner = if outer == 0 { line } else { rest };
             let (behind, indent) = (inner.trim_start(), columns(inner));
-            let run = behind.chars().take_while(|&c| c == mark).count();
-            let closes = run >= length && indent <= most && behind.chars().skip(run).all(char::is_whitespace);
+            let closes = indent <= most && closes_fence(behind, mark, length);
             // A fence ends with the enclosing quote or list item.
             if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
@@ -101,12 +103,20 @@ pub fn lines(text: &str) -> Vec<Line> {
             open = None;
         }
         // All but Obsidian's own comments end with the enclosing quote.
-        open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer } if quotes < *outer && *mark != "%%"));
-        if let Some(Open::Until { mark, .. }) = open {
+        open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer, .. } if quotes < *outer && *mark != "%%"));
+        if let Some(Open::Until { mark, quotes: outer, fence: before }) = open {
             let closing = line.find(mark).map(|at| at + mark.len());
             let behind = closing.and_then(|at| line.get(at..)).unwrap_or(line);
-            open = if closing.is_some() { None } else { open };
-            let kind = if closing.is_none() || behind.trim().is_empty() { Kind::Hidden } else { Kind::Text };
+            let code = match before {
+                Some((mark, length)) => before.filter(|_| !closes_fence(rest.trim_start(), mark, length)),
+                None => fence(rest.trim_start(), 0).map(|(mark, length, _)| (mark, length)).filter(|_| mark == "%%"),
+            };
+            open = if closing.is_some() { None } else { Some(Open::Until { mark, quotes: outer, fence: code }) };
+            let kind = match closing {
+                None if before.or(code).is_some() => Kind::Code,
+                Some(_) if !behind.trim().is_empty() => Kind::Text,
+                _ => Kind::Hidden,
+            };
             lines.push(Line { content: content(behind), range, kind, opens: false, is_html: false });
             continue;
         }
@@ -136,8 +146,10 @@ pub fn lines(text: &str) -> Vec<Line> {
             open = Some(Open::Fence { mark, length, quotes, column, most: indent + width + 3 });
             item_width = width;
             (Kind::Code, trimmed)
-        } else if let Some(mark) = unclosed(trimmed) {
-            open = Some(Open::Until { mark, quotes });
+        } else if let Some(mark) =
+            unclosed(trimmed).filter(|mark| !PAIRED.iter().zip(unpaired).any(|(own, is_open)| is_open && own == mark))
+        {
+            open = Some(Open::Until { mark, quotes, fence: None });
             (Kind::Hidden, trimmed)
         } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
             (Kind::Heading(level), title)
@@ -159,6 +171,12 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Text, trimmed)
         };
         let (kind, behind) = kind_and_content;
+        unpaired = match kind {
+            Kind::Text if memchr::memchr2(b'$', b'%', behind.as_bytes()).is_none() => unpaired,
+            Kind::Text => std::array::from_fn(|at| unpaired.get(at) != Some(&is_odd(behind, at))),
+            Kind::Item { .. } => std::array::from_fn(|at| is_odd(behind, at)),
+            _ => [false; 2],
+        };
         if kind == Kind::Text {
             let before = lines.last().filter(|last| last.kind == Kind::Text).map(|last| text.part(last.content..last.range.end));
             is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
@@ -230,7 +248,7 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
 pub(super) fn unquoted(line: &str) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
-        rest = inner.strip_prefix(' ').unwrap_or(inner);
+        rest = inner.strip_prefix([' ', '\t']).unwrap_or(inner);
         quotes += 1;
     }
     (quotes, rest)
@@ -256,6 +274,18 @@ fn fence(line: &str, indent: usize) -> Option<(char, usize, usize)> {
     // A line that begins with three backticks and contains more of them is inline code.
     let info = line.get(length..)?;
     (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length, width))
+}
+
+/// Whether a line, without indentation, closes a fence.
+fn closes_fence(line: &str, mark: char, length: usize) -> bool {
+    let run = line.chars().take_while(|&c| c == mark).count();
+    run >= length && line.chars().skip(run).all(char::is_whitespace)
+}
+
+/// Whether a line has an odd number of one of [`PAIRED`] outside code spans.
+fn is_odd(line: &str, paired: usize) -> bool {
+    let count = |mark: &&str| line.split('`').step_by(2).map(|part| part.matches(*mark).count()).sum::<usize>();
+    PAIRED.get(paired).is_some_and(|mark| count(mark) % 2 == 1)
 }
 
 /// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
@@ -430,6 +460,36 @@ mod tests {
                     ("$$", Hidden),
                     ("- x", Hidden),
                     ("", Hidden),
+                ],
+            ),
+            (
+                "E is $$\nE=m\n$$\n# Yes\n- x %%a\n  b\n  %%\n- [ ] y\n`$$`\n$$\n# no\n$$",
+                &[
+                    ("E is $$", Text),
+                    ("E=m", Text),
+                    ("$$", Text),
+                    ("Yes", Heading(1)),
+                    ("x %%a", plain),
+                    ("b", Text),
+                    ("%%", Text),
+                    ("y", todo),
+                    ("`$$`", Text),
+                    ("$$", Hidden),
+                    ("# no", Hidden),
+                    ("", Hidden),
+                ],
+            ),
+            (
+                "%%\n~~~\n# no\n~~~\n# no\n%%\n# Yes\n>\t- [ ] q",
+                &[
+                    ("%%", Hidden),
+                    ("~~~", Code),
+                    ("# no", Code),
+                    ("~~~", Code),
+                    ("# no", Hidden),
+                    ("", Hidden),
+                    ("Yes", Heading(1)),
+                    ("q", todo),
                 ],
             ),
             ("```\n> ```\n> # no\n```\n# Yes", &[("```", Code), ("```", Code), ("# no", Code), ("```", Code), ("Yes", Heading(1))]),

@@ -52,7 +52,7 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
     tags
 }
 
-/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments and math.
+/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments, math, and raw HTML such as `<style>`.
 pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
             Kind::Code | Kind::Frontmatter => {}
             // Obsidian's own comments may contain tags and links.
             Kind::Hidden => {
-                hidden = if bare.starts_with("<!--") || bare.starts_with("$$") { true } else { hidden && !bare.starts_with("%%") };
+                hidden = if line.opens { !bare.starts_with("%%") } else { hidden };
                 if !hidden {
                     shown.push(Line { kind: Kind::Text, ..line.clone() });
                 }
@@ -211,6 +211,7 @@ mod tests {
             ("---\ntags: [a]\n# comment\nb: x #no\n---\n> #quoted\n- [ ] #task", &["#quoted", "#task"]),
             ("#日本語 #größe #🎉 #a.b #c/ #d'e\r\n#last", &["#日本語", "#größe", "#🎉", "#a", "#c/", "#d", "#last"]),
             ("\u{feff}#first", &["#first"]),
+            ("<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x $$\n#too\n~~~\n#no\n~~~\n%%", &["#too"]),
         ] {
             let found: Vec<&str> = tags(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, expected, "{text:?}");

@@ -25,8 +25,8 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
             is_callout(bare) || is_paragraph && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1)
         }
         Some(Kind::Text) if bare.starts_with('>') => false,
-        // Indented text is meant to continue the list item.
-        Some(Kind::Text | Kind::Code) if is_indented => is_paragraph,
+        // Indented text is meant to continue the list item, but not behind its block id.
+        Some(Kind::Text | Kind::Code) if is_indented => is_paragraph || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
         Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
         Some(Kind::Item { .. }) => is_paragraph && !ends_paragraph(bare),
         _ => false,

@@ -51,19 +51,27 @@ pub struct Parsed {
     pub conditions: Vec<Condition>,
 }
 
-/// Parses a query; one that does not follow the syntax as a whole is plain words. `is_property` says whether any note has a property
-/// of this name, folded: it decides whether the brackets in `[draft] plan` and `[plugin:x] failed` are a property or words.
+/// What the vault has, by which a query is read.
+pub struct Known<'a> {
+    /// Whether any note has a property of this name, folded: it decides whether the brackets in `[draft] plan` and `[plugin:x] failed`
+    /// are a property or words.
+    pub is_property: &'a dyn Fn(&str) -> bool,
+    /// Whether any file has this folded text: it decides whether `-lf` in `ssh-keygen -lf` excludes files or is a word.
+    pub is_written: &'a dyn Fn(&str) -> bool,
+}
+
+/// Parses a query; one that does not follow the syntax as a whole is plain words.
 ///
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
-pub fn parse(query: &str, is_property: &dyn Fn(&str) -> bool) -> Result<Parsed, String> {
+pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     // Phones and word processors type these for `"`.
     let typed = query.replace(['“', '”', '„', '«', '»'], "\"");
     let rest = typed.trim();
     let mut parser = Parser {
-        length: rest.len(),
+        whole: rest,
         rest,
-        is_property,
+        known,
         has_operator: false,
         nested: 0,
         field: Field::Any,
@@ -127,9 +135,9 @@ impl Parsed {
 
 struct Parser<'a> {
     /// Bytes of the query.
-    length: usize,
+    whole: &'a str,
     rest: &'a str,
-    is_property: &'a dyn Fn(&str) -> bool,
+    known: &'a Known<'a>,
     has_operator: bool,
     nested: usize,
     /// The field that the enclosing operators set for the next term; likewise `match_case` and `scope`.
@@ -164,15 +172,14 @@ impl<'a> Parser<'a> {
         let first = self.rest.chars().next().filter(|_| !self.is_at_or())?;
         match first {
             '-' => {
+                let before = self.whole.strip_suffix(self.rest)?.split_whitespace().next_back().unwrap_or_default();
                 self.rest = self.rest.strip_prefix('-')?;
                 // A lone minus sign, or a long command-line option.
                 if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-') {
                     return None;
                 }
-                // `npm install -g`: excluding a single letter or a stop word would leave no results.
                 let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
-                let is_option = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic()) || is_stop_word(&fold(word));
-                if is_option && self.nested == 0 {
+                if self.nested == 0 && self.is_option(before, word) {
                     return self.term();
                 }
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
@@ -184,6 +191,8 @@ impl<'a> Parser<'a> {
                 self.ends_here().map(|()| inner)
             }
             '[' => self.property(),
+            // A comment or a path; an expression begins with something to repeat.
+            '/' if ["/*", "/+", "/?"].iter().any(|sign| self.rest.starts_with(sign)) => self.term(),
             '/' => match self.expression() {
                 Some(expression) => Some(Condition::Has(self.field, Term::Regex(expression))),
                 None => self.term(),
@@ -200,6 +209,19 @@ impl<'a> Parser<'a> {
                 self.term()
             }
         }
+    }
+
+    /// Whether a word behind a minus sign is a command-line option or another sign, and not excluded: a single letter or stop word,
+    /// which would exclude everything, what has no letter or digit, and what some file has behind the same word.
+    fn is_option(&self, before: &str, word: &str) -> bool {
+        let is_letter = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic());
+        if word.starts_with(['"', '(', '[', '/']) || OPERATORS.iter().any(|(name, _)| word.starts_with(name)) {
+            return false;
+        }
+        is_letter
+            || is_stop_word(&fold(word))
+            || !word.contains(char::is_alphanumeric)
+            || (self.known.is_written)(&fold(&format!("{before} -{word}")))
     }
 
     fn operand(&mut self, operator: Operator) -> Option<Condition> {
@@ -235,7 +257,7 @@ impl<'a> Parser<'a> {
 
     fn property(&mut self) -> Option<Condition> {
         let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
-        let is_whole = rest.is_empty() && self.rest.len() == self.length;
+        let is_whole = rest.is_empty() && self.rest.len() == self.whole.len();
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
         let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
         let name = unquoted(name);
@@ -246,7 +268,8 @@ impl<'a> Parser<'a> {
         self.rest = rest;
         self.ends_here()?;
         // A pasted line of a log has times and names in brackets.
-        if self.nested == 0 && (values.is_empty() || !is_whole) && !(self.is_property)(&name) {
+        let is_log = values.is_empty() || !is_whole || values.contains([':', ',']);
+        if self.nested == 0 && is_log && !(self.known.is_property)(&name) {
             let inside = fold(inside);
             let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
@@ -284,7 +307,11 @@ impl<'a> Parser<'a> {
 
     /// A word or quoted phrase as a condition, in the field and with the case that the enclosing operators set.
     fn term(&mut self) -> Option<Condition> {
-        let text = self.text()?;
+        let mut text = self.text()?;
+        // A path begins without a slash.
+        if matches!(self.field, Field::Name | Field::Path) && text.len() > 1 {
+            text = text.trim_start_matches('/').to_owned();
+        }
         let term = if self.match_case { Term::Exact(text) } else { Term::Folded(fold(&text)) };
         Some(Condition::Has(self.field, term))
     }
@@ -350,7 +377,7 @@ mod tests {
     use super::*;
 
     fn parse_any(query: &str) -> Result<Parsed, String> {
-        parse(query, &|name| name != "wip")
+        parse(query, &Known { is_property: &|name| name != "wip", is_written: &|text| text == "ssh-keygen -lf" })
     }
 
     #[test]

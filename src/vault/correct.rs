@@ -128,7 +128,10 @@ impl Unknown<'_> {
         let may_be_edit = own.len().abs_diff(length) < 2 && (length > MIN_LETTERS + 1 || own.first() == self.letters.first());
         let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
         let is_half = own.len() >= MIN_HALF_LETTERS && own.len() + MIN_HALF_LETTERS <= length;
+        // Another number is another thing.
+        let is_number = self.word.bytes().any(|byte| byte.is_ascii_digit());
         match in_common {
+            _ if is_number => None,
             _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
             _ if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length => Some(Relation::Ending),
             _ if is_half && in_common == own.len() => Some(Relation::Beginning),

@@ -187,7 +187,9 @@ impl<'a> Ranker<'a> {
 
     /// The query words in a name, as bits; `None` if it has other words that are not stop words.
     fn words_of_name(&self, name: &str) -> Option<u32> {
-        let bit_of = |word| self.forms.iter().find(|form| form.stem.needle() == stem(word).as_bytes()).map(|form| 1_u32 << form.number);
+        let is_of =
+            |form: &&Form<'_>, word: &str| form.stem.needle() == stem(word).as_bytes() || form.text.strip_suffix(".md") == Some(word);
+        let bit_of = |word| self.forms.iter().find(|form| is_of(form, word)).map(|form| 1_u32 << form.number);
         words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
     }
 
@@ -204,16 +206,20 @@ impl<'a> Ranker<'a> {
         let path = entry.searched_path();
         let name = name_of(path);
         let aliases = entry.aliases();
+        // A word may end in .md, or begin with #.
+        let whole_path = [ShortField::new(whole)];
+        let tags: Vec<String> = entry.folded_tags().iter().map(|tag| format!("#{tag}")).collect();
         let names: Vec<ShortField<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(ShortField::new).collect();
-        let tags: Vec<ShortField<'_>> = entry.folded_tags().iter().map(|tag| ShortField::new(tag)).collect();
+        let tags: Vec<ShortField<'_>> = tags.iter().map(|tag| ShortField::new(tag)).collect();
         let in_path = ShortField::new(path);
         let (mut named_words, mut in_name) = (0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
             let best = |fields: &[ShortField<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
-            let in_path = in_path.has(form);
-            let named = best(&names) * NAME + best(&tags) * TAG;
+            let is_whole = form.text.ends_with(".md");
+            let in_path = if is_whole { best(&whole_path) } else { in_path.has(form) };
+            let named = best(if is_whole { &whole_path } else { &names }) * NAME + best(&tags) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;
             in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
             let occurrences = occurrences(text, form, &mut all);
@@ -231,9 +237,12 @@ impl<'a> Ranker<'a> {
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
-        let class = if name == self.phrase || self.all != 0 && consist_of.contains(&self.all) {
+        let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
+        let class = if is_phrase(name) || is_phrase(path) || self.all != 0 && consist_of.contains(&self.all) {
             0
-        } else if phrase_at.is_some() || !self.phrase.is_empty() && self.phrase_finder.find(path.as_bytes()).is_some() {
+        } else if phrase_at.is_some()
+            || !self.phrase.is_empty() && self.phrase_finder.find(entry.path_for(self.phrase.as_bytes()).as_bytes()).is_some()
+        {
             1
         } else if best.words & self.all == self.all {
             2

@@ -124,7 +124,13 @@ impl Vault {
         let indexing = self.index.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
-        let parsed = query::parse(query.text, &is_property).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
+        let everything = Run { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
+        let is_written = |text: &str| {
+            let found = self.postings(&[text], &everything);
+            found.is_ok_and(|(lists, _)| lists.get(text).is_some_and(|list| list.len() > 0))
+        };
+        let known = query::Known { is_property: &is_property, is_written: &is_written };
+        let parsed = query::parse(query.text, &known).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
         let below = self.existing_folder(query.below.as_ref())?;
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
@@ -259,8 +265,9 @@ impl Vault {
         // Words that no file contains, each with its parts, or the two words it consists of, which are searched for instead.
         let mut split_words: Vec<(String, Vec<String>)> = Vec::new();
         for word in unknown {
-            // Punctuation at the ends of a word is dropped if no file contains the word with it.
-            if let [bare] = words::query_words(&word.asked).as_slice()
+            // Punctuation at the ends of a word, and what is before a path, is dropped if no file contains the word with it.
+            let path = word.asked.trim_start_matches("./").trim_start_matches('/');
+            if let [bare] = words::query_words(if path.is_empty() { &word.asked } else { path }).as_slice()
                 && *bare != word.asked
                 && !word.asked.contains(' ')
                 && corrections.next().is_some()

@@ -26,7 +26,7 @@ fuzz_target!(|text: &str| {
     for tag in inline::tags(text) {
         assert!(text.get(tag).is_some_and(|tag| tag.len() > 1 && tag.starts_with('#')));
     }
-    let _ = query::parse(text, &|_| true);
+    let _ = query::parse(text, &query::Known { is_property: &|_| true, is_written: &|_| false });
     vault_sync_mcp::notes::query::fuzz::query(text);
     vault_sync_mcp::accomplishments::fuzz::properties(text);
 });
