@@ -32,7 +32,7 @@ pub const TASKS_PAGE: usize = 200;
 pub const VERSIONS_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Bytes of all kept versions together.
 pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup leaves half of them.
+/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup leaves half of them at most, and the newest of each path.
 pub const VERSIONS_LOG_BYTES: u64 = 128 * 1024 * 1024;
 /// Total bytes of all texts, before and after, in one change of links or tags, or by a session; the journal has them in base64.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;

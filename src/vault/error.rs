@@ -172,7 +172,9 @@ impl fmt::Display for Error {
             Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),
             Error::Invalid(message) => f.write_str(message),
             Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
-            Error::Overloaded => f.write_str("Too many searches by regular expression are in progress. Try again in a few seconds."),
+            Error::Overloaded => f.write_str(
+                "Too many searches by regular expression, or calls that read old versions, are in progress. Try again in a few seconds.",
+            ),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.

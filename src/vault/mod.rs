@@ -150,7 +150,7 @@ pub struct Shared {
     jail: Jail,
     index: Arc<Index>,
     locks: Arc<Locks>,
-    /// Permits for searches by regular expression.
+    /// Permits for what is costly: regular expressions, and reading the log of versions.
     expressions: Arc<Quota>,
     /// The whole vault, where this is a part of it.
     whole: Option<Arc<Shared>>,

@@ -5,10 +5,12 @@ use super::error::Error;
 use super::jail::ResolvedPath;
 use super::journal::JournalStep;
 use super::path::VaultPath;
+use super::versions::new_id;
 use super::write::{existing, with_path};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::slice::Part;
+use crate::text::floor;
 use std::path::Path;
 
 /// The folder that Obsidian keeps deleted files in.
@@ -30,14 +32,14 @@ impl Vault {
         let folder = self.trash()?;
         let (stem, extension) =
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, extension)| (stem, format!(".{extension}")));
-        let names =
-            std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| format!("{stem} {number}{extension}")));
+        let numbered = |number: String| {
+            let longest = limits::NAME_BYTES.saturating_sub(extension.len() + number.len() + 1);
+            format!("{} {number}{extension}", stem.part(..floor(stem, longest)))
+        };
+        let names = std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| numbered(number.to_string())));
         let is_taken =
             |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.trash_name == name);
-        names
-            .into_iter()
-            .find(|name| !is_taken(name))
-            .ok_or_else(|| Error::NotAllowed { path: path.as_str().into(), why: "the trash has too many files of this name; empty it" })
+        Ok(names.into_iter().find(|name| !is_taken(name)).unwrap_or_else(|| numbered(new_id())))
     }
 
     pub(super) fn rename(&self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {

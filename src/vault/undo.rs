@@ -22,6 +22,9 @@ pub struct Undone {
     pub changed: Vec<String>,
 }
 
+/// The tool of its own changes.
+pub(super) const UNDO: &str = "undo";
+
 /// A path at or below `old`, with that prefix replaced by `new`.
 fn moved(path: &str, old: &str, new: &str) -> Option<String> {
     Some(format!("{new}{}", rest_below(path, old)?))
@@ -125,6 +128,7 @@ impl Vault {
     }
 
     fn kept_lines(&self) -> Result<Vec<Line>, Error> {
+        let _permit = self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?;
         self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
@@ -216,7 +220,7 @@ impl Vault {
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn undo(&self, by: &str, since: Now, dry_run: bool) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
-        let owner = Arc::new(Caller::new("owner", "undo"));
+        let owner = Arc::new(Caller::new("owner", UNDO));
         let vault = self.on_behalf_of(&owner);
         vault.refresh_now()?;
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };
@@ -238,7 +242,10 @@ impl Vault {
                         disk::remove_folders_without_files(&folder, limits::DEPTH);
                     }
                 }
-                if let Err(error) = transaction.apply(&plan.steps) {
+                // Deleted files come back one by one: together they may be more than a journal holds.
+                let come_back = plan.steps.iter().all(|step| matches!(step, Step::Write { before: None, .. }));
+                let mut parts = plan.steps.chunks(if come_back { 1 } else { plan.steps.len() });
+                if let Err(error) = parts.try_for_each(|steps| transaction.apply(steps).map(drop)) {
                     plan.is_whole = false;
                     plan.left.extend(std::mem::take(&mut plan.done).into_iter().map(|what| format!("{what}: {error}")));
                 }

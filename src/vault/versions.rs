@@ -11,7 +11,7 @@ use crate::lock::Unpoisoned;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -191,35 +191,50 @@ impl Versions {
         let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
     }
 
-    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or half of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays.
+    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays. First go the texts that the same login
+    /// had written itself, so that what others wrote is not displaced by a flood of changes; lines without a version, such as
+    /// renames, have a quarter of the log of their own.
     ///
     /// # Errors
     /// The disk's.
     pub fn clean(&self, now: Now) -> Result<(), Error> {
         let _lock = self.lock()?;
         let lines = self.lines().map_err(failed)?;
-        let (mut bytes, mut log_bytes, mut stay, mut hashes, mut paths) = (0, 0, Vec::new(), HashSet::new(), HashSet::new());
-        for line in lines.iter().rev() {
+        let written: HashSet<(&str, &str)> = lines
+            .iter()
+            .filter_map(|line| if let Did::Wrote { after, .. } = &line.did { Some((&*line.by, &**after)) } else { None })
+            .collect();
+        let is_own = |line: &Line| line.kept().is_some_and(|(_, hash)| written.contains(&(&*line.by, hash)));
+        let (mut bytes, mut hashes, mut paths) = (0, HashSet::new(), HashSet::new());
+        // Of lines with and without a version.
+        let mut log_bytes = [0_u64; 2];
+        let mut stay: BTreeMap<usize, String> = BTreeMap::new();
+        let newest_first = || lines.iter().enumerate().rev();
+        for (number, line) in newest_first().filter(|(_, line)| !is_own(line)).chain(newest_first().filter(|(_, line)| is_own(line))) {
             let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";
-            let fits = bytes + size <= limits::VERSIONS_BYTES && log_bytes + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 2;
+            let [without, with] = &mut log_bytes;
+            let used = if line.kept().is_some() { with } else { without };
+            let fits = bytes + size <= limits::VERSIONS_BYTES && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 4;
             if !(is_newest || is_young && fits) {
                 continue;
             }
             bytes += size;
-            log_bytes += text.len() as u64;
+            *used += text.len() as u64;
             hashes.extend(line.kept().map(|(_, hash)| hash));
-            stay.push(text);
+            stay.insert(number, text);
         }
-        stay.reverse();
+        let stay: Vec<String> = stay.into_values().collect();
         disk::replace(&self.folder.join(LOG), stay.concat().as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name.len() == 64 && !hashes.contains(name)) {
                 disk::discard(&entry.path());
+            } else if name.to_str().is_some_and(disk::is_temporary) {
+                disk::remove_leftover(&entry.path());
             }
         }
         Ok(())
@@ -295,6 +310,29 @@ mod tests {
         assert!(versions.bytes(&hash(b"3")).is_err(), "damaged bytes are not handed out");
         versions.end(&caller, "call").unwrap();
         assert!(versions.lines().unwrap().is_empty());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_flood_of_changes_displaces_no_text_of_others() {
+        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
+        disk::create_private_folder(&folder).unwrap();
+        let versions = Versions::open(&folder).unwrap();
+        let caller = Caller::new("agent", "tool");
+        let wrote = |before: &str, after: &str| Change {
+            did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
+            bytes: Some(before.as_bytes().to_vec()),
+        };
+        versions.keep(&caller, "1", vec![wrote("a person's", "one"), wrote("one", "two"), wrote("two", "three")]).unwrap();
+        let long = "x".repeat(2000);
+        let rename = || Change { did: Did::Renamed { from: long.clone(), to: long.clone() }, bytes: None };
+        versions.keep(&caller, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect()).unwrap();
+        std::fs::write(folder.join("versions").join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32))), "left by a crash").unwrap();
+        versions.clean(Now::read()).unwrap();
+        let length = std::fs::metadata(folder.join("versions").join(LOG)).unwrap().len();
+        assert!(length < limits::VERSIONS_LOG_BYTES / 2, "{length}");
+        assert_eq!(versions.bytes(&hash(b"a person's")).unwrap(), b"a person's");
+        assert_eq!(std::fs::read_dir(folder.join("versions")).unwrap().count(), 5, "three texts, the log and the lock");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -8,6 +8,7 @@ use super::jail::ResolvedPath;
 use super::path::VaultPath;
 use super::read::bytes_on_disk;
 use super::replace_text::{Replacement, replace_all, replace_once};
+use super::undo::UNDO;
 use super::versions::{Change, Did, hash, new_id};
 use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
@@ -173,7 +174,10 @@ impl Vault {
         }
         let outcome = act();
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
-            versions.clean_when_due();
+            // What undo replaces must not displace what it is about to bring back.
+            if caller.tool != UNDO {
+                versions.clean_when_due();
+            }
             if outcome.is_err() {
                 versions.end(caller, &call)?;
             }
