@@ -123,7 +123,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 use unicode_normalization::UnicodeNormalization;
 use versions::{Caller, Versions};
 
@@ -168,6 +168,9 @@ struct Locks {
     files: Vec<Mutex<()>>,
     /// Held while several files are changed as one.
     transactions: Mutex<()>,
+    /// Held for reading while one file is written, for writing while a transaction is applied: changes are recorded in the order in
+    /// which they are made, and a write does not follow its folder to another path than the one that is recorded.
+    writes: RwLock<()>,
 }
 
 impl Shared {
@@ -202,7 +205,11 @@ impl Vault {
     /// As [`Vault::open`].
     pub fn open_with(root: &Path, memory: Memory, hidden: Arc<Hidden>) -> io::Result<Vault> {
         let jail = Jail::new(root)?.within(Scope { hidden, folders: None });
-        let locks = Locks { files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(), transactions: Mutex::new(()) };
+        let locks = Locks {
+            files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(),
+            transactions: Mutex::new(()),
+            writes: RwLock::new(()),
+        };
         let expressions =
             Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
         let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None);

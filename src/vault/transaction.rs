@@ -94,6 +94,7 @@ impl Transaction<'_> {
 
     /// Like [`Transaction::change`], but accepts names that are refused for new files, because old files may have them.
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
+        let _alone = self.vault.locks.writes.write().unpoisoned();
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
         let noted = self.with_trash_names(steps)?;
         let changes = || noted.iter().flat_map(|noted| self.step_changes(noted)).collect();

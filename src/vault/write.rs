@@ -14,9 +14,11 @@ use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
+use crate::lock::Unpoisoned;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::RwLockReadGuard;
 
 /// The outcome of [`Vault::write`].
 #[derive(Debug, PartialEq, Eq)]
@@ -92,6 +94,7 @@ impl Vault {
             was_missing = now.is_none();
             Ok(content.as_bytes().to_vec())
         };
+        let _writing = self.lock_out_transactions();
         let top = self.jail.deepest_existing_folder(path);
         let written = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
             Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
@@ -104,6 +107,11 @@ impl Vault {
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         written
+    }
+
+    /// Keeps transactions from being applied meanwhile; `None` for a step of a transaction.
+    fn lock_out_transactions(&self) -> Option<RwLockReadGuard<'_, ()>> {
+        self.caller.as_ref().map(|_| self.locks.writes.read().unpoisoned())
     }
 
     /// Replaces a file by what `make` makes of it, and keeps what it had; tries again if another program saves it in between.
@@ -253,6 +261,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+        let _writing = self.lock_out_transactions();
         let Some(wanted) = wanted else { return self.remove(path, known.unwrap_or_default()) };
         check_size(path, wanted.len())?;
         self.check_grant(path.as_str())?;
@@ -311,6 +320,7 @@ impl Vault {
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
     pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut MakeBytes<'_>) -> Result<Written, Error> {
+        let _writing = self.lock_out_transactions();
         let (path, on_disk) = self.locate(path)?;
         self.make_file(&path, &on_disk, &mut |now| {
             let bytes = now.ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })?;
