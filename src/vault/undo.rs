@@ -3,7 +3,7 @@
 use super::entry::name_of;
 use super::journal::Step;
 use super::path::{range_below, rest_below};
-use super::versions::{Caller, Did, Line, Versions, hash};
+use super::versions::{Caller, Did, Line, UNDO, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
@@ -21,9 +21,6 @@ pub struct Undone {
     /// Paths of the files that were changed.
     pub changed: Vec<String>,
 }
-
-/// The tool of its own changes.
-pub(super) const UNDO: &str = "undo";
 
 /// A path at or below `old`, with that prefix replaced by `new`.
 fn moved(path: &str, old: &str, new: &str) -> Option<String> {

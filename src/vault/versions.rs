@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex};
 const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
 
+/// The tool of the changes that the command `undo` makes.
+pub(super) const UNDO: &str = "undo";
+
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
