@@ -1,4 +1,4 @@
-//! THE table: every method, the eras it exists in, and the function behind it.
+//! The table of methods: every method, the eras it exists in, and the function behind it.
 
 use super::call::{Answer, Call};
 use super::modern::{self, Cache, Headers};

@@ -26,8 +26,8 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has checked Host, Origin, path,
-/// method, token, media types, size, JSON and the shape of the message; what follows is the order of the rest
+/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has checked path, token,
+/// Host, Origin, method, media types, size, JSON and the shape of the message; what follows is the order of the rest
 /// (`fixtures/wire/order` has a conversation for each step). On stdio there are no `headers`.
 ///
 /// # Errors

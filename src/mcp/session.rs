@@ -1,4 +1,4 @@
-//! Legacy sessions, which tie a client's messages together. Cheap, bounded, expiring, and bound to one login:
+//! Legacy sessions, which tie a client's messages together. Bounded in number, expiring, and bound to one login:
 //! a session id is not a credential, and with another login it is unknown.
 
 use super::Revision;

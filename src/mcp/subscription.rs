@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex};
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The client's current connection: an event stream, or stdio. Nothing here waits for the client: what it does not take
-/// is queued, within bounds. (On stdio there is one client, and senders wait for it.)
+/// The client's current connection. An event stream queues what the client does not take, within bounds; stdio has one client, and a
+/// sender waits for it.
 pub trait Listener: Send + Sync {
     /// Sends a message; whether the listener is still there.
     fn send(&self, message: &str) -> bool;
@@ -77,7 +77,7 @@ impl Subscription {
         self.listener.lock().unpoisoned().take().iter().for_each(|listener| listener.end());
     }
 
-    /// Connects a client to the subscription. An older connection is ended: it may be long dead; if it broke, what has arrived is
+    /// Connects a client to the subscription. An older connection is ended: it may be broken; if it is, what has arrived is
     /// not known, so everything subscribed to counts as changed.
     pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
         let before = self.listener.lock().unpoisoned().replace(listener);
@@ -176,7 +176,7 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 }
 
 impl Server {
-    /// A client has begun to listen, or is about to: what changes from now on is news to it.
+    /// A client has begun to listen, or is about to: it is to be notified of what changes from now on.
     pub fn listening(&self, subscription: &Arc<Subscription>) {
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let vault = self.vault_of(&subscription.principal);

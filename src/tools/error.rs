@@ -62,9 +62,9 @@ codes! {
     TaskNotFound = "TASK_NOT_FOUND",
     /// An id that is taken, or that several notes have.
     DuplicateId = "DUPLICATE_ID",
-    /// Dependencies would go in a circle.
+    /// Dependencies would form a cycle.
     CircularDependency = "CIRCULAR_DEPENDENCY",
-    /// A status that is none.
+    /// Not one of the values of `status`.
     InvalidStatus = "INVALID_STATUS",
     /// There is no such canvas.
     CanvasNotFound = "CANVAS_NOT_FOUND",
@@ -78,7 +78,7 @@ codes! {
     AgentFailed = "AGENT_FAILED",
     /// A session took too long.
     AgentTimeout = "AGENT_TIMEOUT",
-    /// A mistake of the server; the log has more.
+    /// A bug of the server; the log has more.
     InternalError = "INTERNAL_ERROR",
 }
 

@@ -106,7 +106,7 @@ impl Unknown<'_> {
         (MIN_LETTERS..=limits::CORRECTED_LETTERS).contains(&self.letters.len())
     }
 
-    /// Whether a word that begins with this many of its letters is alike: less than three fifths say nothing.
+    /// Whether so long a common beginning makes a word similar: at least [`MIN_LETTERS`], and three fifths of the unknown word.
     fn is_alike(&self, in_common: usize) -> bool {
         in_common >= MIN_LETTERS && in_common * 5 >= self.letters.len() * 3
     }

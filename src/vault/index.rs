@@ -143,7 +143,7 @@ impl Index {
     /// prove that it is unchanged. Returns whether the path is that of a served folder.
     pub(super) fn update(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.looking.lock().unpoisoned();
-        let found = self.jail.existing(&VaultPath::known(path)).and_then(|on_disk| {
+        let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
             Ok((on_disk, metadata))
         });
@@ -210,7 +210,7 @@ impl Index {
         if let Some(events) = self.events() {
             events.forget(path);
         }
-        let below = self.below(&VaultPath::known(path), |_| true);
+        let below = self.below(&VaultPath::unchecked(path), |_| true);
         for gone in self.get(path).into_iter().chain(below) {
             self.change(|table| table.remove(&gone.path));
         }

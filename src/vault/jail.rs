@@ -118,7 +118,7 @@ impl Jail {
         Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
     }
 
-    /// The resolved path of one of our own hidden names in the root.
+    /// The resolved path of a hidden file that this program itself reads or writes: its journal and lock, `.trash`, Obsidian's settings.
     pub(super) fn hidden(&self, name: &str) -> io::Result<ResolvedPath> {
         self.on_disk(name.into())
     }
@@ -140,7 +140,7 @@ impl Jail {
     }
 
     /// The path as spelled on disk: a name that exists only in another Unicode form gets that form. Models write
-    /// NFC, and macOS wrote NFD; the two look the same, and a second file helps no one.
+    /// NFC, and macOS wrote NFD; the two look the same, and a second file of the same name would not be what is meant.
     pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
         if path.as_str().is_ascii() {
             return path;
@@ -157,7 +157,7 @@ impl Jail {
             on_disk.push(&name);
             known.push(name);
         }
-        VaultPath::known(&known.join("/"))
+        VaultPath::unchecked(&known.join("/"))
     }
 
     /// The resolved path of a name to move something to; creates its folder if missing.

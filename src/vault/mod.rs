@@ -25,7 +25,7 @@
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `refresh_policy`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, what they have to fulfil, what is shown |
+//! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
 //! | `correct` | replacements for words that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
@@ -253,7 +253,7 @@ impl Vault {
     /// A path with its links resolved, as far as it exists.
     fn real(&self, path: &str) -> String {
         let real = Path::new(path).ancestors().find_map(|above| {
-            let on_disk = self.jail.existing(&VaultPath::known(above.to_str()?)).ok()?;
+            let on_disk = self.jail.existing(&VaultPath::unchecked(above.to_str()?)).ok()?;
             slash_separated(&on_disk.below().join(Path::new(path).strip_prefix(above).ok()?))
         });
         real.unwrap_or_else(|| path.to_owned())
@@ -386,14 +386,15 @@ impl Vault {
             Ok(on_disk) => Ok((path, on_disk)),
             Err(Error::NotFound { .. }) => {
                 self.index.check_available()?;
-                Err(Error::NotFound { hint: self.similar(&path), path: path.as_str().into() })
+                Err(Error::NotFound { hint: self.same_name_hint(&path), path: path.as_str().into() })
             }
             Err(error) => Err(error),
         }
     }
 
-    /// A sentence about files with nearly this name, for an error a model can act on.
-    fn similar(&self, path: &VaultPath) -> String {
+    /// A sentence about files of the same name (whatever its case, Unicode form and `.md`) in other folders, for an error a model can
+    /// act on.
+    fn same_name_hint(&self, path: &VaultPath) -> String {
         if self.refresh().is_err() {
             return String::new();
         }

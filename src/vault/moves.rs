@@ -79,12 +79,12 @@ impl Vault {
 
     /// Records that this program has just moved a file, or all files of a folder.
     pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
-        let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::known(&entry.path)).collect();
+        let below: Vec<VaultPath> = self.index.below(from, |_| true).iter().map(|entry| VaultPath::unchecked(&entry.path)).collect();
         for path in below.iter().chain([from]) {
             self.index.update(path.as_str(), true);
             let rest = path.as_str().part(from.as_str().len()..);
             if let Some(to) = to {
-                self.index.record_write(&VaultPath::known(&format!("{}{rest}", to.as_str())));
+                self.index.record_write(&VaultPath::unchecked(&format!("{}{rest}", to.as_str())));
             }
         }
     }

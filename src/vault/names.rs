@@ -48,13 +48,13 @@ impl Vault {
             if creates || path.is_err() {
                 let path = path?;
                 let is_heading = |(note, _): (&str, &str)| {
-                    let has_note = || exists(&VaultPath::known(&format!("{note}.md")));
-                    if is_note(note) { exists(&VaultPath::known(note)) } else { extension_of(path.name()).is_none() && has_note() }
+                    let has_note = || exists(&VaultPath::unchecked(&format!("{note}.md")));
+                    if is_note(note) { exists(&VaultPath::unchecked(note)) } else { extension_of(path.name()).is_none() && has_note() }
                 };
                 if path.as_str().split_once('#').is_some_and(is_heading) {
                     return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
                 }
-                let note = VaultPath::known(&format!("{}.md", path.as_str()));
+                let note = VaultPath::unchecked(&format!("{}.md", path.as_str()));
                 if !is_note(path.name()) && exists(&note) {
                     return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
                 }
@@ -89,7 +89,7 @@ impl Vault {
             let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
             match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
                 Resolved::Missing => Ok(None),
-                Resolved::One(path) => Ok(Some(VaultPath::known(path))),
+                Resolved::One(path) => Ok(Some(VaultPath::unchecked(path))),
                 Resolved::Several(paths) => Err(Error::Ambiguous {
                     what: format!("{target} is the name of several files"),
                     candidates: paths.into_iter().take(limits::CANDIDATES_SHOWN).map(Into::into).collect(),
@@ -137,7 +137,7 @@ impl Vault {
     pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
         let shown = path.as_str();
         let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
-        let is_missing = |above: &&str| self.jail.existing(&self.jail.as_on_disk(VaultPath::known(above))).is_err();
+        let is_missing = |above: &&str| self.jail.existing(&self.jail.as_on_disk(VaultPath::unchecked(above))).is_err();
         let Some(missing) = ends.map(|end| shown.part(..end)).find(is_missing) else { return Ok(()) };
         let (folder, name) = missing.rsplit_once('/').unwrap_or(("", missing));
         for name in shown.part(missing.len() - name.len()..).split('/') {

@@ -115,8 +115,8 @@ impl VaultPath {
         self.is_root() || rest_below(path, self.as_str()).is_some_and(|rest| !rest.is_empty())
     }
 
-    /// A path that the index found on disk, where each name was already checked.
-    pub(super) fn known(path: &str) -> VaultPath {
+    /// Wraps a path without checking it: one that comes from the index, or is made of parts of a checked path.
+    pub(super) fn unchecked(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
 }

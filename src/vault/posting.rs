@@ -13,7 +13,7 @@ pub(super) const IN_PATH: u32 = 1 << 11;
 pub(super) const IN_NAME: u32 = 1 << 10;
 pub(super) const IN_TAG: u32 = 1 << 9;
 const INSIDE: u32 = 1 << 8;
-/// The maximum count of occurrences.
+/// The mask of the count of occurrences, and its maximum.
 pub(super) const COUNT: u32 = INSIDE - 1;
 
 /// The mask of a file id.
@@ -36,7 +36,7 @@ impl Posting {
         (self.0 & 0xfff) as u16
     }
 
-    /// Sets the count: occurrences as a form of the word, or, if there are none, those inside other words.
+    /// The posting, whose count must be zero, with this count: occurrences as a form of the word, or, if there are none, those inside other words.
     pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
         self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
         self

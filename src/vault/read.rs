@@ -162,7 +162,7 @@ impl Vault {
         if let Some(bytes) = self.bytes_as_indexed(entry, limits::NOTE_BYTES) {
             return Ok(text_of(bytes));
         }
-        let path = VaultPath::known(&entry.path);
+        let path = VaultPath::unchecked(&entry.path);
         let (bytes, ..) = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
         Ok(text_of(bytes))
     }

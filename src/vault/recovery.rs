@@ -4,7 +4,7 @@ use super::Vault;
 use super::error::Error;
 use super::journal::{Journal, JournalStep, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
-use super::transaction::{OWN_FILES, Transaction};
+use super::transaction::{JOURNAL, Transaction};
 use super::versions::new_id;
 use crate::disk;
 use crate::limits;
@@ -12,7 +12,7 @@ use crate::limits;
 impl Vault {
     /// Recovers at startup, if a crash left a journal; if that fails, the next change tries again.
     pub fn recover(&self) {
-        if self.own_file(OWN_FILES[0]).is_ok_and(|journal| journal.exists())
+        if self.own_file(JOURNAL).is_ok_and(|journal| journal.exists())
             && let Err(error) = self.begin_transaction()
         {
             log::warn!("an interrupted change of several files cannot be recovered yet: {error}");
@@ -23,20 +23,20 @@ impl Vault {
 impl Transaction<'_> {
     /// Undoes what a crash left half done, or finishes it if a file was since edited on top of a completed step.
     pub(super) fn recover(&self) -> Result<(), Error> {
-        let on_disk = self.vault.own_file(OWN_FILES[0])?;
+        let on_disk = self.vault.own_file(JOURNAL)?;
         let bytes = match disk::read_at_most(&on_disk, limits::JOURNAL_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Vec::new(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(Error::disk("read the file", OWN_FILES[0])(error)),
+            Err(error) => return Err(Error::disk("read the file", JOURNAL)(error)),
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
         let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
-            log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", OWN_FILES[0]);
+            log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
-            return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", OWN_FILES[0]));
+            return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", JOURNAL));
         };
         // If a file cannot be read now, the journal stays for the next change.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;

@@ -43,7 +43,7 @@ impl Index {
     }
 
     /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far.
-    /// Whether that is so.
+    /// Returns whether the first indexing is still running.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
         while self.is_first_indexing() {

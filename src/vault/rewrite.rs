@@ -217,7 +217,7 @@ impl Vault {
         if plan.edits.is_empty() {
             return plan;
         }
-        let path = VaultPath::known(&entry.path);
+        let path = VaultPath::unchecked(&entry.path);
         let reason = match self.jail.existing(&path) {
             _ if !self.jail.may_change(&entry.path) => Some("this login may not change it"),
             // Reached through a link: the file is also indexed under its real path.
@@ -390,7 +390,7 @@ impl Plan {
         let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
         let replace = self.files.iter().map(|file| {
             let (before, after) = (file.text.clone(), apply_all(&file.text, &file.edits));
-            Step::write(VaultPath::known(&self.new_path(&file.path)), Some(before.into_bytes()), after.into_bytes())
+            Step::write(VaultPath::unchecked(&self.new_path(&file.path)), Some(before.into_bytes()), after.into_bytes())
         });
         rename.chain(replace).collect()
     }

@@ -30,7 +30,7 @@ impl Folders {
     /// Whether a folder contains one of these that exists on disk or may be created.
     fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
-        let is_inner = |folder: &&VaultPath| VaultPath::known(&composed_path).contains(&composed(folder.as_str()));
+        let is_inner = |folder: &&VaultPath| VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()));
         let exists = |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
         self.read.iter().flatten().filter(is_inner).any(exists) || self.write.iter().any(|folder| is_inner(&folder))
     }

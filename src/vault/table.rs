@@ -24,7 +24,7 @@ pub(super) struct Table {
     slots: Vec<Option<Arc<Entry>>>,
     facts: Vec<Facts>,
     free: Vec<Id>,
-    /// The text files whose text is not searched.
+    /// The text files whose text is not kept or cannot be read.
     not_kept: BTreeSet<Arc<str>>,
     /// Incremented when an entry is added, replaced or removed.
     pub(super) version: u64,

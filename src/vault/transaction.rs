@@ -20,15 +20,16 @@ use crate::slice::Part;
 use std::fs::File;
 use std::sync::{Arc, MutexGuard};
 
-/// The names of the journal and the lock file in the vault's root. No tool sees them.
-pub const OWN_FILES: [&str; 2] = [".vault-sync-mcp-journal.json", ".vault-sync-mcp.lock"];
+/// The journal and the lock file in the vault's root. No tool sees them.
+pub(super) const JOURNAL: &str = ".vault-sync-mcp-journal.json";
+const LOCK: &str = ".vault-sync-mcp.lock";
 
 /// Holds the lock for changes of several files; others wait, including other processes.
 #[derive(Debug)]
 pub struct Transaction<'a> {
     pub(super) vault: Vault,
-    _here: MutexGuard<'a, ()>,
-    _everywhere: File,
+    _in_process: MutexGuard<'a, ()>,
+    _between_processes: File,
 }
 
 impl Vault {
@@ -37,11 +38,11 @@ impl Vault {
     /// # Errors
     /// The disk's; [`Error::Busy`] when another process holds the lock for too long.
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
-        let here = self.locks.transactions.lock().unpoisoned();
-        let on_disk = self.own_file(OWN_FILES[1])?;
-        let everywhere = wait_for_lock(&on_disk).map_err(Error::disk("write the file", OWN_FILES[1]))?.ok_or(Error::Busy)?;
+        let in_process = self.locks.transactions.lock().unpoisoned();
+        let on_disk = self.own_file(LOCK)?;
+        let between_processes = wait_for_lock(&on_disk).map_err(Error::disk("write the file", LOCK))?.ok_or(Error::Busy)?;
         // What a crash left may concern the whole vault.
-        let mut transaction = Transaction { vault: self.whole(), _here: here, _everywhere: everywhere };
+        let mut transaction = Transaction { vault: self.whole(), _in_process: in_process, _between_processes: between_processes };
         transaction.recover()?;
         transaction.vault = self.clone();
         Ok(transaction)
@@ -69,7 +70,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         // Removed, because it would be untracked in a repository; while still locked, so that a waiting process sees that it is gone
         // and creates it again.
-        if let Ok(on_disk) = self.vault.own_file(OWN_FILES[1]) {
+        if let Ok(on_disk) = self.vault.own_file(LOCK) {
             disk::discard(&on_disk);
         }
     }
@@ -120,13 +121,13 @@ impl Transaction<'_> {
 
     pub(super) fn write_journal(&self, steps: &[JournalStep], shown: bool) -> Result<(), Error> {
         let journal = Journal { version: 2, vault: self.vault.identity(), shown, steps: steps.to_vec() };
-        let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", OWN_FILES[0])(error.into()))?;
+        let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
         if size > limits::JOURNAL_BYTES {
-            return Err(Error::TooLarge { path: OWN_FILES[0].into(), size, limit: limits::JOURNAL_BYTES });
+            return Err(Error::TooLarge { path: JOURNAL.into(), size, limit: limits::JOURNAL_BYTES });
         }
-        let on_disk = self.vault.own_file(OWN_FILES[0])?;
-        disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", OWN_FILES[0]))
+        let on_disk = self.vault.own_file(JOURNAL)?;
+        disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", JOURNAL))
     }
 
     /// Applies all steps; if one fails, those before it are undone.
@@ -224,11 +225,11 @@ impl Transaction<'_> {
     pub(super) fn forget(&self) {
         // Every step is done or undone. The journal is removed durably: one that a power cut brought back would undo
         // what is done.
-        if let Ok(journal) = self.vault.own_file(OWN_FILES[0])
+        if let Ok(journal) = self.vault.own_file(JOURNAL)
             && let Err(error) = disk::remove(&journal, || Ok::<(), std::io::Error>(()))
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            log::error!("{} cannot be removed: {error}", OWN_FILES[0]);
+            log::error!("{} cannot be removed: {error}", JOURNAL);
         }
     }
 }
@@ -252,7 +253,7 @@ mod tests {
                 let on_disk = entry.unwrap().path();
                 if on_disk.is_dir() {
                     open.push(on_disk);
-                } else if !on_disk.ends_with(OWN_FILES[1]) {
+                } else if !on_disk.ends_with(LOCK) {
                     found.push((on_disk.strip_prefix(root).unwrap().display().to_string(), std::fs::read(&on_disk).unwrap()));
                 }
             }
@@ -310,7 +311,7 @@ mod tests {
         let journal = Journal { version: 2, vault: vault.identity(), shown: false, steps: Vec::new() };
         let noted = JournalStep { step: steps()[4].clone(), trash_name: String::new() };
         let journal = Journal { steps: vec![noted], ..journal };
-        std::fs::write(root.join(OWN_FILES[0]), serde_json::to_vec(&journal).unwrap()).unwrap();
+        std::fs::write(root.join(JOURNAL), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();
         assert_eq!(all(&root), after);
         std::fs::remove_dir_all(root).unwrap();
@@ -334,7 +335,7 @@ mod tests {
             ("another", r#"{"step":"write","path":"a.md","after":"YQ=="},{"step":"write","path":"n.md","after":"YQ=="}"#.to_owned()),
         ] {
             let journal = format!(r#"{{"version":2,"vault":"{identity}","steps":[{steps}]}}"#);
-            std::fs::write(root.join(OWN_FILES[0]), journal).unwrap();
+            std::fs::write(root.join(JOURNAL), journal).unwrap();
             vault.recover();
             let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).filter(|name| !name.contains(".foreign-")).collect();
             assert_eq!(names, ["a.md", "c.canvas", "gone.md", "sub/b.md"], "{steps}");
