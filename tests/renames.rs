@@ -69,6 +69,19 @@ fn deleted_files_go_to_the_trash_and_broken_links_are_named() {
 }
 
 #[test]
+fn a_deletion_breaks_the_links_that_then_resolve_to_nothing() {
+    for (deleted, broken) in [(&["A/Garden.md"][..], 0), (&["A/Garden.md", "P/Garden.md"], 1), (&["Long/Plan.md"], 0), (&["Plan.md"], 0)] {
+        let folder =
+            vault(&[("A/Garden.md", ""), ("P/Garden.md", ""), ("Plan.md", ""), ("Long/Plan.md", ""), ("moc.md", "[[Garden]] [[Plan]]")]);
+        let server = serve(&folder);
+        let answer = server.call("vault_delete", json!({ "paths": deleted }));
+        assert_eq!(answer["broken_links"], broken, "{deleted:?}");
+        let unresolved = server.call("vault_links", json!({ "show": "unresolved" }));
+        assert_eq!(unresolved["total"], broken, "{deleted:?}");
+    }
+}
+
+#[test]
 fn tags_are_renamed_wherever_they_are_tags_and_nowhere_else() {
     let note = "---\ntags: [Old, 'old/sub', \"other\", oldie] # old\ntag: old, x\nother: old\n---\n#old text #OLD/deep #older `#old` [[n#old]] https://x.y/#old\n# old\n```\n#old\n```\n%% #old %%\n- [ ] #old\n";
     let folder = vault(&[

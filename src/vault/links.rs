@@ -103,6 +103,13 @@ impl LinkIndex {
         resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, self.files(&key_of(&link.path)))
     }
 
+    /// The same without some of the files.
+    pub(super) fn resolve_without(&self, gone: &BTreeSet<&str>, link: &Link, folder: &str) -> Resolved<'_> {
+        let key = key_of(&link.path);
+        let files = self.files(&key).filter(|(_, file)| !gone.contains(file));
+        resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, files)
+    }
+
     fn forget(&mut self, id: Id) {
         let Some(known) = self.known.remove(&id) else { return };
         let key = key_of(&known.path);
@@ -168,6 +175,17 @@ impl LinkIndex {
     /// The files with links that resolve to `file`.
     pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
         let found = self.select(Some(&[key_of(file).into()]), &mut |_, resolved| *resolved == Resolved::One(file));
+        found.into_keys().map(str::to_owned).collect()
+    }
+
+    /// The files with links that may resolve to one of `files`.
+    pub(super) fn sources_of_any(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
+        let keys: Vec<Box<str>> = files.iter().map(|file| key_of(file).into()).collect();
+        let found = self.select(Some(&keys), &mut |_, resolved| match resolved {
+            Resolved::One(file) => files.contains(file),
+            Resolved::Several(several) => several.iter().any(|file| files.contains(file)),
+            Resolved::Missing => false,
+        });
         found.into_keys().map(str::to_owned).collect()
     }
 

@@ -165,13 +165,15 @@ impl Vault {
         let (mut broken_links, mut broken) = (0, Vec::new());
         {
             let index = self.link_index(proceed)?;
-            let sources: BTreeSet<String> = wanted.iter().flat_map(|path| index.sources_of(path.as_str())).collect();
+            let sources = index.sources_of_any(&gone);
             for source in sources.iter().filter(|source| !gone.contains(source.as_str())) {
                 let Some(entry) = self.index.get(source) else { continue };
                 let (text, links) = self.links_in(&entry);
                 let note = Note::of(&text);
                 for link in links.iter().filter(|link| !link.path.is_empty()) {
-                    if matches!(index.resolve(link, folder_of(source)), Resolved::One(file) if gone.contains(file)) {
+                    let folder = folder_of(source);
+                    let breaks = || index.resolve_without(&gone, link, folder) == Resolved::Missing;
+                    if index.resolve(link, folder) != Resolved::Missing && breaks() {
                         broken_links += 1;
                         let at = link.range.start;
                         if broken.len() < limits::CHANGES_SHOWN {
