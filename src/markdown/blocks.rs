@@ -61,9 +61,6 @@ enum Open {
     Until { mark: &'static str, quotes: usize, fence: Option<(char, usize)> },
 }
 
-/// The delimiters that may open and close inside a paragraph or on lines of their own.
-const PAIRED: [&str; 2] = ["$$", "%%"];
-
 /// All lines of a note; an empty text has none.
 pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
@@ -76,8 +73,8 @@ pub fn lines(text: &str) -> Vec<Line> {
     let mut html: Option<(usize, usize)> = None;
     // Whether the current paragraph is a table, and whether it contains a quoted line: neither becomes a setext heading.
     let (mut is_table, mut is_quoted) = (false, false);
-    // Which of the paired delimiters are open inside the current paragraph or list item.
-    let mut unpaired = [false; 2];
+    // Whether math or a comment is open inside the current paragraph or list item.
+    let (mut in_math, mut in_comment) = (false, false);
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -146,9 +143,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             open = Some(Open::Fence { mark, length, quotes, column, most: indent + width + 3 });
             item_width = width;
             (Kind::Code, trimmed)
-        } else if let Some(mark) =
-            unclosed(trimmed).filter(|mark| !PAIRED.iter().zip(unpaired).any(|(own, is_open)| is_open && own == mark))
-        {
+        } else if let Some(mark) = unclosed(trimmed).filter(|mark| !(in_math && *mark == "$$" || in_comment && *mark == "%%")) {
             open = Some(Open::Until { mark, quotes, fence: None });
             (Kind::Hidden, trimmed)
         } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
@@ -171,12 +166,10 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Text, trimmed)
         };
         let (kind, behind) = kind_and_content;
-        unpaired = match kind {
-            Kind::Text if memchr::memchr2(b'$', b'%', behind.as_bytes()).is_none() => unpaired,
-            Kind::Text => std::array::from_fn(|at| unpaired.get(at) != Some(&is_odd(behind, at))),
-            Kind::Item { .. } => std::array::from_fn(|at| is_odd(behind, at)),
-            _ => [false; 2],
-        };
+        let continues_text = kind == Kind::Text;
+        let has_content = continues_text || matches!(kind, Kind::Item { .. });
+        in_math = has_content && (continues_text && in_math) != is_odd(behind, "$$");
+        in_comment = has_content && (continues_text && in_comment) != is_odd(behind, "%%");
         if kind == Kind::Text {
             let before = lines.last().filter(|last| last.kind == Kind::Text).map(|last| text.part(last.content..last.range.end));
             is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
@@ -282,10 +275,9 @@ fn closes_fence(line: &str, mark: char, length: usize) -> bool {
     run >= length && line.chars().skip(run).all(char::is_whitespace)
 }
 
-/// Whether a line has an odd number of one of [`PAIRED`] outside code spans.
-fn is_odd(line: &str, paired: usize) -> bool {
-    let count = |mark: &&str| line.split('`').step_by(2).map(|part| part.matches(*mark).count()).sum::<usize>();
-    PAIRED.get(paired).is_some_and(|mark| count(mark) % 2 == 1)
+/// Whether a line has an odd number of a delimiter outside code spans.
+fn is_odd(line: &str, mark: &str) -> bool {
+    line.contains(mark) && line.split('`').step_by(2).map(|part| part.matches(mark).count()).sum::<usize>() % 2 == 1
 }
 
 /// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
