@@ -39,7 +39,7 @@ impl Git {
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
-        let question = [
+        let arguments = [
             "-c",
             "log.showRoot=true",
             "log",
@@ -54,7 +54,7 @@ impl Git {
             "--",
             path.as_str(),
         ];
-        let output = runner.run(&question)?;
+        let output = runner.run(&arguments)?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.
             return if output.stderr.contains("does not have any commits") {
@@ -116,10 +116,10 @@ impl Git {
 }
 
 /// One commit of `git log -z --name-status`, and whether earlier ones are about the same note.
-fn version(text: &str, comma: &str, prefix: &str) -> Option<(Version, bool)> {
-    let mut fields = text.split(comma).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
+fn version(text: &str, separator: &str, prefix: &str) -> Option<(Version, bool)> {
+    let mut fields = text.split(separator).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-    let (_, files) = text.rsplit_once(comma)?;
+    let (_, files) = text.rsplit_once(separator)?;
     // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
     let (kind, name) = (names.first()?.chars().next()?, names.last()?);

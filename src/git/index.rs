@@ -91,7 +91,7 @@ impl Index {
     ///
     /// # Errors
     /// [`Failure::Refused`] when that program does not release it.
-    pub(super) fn refuse_locked(repository: &Repository) -> Result<(), Failure> {
+    pub(super) fn check_lockable(repository: &Repository) -> Result<(), Failure> {
         Lock::take(repository).map(drop)
     }
 

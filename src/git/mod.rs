@@ -129,7 +129,8 @@ impl From<vault::Error> for Failure {
     }
 }
 
-/// The lock file that the original implementation of these tools used; it begins with a dot, so no tool sees it.
+/// The lock file of the source of these tools, so that its program and this one do not write at once; it begins with a dot, so no tool
+/// sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
 /// In the repository's folder, the paths of changed files that are not committed yet, a line each.
@@ -212,7 +213,7 @@ impl Git {
             return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
         }
         // What would keep the local repository from following is found before anything is pushed.
-        Index::refuse_locked(&repository)?;
+        Index::check_lockable(&repository)?;
         if after.is_some() || note.bytes.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
@@ -274,7 +275,7 @@ impl Git {
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let (locks, repository) = self.begin(&self.vault, &runner)?;
-        Index::refuse_locked(&repository)?;
+        Index::check_lockable(&repository)?;
         let (targets, left) = self.targets_from_disk(&repository, &runner, paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
@@ -319,7 +320,7 @@ impl Git {
         let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
         let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
         if blobs.len() != names.len() {
-            return Err(Failure::Git("git's answer was lost".into()));
+            return Err(Failure::Git("git ended without an answer; try again".into()));
         }
         let mut blobs = blobs.into_iter();
         let target = |(path, name, note): (VaultPath, String, Note)| {

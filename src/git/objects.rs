@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// As git writes it in a tree.
+/// The mode of a folder in a tree object, which has no leading zero.
 pub(super) const TREE: &str = "40000";
 
 /// A file in a tree or in the index.
@@ -44,7 +44,7 @@ pub(super) fn objects(runner: &Runner<'_>, commit: &str, names: &[&str], bytes: 
     let asked: String = paths.iter().map(|path| format!("{path}\n")).collect();
     let output = runner.must_with(&["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = output.stdout.as_slice();
-    let cut = || Failure::Git("git's answer was lost".into());
+    let cut = || Failure::Git("git ended without an answer; try again".into());
     let mut found = HashMap::new();
     for path in paths {
         // <id> SP <type> SP <size> LF <bytes> LF, or <name> SP missing LF

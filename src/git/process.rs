@@ -115,12 +115,12 @@ impl<'a> Runner<'a> {
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
                 None => Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()),
-                Some(_) => Failure::Git("git was lost".into()),
+                Some(_) => Failure::Git("git ended without an answer; try again".into()),
             });
         };
-        let status = status.map_err(|error| Failure::Git(format!("git was lost: {}", error.kind())))?;
+        let status = status.map_err(|error| Failure::Git(format!("git ended without an answer: {}", error.kind())))?;
         if !is_complete && !may_linger {
-            return Err(Failure::Git("git's answer was lost".into()));
+            return Err(Failure::Git("git ended without an answer; try again".into()));
         }
         let stdout = running.take_stdout();
         if stdout.len() >= limits::GIT_OUTPUT_BYTES {

@@ -75,7 +75,7 @@ fn move_to(repository: &Repository, runner: &Runner<'_>, index: Index, to: &Dest
     drop(index);
     let hook = runner.uncancellable(limits::GIT_POST_COMMIT).at(&repository.top);
     let _ = repository.hook(&hook, "post-commit", &[]);
-    refuse_if_kept(&kept)
+    report_kept(&kept)
 }
 
 /// Moves the files of the working tree. `kept` gets the names of those that stay because they were changed meanwhile.
@@ -147,7 +147,7 @@ fn finish(repository: &Repository, runner: &Runner<'_>, index: &Index, to: &Dest
 }
 
 /// Reports files that were kept because they were saved meanwhile: they are a change on top of the commit.
-fn refuse_if_kept(kept: &[String]) -> Result<(), Failure> {
+fn report_kept(kept: &[String]) -> Result<(), Failure> {
     match kept {
         [] => Ok(()),
         kept => Err(Failure::Git(format!(

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`frontmatter`] | the YAML block at the start of a note, and the tags in it |
-//! | [`blocks`] | lines, headings, list items, code, comments and math |
+//! | [`blocks`], `html` | lines, headings, list items, code, comments and math |
 //! | [`inline`] | inline elements of a block: code, comments, math and tags |
 //! | [`links`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
@@ -15,6 +15,7 @@
 
 pub mod blocks;
 pub mod frontmatter;
+mod html;
 pub mod inline;
 pub mod insert;
 mod joins;

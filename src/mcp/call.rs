@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A request as a method handles it.
 pub struct Call<'a> {
-    /// The engine.
+    /// The MCP server.
     pub server: &'a Server,
     /// Who sent it, how, and in which session.
     pub exchange: &'a Exchange<'a>,

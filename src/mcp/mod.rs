@@ -44,7 +44,7 @@ use methods::{Eras, Row};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// The protocol engine, shared by all threads and transports.
+/// The MCP server, shared by all threads and transports.
 pub struct Server {
     vault: Arc<Vault>,
     /// What toolsets need besides the vault.
@@ -101,7 +101,7 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// An engine over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
+    /// A server over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
     pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {

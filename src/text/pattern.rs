@@ -60,7 +60,7 @@ impl Expression {
             builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
             builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
         };
-        // An error is in what was written.
+        // If that does not compile, the error is that of the expression as it was written.
         let with_crlf = &with_crlf(pattern);
         let (pattern, built) = build(with_crlf).map_or_else(|_| (pattern, build(pattern)), |regex| (with_crlf, Ok(regex)));
         let regex = built.map_err(|error| match error {

@@ -317,7 +317,7 @@ impl Context<'_> {
     }
 
     /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
-    /// that name: a repeated call would take that, too.
+    /// that name: otherwise a deletion that is sent twice would delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
         let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;

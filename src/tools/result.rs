@@ -69,7 +69,7 @@ shapes! {
     Shape::Number => f64;
     Shape::Flag => bool;
     Shape::List(&COUNT) => (usize, usize);
-    Shape::Anything => Map<String, Value>, Value;
+    Shape::AnyObject => Map<String, Value>, Value;
 }
 
 /// A flag that is present only when it is true.

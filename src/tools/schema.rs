@@ -66,7 +66,7 @@ pub enum Shape {
     /// Members of a result that are inlined among the others.
     Inline(&'static [Field]),
     /// An object with any members.
-    Anything,
+    AnyObject,
 }
 
 /// Strings without a bound of their own; the message's size bounds them.
@@ -121,7 +121,7 @@ pub fn input(fields: &[Field]) -> Value {
 pub fn output(fields: &[Field]) -> Value {
     let of_field = |field: &Field| match &field.shape {
         Shape::List(_) => json!({ "type": "array" }),
-        Shape::Object(_) | Shape::Anything => json!({ "type": "object" }),
+        Shape::Object(_) | Shape::AnyObject => json!({ "type": "object" }),
         Shape::Integer { .. } => json!({ "type": "integer" }),
         Shape::OneOf(_) | Shape::Status(_) => json!({ "type": "string" }),
         other => of_shape(other),
@@ -146,7 +146,7 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
         Shape::Names => of_shape(&Shape::List(&ANY_TEXT)),
         Shape::Object(fields) | Shape::Inline(fields) => input(fields),
-        Shape::Anything => json!({ "type": "object", "additionalProperties": true }),
+        Shape::AnyObject => json!({ "type": "object", "additionalProperties": true }),
     }
 }
 
@@ -190,8 +190,8 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
                 _ => Ok(()),
             })
         }
-        (Shape::Anything, Value::Object(_)) => Ok(()),
-        (Shape::Object(_) | Shape::Inline(_) | Shape::Anything, _) => wrong("an object"),
+        (Shape::AnyObject, Value::Object(_)) => Ok(()),
+        (Shape::Object(_) | Shape::Inline(_) | Shape::AnyObject, _) => wrong("an object"),
     }
 }
 

@@ -117,6 +117,7 @@ pub(super) fn score_rank(score: f32) -> u64 {
 /// text, 3 in its text in another form only.
 pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = word.text();
+    // A file that has only other forms of the word may have them in its name.
     let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
     let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
     // One letter is in most names; to look for an alias in each note would take longer than everything else.

@@ -65,15 +65,15 @@ impl Vault {
             return Ok(None);
         }
         let unknown = Unknown { word, stem: stem(word), letters: word.chars().collect() };
-        let lexicon = self.lexicon();
+        let word_index = self.word_index();
         let mut near = NearWords::new();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let newer = lexicon.as_ref().and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
+            let newer = word_index.as_ref().and_then(|word_index| Some((word_index, table.changed_since(word_index.version)?)));
             let to_scan: Vec<&Arc<Entry>> = match newer {
-                Some((lexicon, changed)) => {
-                    let ids: BTreeSet<Id> = changed.chain(lexicon.unindexed.iter().copied()).collect();
+                Some((word_index, changed)) => {
+                    let ids: BTreeSet<Id> = changed.chain(word_index.unindexed.iter().copied()).collect();
                     let is_wanted = |file: Posting| !ids.contains(&file.id()) && table.entry(file.id()).is_some_and(|entry| wanted(entry));
-                    for (own, files) in lexicon.each() {
+                    for (own, files) in word_index.each() {
                         if let Some(relation) = unknown.relation(own).filter(|_| files.clone().any(is_wanted)) {
                             near.insert((relation, own.to_owned()), files.count());
                         }

@@ -92,10 +92,10 @@ impl Vault {
         };
         self.refresh()?;
         // Only notes with the text that every match requires are searched.
-        let lexicon = self.lexicon();
+        let word_index = self.word_index();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let having = self.files_with_all(&required, lexicon.as_deref(), table, &AtomicU64::new(0)).into_iter();
+            let having = self.files_with_all(&required, word_index.as_deref(), table, &AtomicU64::new(0)).into_iter();
             having.chain(table.not_kept()).filter(|entry| entry.is_note()).cloned().collect()
         });
         notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -8,10 +8,10 @@ use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
-use super::lexicon::Lexicon;
 use super::path::{VaultPath, range_below, slash_separated};
 use super::refresh_policy::RefreshPolicy;
 use super::table::Table;
+use super::word_index::WordIndex;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::Quota;
@@ -52,25 +52,25 @@ pub(super) struct Index {
     /// There are symbolic links: changes of their targets are reported under other paths.
     pub(super) has_links: AtomicBool,
     /// Held from reading the queue, or walking, until all that differs has been checked.
-    pub(super) refreshing: Mutex<()>,
+    pub(super) refresh_lock: Mutex<()>,
     /// Held while one file is checked, so that an older state never replaces a newer one.
-    pub(super) looking: Mutex<()>,
+    pub(super) update_lock: Mutex<()>,
     pub(super) refresh_policy: RefreshPolicy,
     /// The permit for the background walk.
-    pub(super) walking: Arc<Quota>,
+    pub(super) walk_permit: Arc<Quota>,
     /// The warnings so far, so that the log has one line per problem, not one per walk.
     warnings: Mutex<BTreeSet<String>>,
     /// The newest word index.
-    pub(super) lexicon: Mutex<Option<Arc<Lexicon>>>,
+    pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
     /// The permit for building one.
     pub(super) lexicon_quota: Arc<Quota>,
     /// Whether the last walk found no vault; logged once when it disappears and once when it is back.
-    pub(super) gone: AtomicBool,
+    pub(super) is_gone: AtomicBool,
 }
 
 impl Index {
     pub(super) fn new(jail: Jail, memory: Memory) -> Index {
-        let events = Events::new().inspect_err(|error| log::warn!("{WALKS}: {error}")).ok();
+        let events = Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
         Index {
             identity: Mutex::new(jail.identity()),
             jail,
@@ -78,14 +78,14 @@ impl Index {
             table: RwLock::default(),
             events: RwLock::new(events.map(Arc::new)),
             has_links: AtomicBool::new(false),
-            refreshing: Mutex::new(()),
-            looking: Mutex::new(()),
+            refresh_lock: Mutex::new(()),
+            update_lock: Mutex::new(()),
             refresh_policy: RefreshPolicy::default(),
-            walking: Quota::one(),
+            walk_permit: Quota::one(),
             warnings: Mutex::default(),
-            lexicon: Mutex::default(),
+            word_index: Mutex::default(),
             lexicon_quota: Quota::one(),
-            gone: AtomicBool::new(false),
+            is_gone: AtomicBool::new(false),
         }
     }
 
@@ -123,7 +123,7 @@ impl Index {
     /// Stops using events: from now on the vault is walked.
     pub(super) fn disable_events(&self, why: &str) {
         if let Some(events) = self.events.write().unpoisoned().take() {
-            log::warn!("{WALKS}: {why}");
+            log::warn!("{CHANGES_NEED_WALKS}: {why}");
             events.wake();
         }
     }
@@ -142,7 +142,7 @@ impl Index {
     /// Compares a file with its entry, and reads it again if its stamp differs, or if it was written to and its stamp does not
     /// prove that it is unchanged. Returns whether the path is that of a served folder.
     pub(super) fn update(&self, path: &str, was_written: bool) -> bool {
-        let _lock = self.looking.lock().unpoisoned();
+        let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
             Ok((on_disk, metadata))
@@ -234,4 +234,4 @@ impl Index {
     }
 }
 
-const WALKS: &str = "changes by other programs are found by walking the vault";
+const CHANGES_NEED_WALKS: &str = "changes by other programs are found by walking the vault";

@@ -25,7 +25,7 @@
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `refresh_policy`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `lexicon`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
+//! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
 //! | `correct` | replacements for words that no file has |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
@@ -61,7 +61,6 @@ mod hit;
 mod index;
 mod jail;
 pub mod journal;
-mod lexicon;
 #[cfg(feature = "notes")]
 pub mod links;
 pub mod list;
@@ -98,6 +97,7 @@ pub mod transaction;
 pub mod undo;
 pub mod versions;
 mod walk;
+mod word_index;
 pub mod write;
 
 use crate::slice::Part;
@@ -311,7 +311,7 @@ impl Vault {
     /// Starts building the word index, so that the first search has it; with little memory, that waits for a search.
     pub fn prepare_search(&self) {
         if self.index.memory == Memory::Full {
-            drop(self.lexicon());
+            drop(self.word_index());
         }
     }
 

@@ -6,7 +6,7 @@ use super::jail::ResolvedPath;
 use super::journal::JournalStep;
 use super::path::VaultPath;
 use super::versions::new_id;
-use super::write::{existing, with_path};
+use super::write::{change_error, writable_metadata};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::slice::Part;
@@ -46,7 +46,7 @@ impl Vault {
         let old = &self.movable(from)?;
         let new = self.jail.new_name(to)?;
         let _lock = self.lock_for_writing(old);
-        disk::rename(old, &new, || self.index.check_available()).map_err(|error| with_path(error, from))?;
+        disk::rename(old, &new, || self.index.check_available()).map_err(|error| change_error(error, from))?;
         self.record_move(from, Some(to));
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Vault {
         let trash = self.trash()?;
         let _lock = self.lock_for_writing(old);
         let look = || known.map_or_else(|| self.index.check_available(), |known| self.check_unchanged(old, old, path, Some(known)));
-        disk::rename(old, &trash.path().join(trash_name), look).map_err(|error| with_path(error, path))?;
+        disk::rename(old, &trash.path().join(trash_name), look).map_err(|error| change_error(error, path))?;
         self.record_move(path, None);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Vault {
             return Err(Error::NotFound { path: path.as_str().into(), hint: String::new() });
         }
         let new = self.jail.new_name(path)?;
-        disk::rename(&old, &new, || Ok(())).map_err(|error| with_path(error, path))?;
+        disk::rename(&old, &new, || Ok(())).map_err(|error| change_error(error, path))?;
         if new.is_dir() {
             return self.refresh_now();
         }
@@ -96,7 +96,7 @@ impl Vault {
         if on_disk.below() != Path::new(path.as_str()) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
-        existing(&on_disk, &path)?;
+        writable_metadata(&on_disk, &path)?;
         if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), false, limits::DEPTH) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
         }

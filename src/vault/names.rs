@@ -121,6 +121,7 @@ impl Vault {
             Error::NotAllowed { path, .. } => Error::NotAllowed { path, why: "Obsidian's settings for these notes name no served path" },
             other => other,
         })?;
+        // Where the name is the same a day, a month and a year later, the format has no date.
         if [1, 31, 366].iter().all(|days| day.format(&format) == day.plus_days(*days).format(&format)) {
             return Err(Error::Invalid(format!(
                 "The format {format:?} of the {name} notes names no date here (YYYY, MM, DD, ww and the like do); change it in Obsidian's settings, or give the path."

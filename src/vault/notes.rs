@@ -261,6 +261,7 @@ impl Vault {
             let note = Note::of(before);
             let tasks = note.tasks();
             let content = |task: &Task| before.part(task.content.clone()).trim();
+            // The list of tasks cuts longer texts to this length.
             let is_cut = text.chars().count() == limits::TASK_CHARS;
             let is_meant = |task: &Task| {
                 let own = content(task);

@@ -4,10 +4,10 @@
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::error::Error;
-use super::lexicon::Lexicon;
 use super::parallel::Run;
 use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::table::Table;
+use super::word_index::WordIndex;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::text::words::{indexed_words, is_form, is_indexed_word, stem};
@@ -126,10 +126,10 @@ impl Vault {
     pub(super) fn postings(&self, texts: &[&str], run: &Run<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let read = &run.read;
         let mut found = HashMap::new();
-        let lexicon = self.lexicon();
+        let word_index = self.word_index();
         let (missing, version) = self.index.with_table(|table| {
-            let lexicon = lexicon.as_deref();
-            let known = |text: &&str| Some(((*text).to_owned(), self.known_postings(text, lexicon, table, read)?));
+            let word_index = word_index.as_deref();
+            let known = |text: &&str| Some(((*text).to_owned(), self.known_postings(text, word_index, table, read)?));
             found.extend(texts.iter().filter_map(known));
             let missing: BTreeSet<&str> = texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
             (missing.into_iter().collect::<Vec<_>>(), table.version)
@@ -137,9 +137,9 @@ impl Vault {
         let mut unread = 0;
         for some in missing.chunks(u64::BITS as usize) {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
-                let mut bits = vec![0_u64; table.numbers()];
+                let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in some.iter().enumerate() {
-                    for entry in self.files_with_all(&[text], lexicon.as_deref(), table, read) {
+                    for entry in self.files_with_all(&[text], word_index.as_deref(), table, read) {
                         bits.get_mut(entry.id as usize).into_iter().for_each(|bits| *bits |= 1 << number);
                     }
                 }
@@ -174,21 +174,21 @@ impl Vault {
     }
 
     /// The postings of a term from the cache; for a word also from the word index, plus the files left out of it.
-    fn known_postings(&self, text: &str, lexicon: Option<&Lexicon>, table: &Table, read: &AtomicU64) -> Option<Arc<Postings>> {
-        let lexicon = lexicon.filter(|lexicon| table.changed_since(lexicon.version).is_some());
-        if let Some(postings) = self.postings.get(text, table, lexicon.map_or(0, |lexicon| lexicon.version)) {
+    fn known_postings(&self, text: &str, word_index: Option<&WordIndex>, table: &Table, read: &AtomicU64) -> Option<Arc<Postings>> {
+        let word_index = word_index.filter(|word_index| table.changed_since(word_index.version).is_some());
+        if let Some(postings) = self.postings.get(text, table, word_index.map_or(0, |word_index| word_index.version)) {
             return Some(postings);
         }
-        let lexicon = lexicon.filter(|_| is_indexed_word(text))?;
-        let mut found = lexicon.postings(text, table);
+        let word_index = word_index.filter(|_| is_indexed_word(text))?;
+        let mut found = word_index.postings(text, table);
         let finder = Finder::new(text);
-        let unindexed = lexicon.unindexed.iter().filter_map(|id| table.entry(*id));
+        let unindexed = word_index.unindexed.iter().filter_map(|id| table.entry(*id));
         found.extend(unindexed.filter_map(|entry| {
             let text = self.folded_text(entry, read).unwrap_or_default();
             posting_of(entry, &finder, &text, &entry.aliases())
         }));
-        let postings = Postings::new(lexicon.version, found);
-        self.postings.put(text, &postings, table.numbers());
+        let postings = Postings::new(word_index.version, found);
+        self.postings.put(text, &postings, table.id_bound());
         Some(postings)
     }
 
@@ -197,7 +197,7 @@ impl Vault {
     pub(super) fn files_with_all<'a>(
         &self,
         texts: &[&str],
-        lexicon: Option<&Lexicon>,
+        word_index: Option<&WordIndex>,
         table: &'a Table,
         read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
@@ -213,17 +213,17 @@ impl Vault {
         words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
         words.dedup();
         words.truncate(limits::QUERY_WORDS);
-        let changed = lexicon.and_then(|lexicon| Some((lexicon, table.changed_since(lexicon.version)?)));
-        let Some((lexicon, changed)) = changed.filter(|_| !words.is_empty()) else { return table.all().collect() };
-        let mut counts = vec![0; table.numbers()];
+        let changed = word_index.and_then(|word_index| Some((word_index, table.changed_since(word_index.version)?)));
+        let Some((word_index, changed)) = changed.filter(|_| !words.is_empty()) else { return table.all().collect() };
+        let mut counts = vec![0; table.id_bound()];
         for word in &words {
-            let postings = self.known_postings(word, Some(lexicon), table, read);
-            let postings = postings.unwrap_or_else(|| Postings::new(lexicon.version, lexicon.postings(word, table)));
+            let postings = self.known_postings(word, Some(word_index), table, read);
+            let postings = postings.unwrap_or_else(|| Postings::new(word_index.version, word_index.postings(word, table)));
             for posting in &postings.found {
                 counts.get_mut(posting.id() as usize).into_iter().for_each(|count| *count += 1);
             }
         }
-        for id in changed.chain(lexicon.unindexed.iter().copied()) {
+        for id in changed.chain(word_index.unindexed.iter().copied()) {
             counts.get_mut(id as usize).into_iter().for_each(|count| *count = words.len());
         }
         let having = counts.iter().enumerate().filter(|(_, count)| **count == words.len());
@@ -324,7 +324,7 @@ mod tests {
             })
         };
         let scanned = ask(&vault);
-        while vault.lexicon().is_none() {
+        while vault.word_index().is_none() {
             std::thread::yield_now();
         }
         *vault.postings.lists.lock().unwrap() = Default::default();

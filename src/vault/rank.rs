@@ -168,7 +168,7 @@ impl<'a> ShortField<'a> {
     }
 
     /// How much a form counts here: less in a long field, and less inside another word.
-    fn has(&self, form: &Form<'_>) -> f32 {
+    fn frequency(&self, form: &Form<'_>) -> f32 {
         let mut found = form.stem.find_iter(self.text.as_bytes()).peekable();
         if found.peek().is_none() {
             return 0.0;
@@ -216,9 +216,9 @@ impl<'a> Ranker<'a> {
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &[ShortField<'_>]| fields.iter().map(|field| field.has(form)).fold(0.0, f32::max);
+            let best = |fields: &[ShortField<'_>]| fields.iter().map(|field| field.frequency(form)).fold(0.0, f32::max);
             let is_whole = form.text.ends_with(".md");
-            let in_path = if is_whole { best(&whole_path) } else { in_path.has(form) };
+            let in_path = if is_whole { best(&whole_path) } else { in_path.frequency(form) };
             let named = best(if is_whole { &whole_path } else { &names }) * NAME + best(&tags) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;
             in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;

@@ -219,7 +219,8 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
             continue;
         }
         // A line that would fit into a result of its own is not split.
-        let alone = content.is_empty() || fitting(part, &mut range.max_chars.clone()) < part.len();
+        let mut whole = range.max_chars;
+        let alone = content.is_empty() || fitting(part, &mut whole) < part.len();
         let next = if alone {
             let piece = part.part(..fits);
             content.push_str(piece);

@@ -21,7 +21,7 @@ impl Vault {
 }
 
 impl Transaction<'_> {
-    /// Undoes what a crash left half done, or finishes it if a file was since edited on top of a completed step.
+    /// Undoes what a crash left half done, or finishes it if a file was edited after its step was done.
     pub(super) fn recover(&self) -> Result<(), Error> {
         let on_disk = self.vault.own_file(JOURNAL)?;
         let bytes = match disk::read_at_most(&on_disk, limits::JOURNAL_BYTES) {
@@ -40,7 +40,7 @@ impl Transaction<'_> {
         };
         // If a file cannot be read now, the journal stays for the next change.
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
-        // If a file was since edited on top of a completed step, the rest is done too; otherwise completed steps are undone.
+        // If a file was edited after its step was done, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
         let finishes = !shown && (states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done));
         log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "undoing" });
@@ -65,7 +65,7 @@ impl Transaction<'_> {
                 other => log::warn!("a file changed since the interruption is left as it is: {other}"),
             }
         }
-        self.forget();
+        self.remove_journal();
         Ok(())
     }
 

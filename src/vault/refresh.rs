@@ -21,10 +21,10 @@ impl Index {
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
         // A failure in the background is logged, and fails the next call.
-        let walk_in_background = || self.spawn("walk", &self.walking, |index| drop(index.walk()));
+        let walk_in_background = || self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
         let has_events = self.events().is_some();
         // While the vault is unavailable every call fails, after checking whether it is back.
-        let always_check = has_events || self.gone.load(Ordering::Acquire);
+        let always_check = has_events || self.is_gone.load(Ordering::Acquire);
         match if always_check { Due::Foreground } else { self.refresh_policy.call(now) } {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
@@ -39,7 +39,7 @@ impl Index {
 
     /// Whether the first indexing is running.
     pub(super) fn is_first_indexing(&self) -> bool {
-        self.refresh_policy.last_began().is_none() && matches!(self.refreshing.try_lock(), Err(TryLockError::WouldBlock))
+        self.refresh_policy.last_began().is_none() && matches!(self.refresh_lock.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far.
@@ -69,9 +69,9 @@ impl Index {
 
     /// Applies all changes made before `asked`.
     pub(super) fn take_changes(&self, asked: Instant) -> Result<(), Error> {
-        let _lock = self.refreshing.lock().unpoisoned();
+        let _lock = self.refresh_lock.lock().unpoisoned();
         let last_began = self.refresh_policy.last_began();
-        let is_gone = self.gone.load(Ordering::Acquire);
+        let is_gone = self.is_gone.load(Ordering::Acquire);
         let Some(events) = self.events().filter(|_| last_began.is_some()) else {
             // A walk that began later has seen everything.
             let is_newer = last_began.is_some_and(|began| began >= asked) && !is_gone;
@@ -90,7 +90,7 @@ impl Index {
     /// Waits for a change, or until it is time to check for one, and then brings the index up to date as for a call.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         match self.events() {
-            Some(events) => events.wait(self.gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY)),
+            Some(events) => events.wait(self.is_gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY)),
             None => std::thread::sleep(limits::WATCH_EVERY),
         }
         // Changes in quick succession are one notification.
@@ -138,7 +138,7 @@ impl Index {
         let lost_most = if same_device { differing.len() + known == 0 && indexed > 0 } else { known * 2 < indexed };
         let is_replaced = is_whole && before != identity && lost_most || self.jail.identity() != identity;
         if let Err(error) = walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
-            if !self.gone.swap(true, Ordering::AcqRel) {
+            if !self.is_gone.swap(true, Ordering::AcqRel) {
                 log::error!(
                     "the vault cannot be read: {error}; nothing is served or written until it is back (if another one has replaced it: restart)"
                 );
@@ -149,7 +149,7 @@ impl Index {
         if is_whole {
             *self.identity.lock().unpoisoned() = identity;
             self.has_links.store(has_links, Ordering::Release);
-            if self.gone.swap(false, Ordering::AcqRel) {
+            if self.is_gone.swap(false, Ordering::AcqRel) {
                 log::info!("the vault can be read again");
             }
         }

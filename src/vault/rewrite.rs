@@ -295,11 +295,11 @@ impl Vault {
     /// Where bases and query blocks mention a name or tag.
     pub(super) fn mentions(&self, name: &str, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
-        let (lexicon, read) = (self.lexicon(), AtomicU64::new(0));
+        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
         let mut entries = self.index.below(&VaultPath::root(), |entry| entry.path.ends_with(".base"));
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
-                let having = self.files_with_all(&[&wanted, kind], lexicon.as_deref(), table, &read).into_iter();
+                let having = self.files_with_all(&[&wanted, kind], word_index.as_deref(), table, &read).into_iter();
                 entries.extend(having.filter(|entry| entry.is_note()).cloned());
             }
         });
@@ -369,6 +369,7 @@ impl Plan {
         if bytes <= limits::CHANGE_BYTES {
             return Ok(());
         }
+        // The journal has the old and the new text: half of the bytes are those of the files.
         let (files, megabytes) = (self.files.len(), limits::CHANGE_BYTES >> 21);
         Err(Error::Invalid(format!(
             "This would change {files} files totalling more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."

@@ -175,6 +175,7 @@ impl Vault {
         if query.newest_first || is_one_text {
             let rank = |candidate: &Candidate, table: &Table| {
                 let Facts { modified, is_note, .. } = table.facts(candidate.id);
+                // Bitwise not reverses the order.
                 let age = !modified;
                 if query.newest_first {
                     return (u8::from(!has_all(candidate)), 0, 0, age);
@@ -358,12 +359,12 @@ impl Vault {
         let (lists, unread) = self.postings(&only, run)?;
         let lists: Vec<(QueryPart, &str, Arc<Postings>)> =
             texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
-        let (required, lexicon) = (parsed.required(), self.lexicon());
+        let (required, word_index) = (parsed.required(), self.word_index());
         Ok(self.index.with_table(|table| {
             // An array by file id if many files match, else a map.
-            let numbers = table.numbers();
-            let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > numbers / 8;
-            let mut all = vec![Candidate::default(); if is_dense { numbers } else { 0 }];
+            let bound = table.id_bound();
+            let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > bound / 8;
+            let mut all = vec![Candidate::default(); if is_dense { bound } else { 0 }];
             let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
             self.each_posting(table, &lists, &run.read, |what, posting| {
                 let id = posting.id();
@@ -371,7 +372,7 @@ impl Vault {
                 candidate.into_iter().for_each(|candidate| candidate.add(what, posting, order, table));
             });
             let mut found: Vec<Candidate> = if asked == 0 {
-                let having = self.files_with_all(&required, lexicon.as_deref(), table, &run.read).into_iter();
+                let having = self.files_with_all(&required, word_index.as_deref(), table, &run.read).into_iter();
                 having.filter_map(|entry| Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })).collect()
             } else if is_dense {
                 all

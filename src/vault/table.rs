@@ -108,7 +108,7 @@ impl Table {
     }
 
     /// One more than the largest id.
-    pub(super) fn numbers(&self) -> usize {
+    pub(super) fn id_bound(&self) -> usize {
         self.slots.len()
     }
 

@@ -101,8 +101,8 @@ impl Transaction<'_> {
         let changes = || noted.iter().flat_map(|noted| self.step_changes(noted)).collect();
         // A change of one file needs no journal: it is replaced atomically.
         let journal = || if noted.len() > 1 { self.write_journal(&noted, false) } else { Ok(()) };
-        self.vault.recorded(files, changes, || journal().and_then(|()| self.apply_steps(&noted)))?;
-        self.forget();
+        self.vault.act_and_record(files, changes, || journal().and_then(|()| self.apply_steps(&noted)))?;
+        self.remove_journal();
         let in_trash = noted.into_iter().filter(|noted| !noted.trash_name.is_empty());
         Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
     }
@@ -218,11 +218,11 @@ impl Transaction<'_> {
             }
         }
         if all {
-            self.forget();
+            self.remove_journal();
         }
     }
 
-    pub(super) fn forget(&self) {
+    pub(super) fn remove_journal(&self) {
         // Every step is done or undone. The journal is removed durably: one that a power cut brought back would undo
         // what is done.
         if let Ok(journal) = self.vault.own_file(JOURNAL)

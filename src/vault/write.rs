@@ -59,10 +59,10 @@ pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option
 }
 
 /// Makes a file's new bytes from its old ones.
-pub type MakeBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
+pub type NewBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
 /// The same; there are none where the file does not exist.
-type MakeFile<'a> = dyn FnMut(Option<&[u8]>) -> Result<Vec<u8>, Error> + 'a;
+type NewFile<'a> = dyn FnMut(Option<&[u8]>) -> Result<Vec<u8>, Error> + 'a;
 
 impl Vault {
     /// Creates a file, or replaces all of it.
@@ -99,7 +99,7 @@ impl Vault {
             Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
             // Whatever its size and mode.
             Ok(on_disk) if matches!(over, Overwrite::Nothing) && on_disk.exists() => Err(Error::Exists(path.as_str().into())),
-            on_disk => on_disk.and_then(|on_disk| self.make_file(path, &on_disk, &mut make)),
+            on_disk => on_disk.and_then(|on_disk| self.replace_file(path, &on_disk, &mut make)),
         };
         if written.is_err() {
             // Folders that were created for it are removed.
@@ -117,22 +117,22 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `make`, and of [`Vault::write`].
-    fn make_file(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut MakeFile<'_>) -> Result<Written, Error> {
+    fn replace_file(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut NewFile<'_>) -> Result<Written, Error> {
         let _lock = self.lock_for_writing(on_disk);
         let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_RETRIES {
             self.index.check_available()?;
             self.wait_until_closed(path, on_disk, patience)?;
-            let before = existing(on_disk, path)?;
+            let before = writable_metadata(on_disk, path)?;
             let known = current(on_disk, path)?.map(|(bytes, _)| bytes);
             let bytes = make(known.as_deref())?;
             check_size(path, bytes.len())?;
             let mode = before.as_ref().map_or(Mode::New, Mode::Like);
             let look = |at: &Path| self.check_unchanged(at, on_disk, path, known.as_deref());
-            let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| with_path(error, path));
+            let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path));
             let change = || vec![write_change(path, known.as_deref(), &bytes)];
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
-            match self.recorded(vec![path.as_str().to_owned()], change, put) {
+            match self.act_and_record(vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
                 kept => {
                     let previous = kept?.pop().filter(|_| known.is_some());
@@ -160,7 +160,7 @@ impl Vault {
 
     /// Makes a change of some files that the grant allows, on behalf of the caller. If versions are kept, the bytes that it replaces
     /// or deletes are kept first; returns their ids.
-    pub(super) fn recorded(
+    pub(super) fn act_and_record(
         &self,
         files: Vec<String>,
         changes: impl FnOnce() -> Vec<Change>,
@@ -228,7 +228,7 @@ impl Vault {
         check_size(path, size)?;
         self.may_create(path)?;
         match self.jail.existing(path) {
-            Ok(on_disk) => existing(&on_disk, path).map(drop),
+            Ok(on_disk) => writable_metadata(&on_disk, path).map(drop),
             Err(Error::NotFound { .. }) => self.check_new_name(path, None),
             Err(error) => Err(error),
         }
@@ -266,7 +266,7 @@ impl Vault {
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         let on_disk = self.jail.for_writing(path, true)?;
-        self.make_file(path, &on_disk, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
+        self.replace_file(path, &on_disk, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
     }
 
     /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
@@ -279,10 +279,12 @@ impl Vault {
         let (path, on_disk) = &self.locate(path)?;
         let _lock = self.lock_for_writing(on_disk);
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
-        existing(on_disk, path)?;
+        writable_metadata(on_disk, path)?;
         let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
         let change = || vec![removal_change(path, String::new(), Some(known.to_vec()))];
-        self.recorded(vec![path.as_str().to_owned()], change, || disk::remove(on_disk, look).map_err(|error| with_path(error, path)))?;
+        self.act_and_record(vec![path.as_str().to_owned()], change, || {
+            disk::remove(on_disk, look).map_err(|error| change_error(error, path))
+        })?;
         self.index.update(path.as_str(), true);
         Ok(())
     }
@@ -318,10 +320,10 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut MakeBytes<'_>) -> Result<Written, Error> {
+    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut NewBytes<'_>) -> Result<Written, Error> {
         let _writing = self.lock_out_transactions();
         let (path, on_disk) = self.locate(path)?;
-        self.make_file(&path, &on_disk, &mut |now| {
+        self.replace_file(&path, &on_disk, &mut |now| {
             let bytes = now.ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })?;
             must_match(bytes, if_match)?;
             change(bytes)
@@ -350,7 +352,7 @@ fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn existing(on_disk: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
+pub(super) fn writable_metadata(on_disk: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
     match fs::metadata(on_disk) {
         // A rename would replace even a read-only file; the permission is respected.
         Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
@@ -368,7 +370,7 @@ fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, 
 }
 
 /// A disk error with the path that the caller knows. One that already has a path has been logged.
-pub(super) fn with_path(error: Error, path: &VaultPath) -> Error {
+pub(super) fn change_error(error: Error, path: &VaultPath) -> Error {
     match error {
         Error::Disk { cause, .. } if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) => Error::Busy,
         Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {

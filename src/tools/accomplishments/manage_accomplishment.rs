@@ -40,7 +40,7 @@ pub(super) static TOOL: Tool = Tool {
     output: &[
         SUCCESS,
         OPERATION,
-        optional("accomplishment", Shape::Anything, "As it is now; not after delete"),
+        optional("accomplishment", Shape::AnyObject, "As it is now; not after delete"),
         optional("id", ANY_TEXT, "What was deleted"),
     ],
     run,

@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
         OPERATION,
         required("blocker_id", ANY_TEXT, "What blocks"),
         required("blocked_id", ANY_TEXT, "What is blocked"),
-        optional("new_position", Shape::Anything, "Where the blocked one's node is now; not there when it is on no canvas"),
+        optional("new_position", Shape::AnyObject, "Where the blocked one's node is now; not there when it is on no canvas"),
         required("message", ANY_TEXT, "What was done, and whether canvas and notes agree"),
     ],
     run,

@@ -36,7 +36,7 @@ pub(super) static TOOL: Tool = Tool {
         SUCCESS,
         OPERATION,
         required("accomplishment_id", ANY_TEXT, "Whose task"),
-        optional("task", Shape::Anything, "As it is now; not after remove"),
+        optional("task", Shape::AnyObject, "As it is now; not after remove"),
         optional("task_id", ANY_TEXT, "What was removed"),
     ],
     run,

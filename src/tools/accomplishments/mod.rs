@@ -69,12 +69,12 @@ const FULL: [Field; 14] = [
     required("inProgress is_blocked", Shape::Flag, ""),
     required("depends_on acceptance_criteria", Shape::List(&ANY_TEXT), ""),
     required("acceptance_criteria_done", Shape::List(&Shape::Flag), ""),
-    required("tasks", Shape::List(&Shape::Anything), ""),
+    required("tasks", Shape::List(&Shape::AnyObject), ""),
     optional("acceptance_criteria_details", Shape::List(&ANY_TEXT), ""),
     optional("canvas_source created updated notion_page_id", ANY_TEXT, ""),
     optional("created_by_plugin truncated", Shape::Flag, ""),
     optional("collapsed_height expanded_height expanded_width", Shape::Number, ""),
-    optional("other_properties", Shape::Anything, ""),
+    optional("other_properties", Shape::AnyObject, ""),
     optional("next_task", COUNT, ""),
 ];
 

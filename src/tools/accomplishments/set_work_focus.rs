@@ -23,8 +23,8 @@ pub(super) static TOOL: Tool = Tool {
     ],
     output: &[
         SUCCESS,
-        required("accomplishment", Shape::Anything, "As it is now"),
-        optional("task", Shape::Anything, "As it is now, if one was named"),
+        required("accomplishment", Shape::AnyObject, "As it is now"),
+        optional("task", Shape::AnyObject, "As it is now, if one was named"),
     ],
     run,
 };

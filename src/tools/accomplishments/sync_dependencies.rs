@@ -37,7 +37,7 @@ result! {
 }
 
 impl Member for &Update {
-    const SHAPE: Shape = Shape::Anything;
+    const SHAPE: Shape = Shape::AnyObject;
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

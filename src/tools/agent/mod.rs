@@ -29,21 +29,21 @@ const JOB: [Field; 8] = [
     required("status", Shape::OneOf(&Status::NAMES), ""),
     optional("doing about model summary begun", ANY_TEXT, ""),
     optional("queue_position turns duration_ms denied", COUNT, ""),
-    optional("perDomain commit error", Shape::Anything, ""),
+    optional("perDomain commit error", Shape::AnyObject, ""),
     optional(
         "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out filed_before remote_images refused",
         TEXTS,
         "",
     ),
-    optional("written conflicts", Shape::List(&Shape::Anything), ""),
+    optional("written conflicts", Shape::List(&Shape::AnyObject), ""),
     optional("cost_usd", Shape::Number, "In dollars; missing where the session was ended before it said so"),
 ];
 /// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
 const STATUS: [Field; 4] = [
     optional("job_id status doing", ANY_TEXT, ""),
     optional("queue_position", COUNT, ""),
-    optional("error", Shape::Anything, ""),
-    optional("jobs", Shape::List(&Shape::Anything), "Your jobs, newest first, where none was named"),
+    optional("error", Shape::AnyObject, ""),
+    optional("jobs", Shape::List(&Shape::AnyObject), "Your jobs, newest first, where none was named"),
 ];
 
 /// What a call may ask for instead of the configured route; [`overrides`] reads it.

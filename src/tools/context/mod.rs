@@ -34,7 +34,7 @@ pub const CONTEXT: &str = "context";
 
 const PROPERTIES: Field = optional(
     "properties",
-    Shape::Anything,
+    Shape::AnyObject,
     "All of these properties with these values; a list matches when it contains the value. For example {\"type\": \"project\"}",
 );
 const TAGS: Field = optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");

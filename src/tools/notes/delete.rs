@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
         it is empty, or with each of its files named.",
     effect: Effect::Replaces { idempotent: false },
     input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],
-    output: &[required("deleted broken", Shape::List(&Shape::Anything), "The first 20 broken links"), required("broken_links", COUNT, "")],
+    output: &[required("deleted broken", Shape::List(&Shape::AnyObject), "The first 20 broken links"), required("broken_links", COUNT, "")],
     run,
 };
 

@@ -46,7 +46,7 @@ result! {
 }
 
 impl Member for VaultLink {
-    const SHAPE: Shape = Shape::Anything;
+    const SHAPE: Shape = Shape::AnyObject;
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

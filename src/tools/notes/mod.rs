@@ -44,7 +44,7 @@ const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::Inval
 
 const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Only answer what would change");
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
-const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::Anything), "");
+const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::AnyObject), "");
 
 /// The result of a tool that changes links or tags; `updated` is its name for their number.
 fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, Error> {

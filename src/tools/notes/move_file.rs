@@ -26,7 +26,7 @@ pub(super) static TOOL: Tool = Tool {
         IF_MATCH,
     ],
     output: &[
-        required("moved", Shape::List(&Shape::Anything), "Every file, or the heading"),
+        required("moved", Shape::List(&Shape::AnyObject), "Every file, or the heading"),
         optional("truncated", Shape::Flag, "moved has not all of them"),
         required("links_updated files_changed", COUNT, ""),
         CHANGES,

@@ -39,8 +39,8 @@ pub(super) static TOOL: Tool = Tool {
     output: &[
         required("total", COUNT, "Notes that match"),
         optional("columns unknown_properties", Shape::List(&ANY_TEXT), ""),
-        optional("rows groups", Shape::List(&Shape::Anything), ""),
-        optional("summaries counts", Shape::Anything, ""),
+        optional("rows groups", Shape::List(&Shape::AnyObject), ""),
+        optional("summaries counts", Shape::AnyObject, ""),
         NEXT,
     ],
     run,

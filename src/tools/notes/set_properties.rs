@@ -23,10 +23,10 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today"),
-        optional("set", Shape::Anything, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
+        optional("set", Shape::AnyObject, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
         optional("remove", Shape::List(&ANY_TEXT), "Names of properties to remove"),
-        optional("add_values", Shape::Anything, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
-        optional("remove_values", Shape::Anything, "Values to remove from lists"),
+        optional("add_values", Shape::AnyObject, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
+        optional("remove_values", Shape::AnyObject, "Values to remove from lists"),
         IF_MATCH,
     ],
     output: Answer::FIELDS,

@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note")],
     output: &[
         required("id title text url", ANY_TEXT, ""),
-        required("metadata", Shape::Anything, "tags, modified; next_id if there is more text"),
+        required("metadata", Shape::AnyObject, "tags, modified; next_id if there is more text"),
     ],
     run,
 };

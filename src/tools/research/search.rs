@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
         one with fetch, and search with filters with vault_search where that is listed.",
     effect: Effect::Reads,
     input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
-    output: &[required("results", Shape::List(&Shape::Anything), "")],
+    output: &[required("results", Shape::List(&Shape::AnyObject), "")],
     run,
 };
 

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The word index at one version of the table.
 #[derive(Debug, Default)]
-pub(super) struct Lexicon {
+pub(super) struct WordIndex {
     pub(super) version: u64,
     /// All words, each followed by a newline.
     text: String,
@@ -91,26 +91,26 @@ impl Iterator for PostingIter<'_> {
 
 impl Vault {
     /// The word index, if there is one that is recent enough. A missing or outdated one is built in a thread of its own.
-    pub(super) fn lexicon(&self) -> Option<Arc<Lexicon>> {
-        let newest = self.index.lexicon.lock().unpoisoned().clone();
+    pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
+        let newest = self.index.word_index.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BEFORE_REBUILD);
         if is_old && !self.index.is_first_indexing() {
             let vault = self.clone();
             let build = move || {
                 let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
-                let lexicon = vault.build_lexicon(version, &entries);
-                *vault.index.lexicon.lock().unpoisoned() = Some(Arc::new(lexicon));
+                let word_index = vault.build_lexicon(version, &entries);
+                *vault.index.word_index.lock().unpoisoned() = Some(Arc::new(word_index));
             };
             // Without a thread the texts are searched.
             self.index.spawn("words", &self.index.lexicon_quota, move |_| build());
         }
-        newest.filter(|lexicon| changes.is_some() && lexicon.is_usable)
+        newest.filter(|word_index| changes.is_some() && word_index.is_usable)
     }
 
     /// Builds the word index of these files, at a version of the table.
-    fn build_lexicon(&self, version: u64, entries: &[Arc<Entry>]) -> Lexicon {
-        let mut lexicon = Lexicon { version, ..Lexicon::default() };
+    fn build_lexicon(&self, version: u64, entries: &[Arc<Entry>]) -> WordIndex {
+        let mut word_index = WordIndex { version, ..WordIndex::default() };
         let mut lists: HashMap<Box<str>, PostingList> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
         for entry in entries {
@@ -123,7 +123,7 @@ impl Vault {
             let tags = entry.folded_tags().iter().flat_map(|tag| indexed_words(tag));
             if is_unread || indexed_words(&text).chain(indexed_words(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES)
             {
-                lexicon.unindexed.push(entry.id);
+                word_index.unindexed.push(entry.id);
                 continue;
             }
             let mut record = |word: &str, what: &dyn Fn(&mut Posting)| {
@@ -142,24 +142,24 @@ impl Vault {
         }
         let max_unindexed = entries.len() / limits::UNINDEXED_FRACTION + limits::UNINDEXED_MIN;
         let most_bytes = bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
-        if cost > most_bytes || lexicon.unindexed.len() > max_unindexed {
-            return Lexicon { version, ..Lexicon::default() };
+        if cost > most_bytes || word_index.unindexed.len() > max_unindexed {
+            return WordIndex { version, ..WordIndex::default() };
         }
         lists.values_mut().for_each(PostingList::close);
-        lexicon.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
+        word_index.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
-            lexicon.offsets.push((lexicon.text.len() as u32, lexicon.postings.len() as u32));
-            lexicon.text.push_str(&word);
-            lexicon.text.push('\n');
-            lexicon.postings.append(&mut list.bytes);
+            word_index.offsets.push((word_index.text.len() as u32, word_index.postings.len() as u32));
+            word_index.text.push_str(&word);
+            word_index.text.push('\n');
+            word_index.postings.append(&mut list.bytes);
         }
-        lexicon.offsets.push((lexicon.text.len() as u32, lexicon.postings.len() as u32));
-        lexicon.is_usable = true;
-        lexicon
+        word_index.offsets.push((word_index.text.len() as u32, word_index.postings.len() as u32));
+        word_index.is_usable = true;
+        word_index
     }
 }
 
-impl Lexicon {
+impl WordIndex {
     /// A word, and the files that have it.
     fn word(&self, number: usize) -> (&str, PostingIter<'_>) {
         let Some([(text, postings), (text_end, postings_end)]) = self.offsets.get(number..number + 2) else { return Default::default() };
@@ -191,16 +191,16 @@ impl Lexicon {
         }
         let each =
             having.into_iter().flat_map(|(number, forms, others)| self.word(number).1.map(move |posting| posting.times(forms, others)));
-        let mut by_position: Vec<Option<Posting>> = vec![None; table.numbers()];
+        let mut by_id: Vec<Option<Posting>> = vec![None; table.id_bound()];
         for posting in each {
-            if let Some(known) = by_position.get_mut(posting.id() as usize) {
+            if let Some(known) = by_id.get_mut(posting.id() as usize) {
                 match known {
                     Some(known) => known.join(posting),
                     None => *known = Some(posting),
                 }
             }
         }
-        by_position.into_iter().flatten().collect()
+        by_id.into_iter().flatten().collect()
     }
 }
 
