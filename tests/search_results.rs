@@ -1,4 +1,4 @@
-//! Weights, snippets and the time that they take.
+//! Weights, signs in words, snippets and the time that they take.
 
 use crate::search_language::{both, paths};
 use crate::support::{Folder, Server};
@@ -38,4 +38,33 @@ fn a_line_with_many_matches_and_changed_letters_takes_milliseconds() {
     let started = Instant::now();
     server.call("vault_search", json!({ "query": "a" }));
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
+
+#[test]
+fn options_endings_signs_and_slashes_are_part_of_what_is_asked() {
+    let folder = Folder::with(&[
+        ("ssh.md", b"Check a key with ssh-keygen -lf key.pub\n" as &[u8]),
+        ("keys.md", b"ssh-keygen makes keys, one line feed (lf) each; show them\n"),
+        ("Food/Kimchi.md", b"---\ntags: [ferment]\n---\nsalt and cabbage\n"),
+        ("Food/Salt.md", b"salt, kimchi, ferment: salt and more salt\n"),
+        ("Dishwasher.md", b"salt salt salt, kimchi\n"),
+        ("Tax 2026.md", b"due in May\n"),
+    ]);
+    for server in both(&folder) {
+        let found = |query: &str| server.call("vault_search", json!({ "query": query }));
+        for (query, first) in [
+            ("what does ssh-keygen -lf show", "ssh.md"),
+            ("Kimchi.md salt", "Food/Kimchi.md"),
+            ("Food/Kimchi.md: salt", "Food/Kimchi.md"),
+            ("#ferment salt", "Food/Kimchi.md"),
+            ("/Food/Kimchi.md", "Food/Kimchi.md"),
+            ("path:/Food cabbage", "Food/Kimchi.md"),
+            ("/* cabbage */ salt", "Food/Kimchi.md"),
+        ] {
+            assert_eq!(paths(&found(query))[0], first, "{query}");
+        }
+        assert_eq!(paths(&found("ssh-keygen -makes")), ["ssh.md"], "what no file has behind this word is excluded");
+        let other_year = found("tax 2024");
+        assert_eq!((&other_year["total_matches"], other_year.get("did_you_mean")), (&json!(0), None), "another number is another thing");
+    }
 }

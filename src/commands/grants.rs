@@ -59,8 +59,8 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
 }
 
 /// Completes an id that was shortened; no other id may begin the same.
-pub(super) fn whole_id<'a>(mut known: impl Iterator<Item = &'a String>, id: &str) -> Result<String, String> {
-    let mut found = known.by_ref().filter(|known| known.starts_with(id) && (id.len() >= ID_CHARS_MIN || *known == id));
+pub(super) fn whole_id<'a>(known: impl Iterator<Item = &'a String>, id: &str) -> Result<String, String> {
+    let mut found = known.filter(|known| known.starts_with(id) && (id.len() >= ID_CHARS_MIN || *known == id));
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only.clone()),
         (Some(_), Some(_)) => Err(format!("several ids begin with {id:?}")),

@@ -179,7 +179,7 @@ impl Server {
     }
 
     /// Whether a message can be abandoned when its client has hung up: a call that only reads. One that writes is finished,
-    /// and so is one of Claude Code, for a client that comes back.
+    /// and so is a session of Claude Code, for a client that comes back.
     pub fn may_be_abandoned(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
         called(message).is_some_and(reads) && !self.takes_long(Some(message))

@@ -63,7 +63,7 @@ pub(super) struct Index {
     /// The newest word index.
     pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
     /// The permit for building one.
-    pub(super) lexicon_quota: Arc<Quota>,
+    pub(super) word_index_permit: Arc<Quota>,
     /// Whether the last walk found no vault; logged once when it disappears and once when it is back.
     pub(super) is_gone: AtomicBool,
 }
@@ -84,7 +84,7 @@ impl Index {
             walk_permit: Quota::one(),
             warnings: Mutex::default(),
             word_index: Mutex::default(),
-            lexicon_quota: Quota::one(),
+            word_index_permit: Quota::one(),
             is_gone: AtomicBool::new(false),
         }
     }

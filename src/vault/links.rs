@@ -100,7 +100,7 @@ impl LinkIndex {
 
     /// Resolves a link in a file in `folder`.
     pub(super) fn resolve(&self, link: &Link, folder: &str) -> Resolved<'_> {
-        resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, self.files(&key_of(&link.path)))
+        self.resolve_without(&BTreeSet::new(), link, folder)
     }
 
     /// The same without some of the files.

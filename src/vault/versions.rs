@@ -3,8 +3,7 @@
 //! the change fails, another line says so. A lock excludes other processes of this program.
 
 use super::Error;
-use crate::clock::Deadline;
-use crate::clock::Now;
+use crate::clock::{Deadline, Now};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -285,11 +284,16 @@ pub(super) fn wait_for_lock(on_disk: &Path) -> std::io::Result<Option<File>> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn old_versions_go_and_the_newest_of_each_path_stays() {
+    fn open_new() -> (PathBuf, Arc<Versions>) {
         let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
         disk::create_private_folder(&folder).unwrap();
         let versions = Versions::open(&folder).unwrap();
+        (folder, versions)
+    }
+
+    #[test]
+    fn old_versions_go_and_the_newest_of_each_path_stays() {
+        let (folder, versions) = open_new();
         let caller = Caller::new("me", "tool");
         let keep = |path: &str, text: &str| {
             let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
@@ -318,9 +322,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_changes_displaces_no_text_of_others() {
-        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
-        disk::create_private_folder(&folder).unwrap();
-        let versions = Versions::open(&folder).unwrap();
+        let (folder, versions) = open_new();
         let caller = Caller::new("agent", "tool");
         let wrote = |before: &str, after: &str| Change {
             did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
@@ -341,9 +343,7 @@ mod tests {
 
     #[test]
     fn of_a_log_beyond_its_limit_the_end_is_read_and_a_cleanup_makes_it_short() {
-        let folder = std::env::temp_dir().join(format!("vsm-versions-{}", secret::new_id()));
-        disk::create_private_folder(&folder).unwrap();
-        let versions = Versions::open(&folder).unwrap();
+        let (folder, versions) = open_new();
         let log = folder.join("versions").join(LOG);
         File::create(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES).unwrap();
         let did = Did::Renamed { from: "a".into(), to: "b".into() };

@@ -99,17 +99,17 @@ impl Vault {
             let vault = self.clone();
             let build = move || {
                 let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
-                let word_index = vault.build_lexicon(version, &entries);
+                let word_index = vault.build_word_index(version, &entries);
                 *vault.index.word_index.lock().unpoisoned() = Some(Arc::new(word_index));
             };
             // Without a thread the texts are searched.
-            self.index.spawn("words", &self.index.lexicon_quota, move |_| build());
+            self.index.spawn("words", &self.index.word_index_permit, move |_| build());
         }
         newest.filter(|word_index| changes.is_some() && word_index.is_usable)
     }
 
     /// Builds the word index of these files, at a version of the table.
-    fn build_lexicon(&self, version: u64, entries: &[Arc<Entry>]) -> WordIndex {
+    fn build_word_index(&self, version: u64, entries: &[Arc<Entry>]) -> WordIndex {
         let mut word_index = WordIndex { version, ..WordIndex::default() };
         let mut lists: HashMap<Box<str>, PostingList> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
