@@ -269,6 +269,17 @@ pub enum Resolved<'a> {
     Several(Vec<&'a str>),
 }
 
+impl<'a> Resolved<'a> {
+    /// The files that it may mean.
+    pub fn files(&self) -> &[&'a str] {
+        match self {
+            Resolved::Missing => &[],
+            Resolved::One(file) => std::slice::from_ref(file),
+            Resolved::Several(files) => files,
+        }
+    }
+}
+
 /// A name normalized for comparison: NFC, no-break spaces as spaces, lower case.
 pub fn comparable_name(name: &str) -> String {
     name.nfc().map(|c| if c == '\u{a0}' { ' ' } else { c }).flat_map(char::to_lowercase).collect()

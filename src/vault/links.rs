@@ -154,11 +154,7 @@ impl LinkIndex {
 
     /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
     pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
-        match resolve(path, folder, self.files(&key_of(path))) {
-            Resolved::One(file) => Some(file.to_owned()),
-            Resolved::Several(files) => files.first().map(|file| (*file).to_owned()),
-            Resolved::Missing => None,
-        }
+        resolve(path, folder, self.files(&key_of(path))).files().first().map(|file| (*file).to_owned())
     }
 
     /// The files with a link whose path is written like this.
@@ -172,20 +168,10 @@ impl LinkIndex {
         found
     }
 
-    /// The files with links that resolve to `file`.
-    pub fn sources_of(&self, file: &str) -> BTreeSet<String> {
-        let found = self.select(Some(&[key_of(file).into()]), &mut |_, resolved| *resolved == Resolved::One(file));
-        found.into_keys().map(str::to_owned).collect()
-    }
-
     /// The files with links that may resolve to one of `files`.
-    pub(super) fn sources_of_any(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
+    pub fn sources_of(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
         let keys: Vec<Box<str>> = files.iter().map(|file| key_of(file).into()).collect();
-        let found = self.select(Some(&keys), &mut |_, resolved| match resolved {
-            Resolved::One(file) => files.contains(file),
-            Resolved::Several(several) => several.iter().any(|file| files.contains(file)),
-            Resolved::Missing => false,
-        });
+        let found = self.select(Some(&keys), &mut |_, resolved| resolved.files().iter().any(|file| files.contains(file)));
         found.into_keys().map(str::to_owned).collect()
     }
 
@@ -265,13 +251,13 @@ impl Vault {
         (text, links)
     }
 
-    /// The number of links to a file in other notes and canvases.
+    /// The number of links in other notes and canvases that may mean a file.
     ///
     /// # Errors
     /// As [`Vault::links`].
     pub fn count_links_to(&self, path: &VaultPath, proceed: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
         let index = self.link_index(proceed)?;
-        let mut is_meant = |source: &str, resolved: &Resolved<'_>| *resolved == Resolved::One(path.as_str()) && source != path.as_str();
+        let mut is_meant = |source: &str, resolved: &Resolved<'_>| resolved.files().contains(&path.as_str()) && source != path.as_str();
         Ok(index.select(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
@@ -308,10 +294,8 @@ impl Vault {
         }
         let in_reach = |file: &str| in_scope(file) || further.contains(file);
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match (show, resolved) {
-            (LinkFilter::Backlinks, Resolved::One(file)) => in_reach(file),
             // A link that may mean another file of this name is shown with its candidates.
-            (LinkFilter::Backlinks, Resolved::Several(files)) => files.iter().any(|file| in_reach(file)),
-            (LinkFilter::Backlinks, Resolved::Missing) => false,
+            (LinkFilter::Backlinks, _) => resolved.files().iter().any(|file| in_reach(file)),
             (LinkFilter::Outgoing, _) => in_reach(source),
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
             (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
@@ -360,13 +344,11 @@ impl Vault {
         // Linked to from another file, or with links.
         let mut linked: BTreeSet<&str> = BTreeSet::new();
         index.select(None, &mut |source, resolved| {
-            let files: &[&str] = match resolved {
-                _ if show_deadends => &[source],
-                Resolved::Missing => &[],
-                Resolved::One(file) => &[file],
-                Resolved::Several(files) => files,
-            };
-            linked.extend(files.iter().filter(|file| show_deadends || **file != source));
+            if show_deadends {
+                linked.insert(source);
+            } else {
+                linked.extend(resolved.files().iter().filter(|file| **file != source));
+            }
             false
         });
         let mut found: Vec<String> = notes.filter(|file| !linked.contains(file)).map(str::to_owned).collect();

@@ -223,7 +223,7 @@ impl Vault {
             return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
         }
         let mut plan = Plan { shown: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
-        let mut sources = index.sources_of(path.as_str());
+        let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));
         sources.insert(path.as_str().to_owned());
         for source in sources {
             let Some(entry) = self.index.get(&source) else { continue };

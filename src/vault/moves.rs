@@ -37,8 +37,7 @@ impl Vault {
             format!("{} {number}{extension}", stem.part(..floor(stem, longest)))
         };
         let names = std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| numbered(number.to_string())));
-        let is_taken =
-            |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|noted| noted.trash_name == name);
+        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|step| step.trash_name == name);
         Ok(names.into_iter().find(|name| !is_taken(name)).unwrap_or_else(|| numbered(new_id())))
     }
 

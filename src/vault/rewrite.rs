@@ -165,7 +165,7 @@ impl Vault {
         let (mut broken_links, mut broken) = (0, Vec::new());
         {
             let index = self.link_index(proceed)?;
-            let sources = index.sources_of_any(&gone);
+            let sources = index.sources_of(&gone);
             for source in sources.iter().filter(|source| !gone.contains(source.as_str())) {
                 let Some(entry) = self.index.get(source) else { continue };
                 let (text, links) = self.links_in(&entry);

@@ -97,26 +97,26 @@ impl Transaction<'_> {
     pub(super) fn apply(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         let _alone = self.vault.locks.writes.write().unpoisoned();
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
-        let noted = self.with_trash_names(steps)?;
-        let changes = || noted.iter().flat_map(|noted| self.step_changes(noted)).collect();
+        let steps = self.with_trash_names(steps)?;
+        let changes = || steps.iter().flat_map(|step| self.step_changes(step)).collect();
         // A change of one file needs no journal: it is replaced atomically.
-        let journal = || if noted.len() > 1 { self.write_journal(&noted, false) } else { Ok(()) };
-        self.vault.act_and_record(files, changes, || journal().and_then(|()| self.apply_steps(&noted)))?;
+        let journal = || if steps.len() > 1 { self.write_journal(&steps, false) } else { Ok(()) };
+        self.vault.act_and_record(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
         self.remove_journal();
-        let in_trash = noted.into_iter().filter(|noted| !noted.trash_name.is_empty());
-        Ok(in_trash.map(|noted| format!("{TRASH}/{}", noted.trash_name)).collect())
+        let in_trash = steps.into_iter().filter(|step| !step.trash_name.is_empty());
+        Ok(in_trash.map(|step| format!("{TRASH}/{}", step.trash_name)).collect())
     }
 
     pub(super) fn with_trash_names(&self, steps: &[Step]) -> Result<Vec<JournalStep>, Error> {
-        let mut noted: Vec<JournalStep> = Vec::new();
+        let mut named: Vec<JournalStep> = Vec::new();
         for step in steps {
             let trash_name = match step {
-                Step::Trash { path, .. } => self.vault.free_trash_name(path, &noted)?,
+                Step::Trash { path, .. } => self.vault.free_trash_name(path, &named)?,
                 _ => String::new(),
             };
-            noted.push(JournalStep { step: step.clone(), trash_name });
+            named.push(JournalStep { step: step.clone(), trash_name });
         }
-        Ok(noted)
+        Ok(named)
     }
 
     pub(super) fn write_journal(&self, steps: &[JournalStep], shown: bool) -> Result<(), Error> {

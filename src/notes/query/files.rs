@@ -9,6 +9,7 @@ use crate::vault::links::LinkIndex;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Error};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -116,7 +117,7 @@ impl<'a> Evaluator<'a> {
         }
         let names = self.names().ok_or("the links of the vault are not known")?;
         let found = Rc::new(match names.file_of(path, "") {
-            Some(file) => names.sources_of(&file),
+            Some(file) => names.sources_of(&BTreeSet::from([file.as_str()])),
             None => names.sources_of_text(path),
         });
         self.sources.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
