@@ -30,7 +30,6 @@ static COMMANDS: &[Row] = &[
         "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back",
     ),
     Row("jobs", "jobs", &[], 0, "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder"),
-    Row("supervise", "supervise", &[], 0, "internal: the server runs its sessions with it"),
     Row("grants", "grants", &[], 0, "list who is logged in: user, client, scope, when; from the state folder"),
     Row("revoke", "revoke ID | --all", &["all"], 1, "end a grant, or all of them, at once, also while the server runs"),
     Row(

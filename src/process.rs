@@ -26,8 +26,8 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A program to be started in the group of this process, with its output; for the supervisor of one.
-pub fn inheriting(name: impl AsRef<OsStr>) -> Command {
+/// A program in this process's own group that prints to this process's output: the supervisor starts a session like this.
+pub fn in_own_group(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped());
     command

@@ -7,38 +7,16 @@ use landlock::{
     path_beneath_rules,
 };
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The newest Landlock ABI that is used; an older kernel enforces the rules that it knows.
 const VERSION: ABI = ABI::V5;
 
-/// What programs need to run, to find the API and to check its certificate. Paths that do not exist are skipped.
-const SYSTEM: [&str; 23] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib64",
-    "/opt",
-    "/nix/store",
-    // Not all of /proc: it has the environments of other processes, and not every kernel denies them to a confined one.
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/sys",
-    "/proc/version",
-    "/sys",
-    "/run/systemd/resolve",
-    "/etc/ld.so.cache",
-    "/etc/resolv.conf",
-    "/etc/hosts",
-    "/etc/nsswitch.conf",
-    "/etc/localtime",
-    "/etc/ssl",
-    "/etc/pki",
-    "/etc/ca-certificates",
-    "/etc/alternatives",
-];
+/// What programs need to run, to find the API and to check its certificate. Paths that do not exist are skipped. Of `/proc` only what is
+/// listed: it has the environments of other processes, and not every kernel denies them to a confined one.
+const SYSTEM: &str = "/usr /bin /sbin /lib /lib64 /opt /nix/store /proc/cpuinfo /proc/meminfo /proc/stat /proc/sys /proc/version /sys \
+    /run/systemd/resolve /etc/ld.so.cache /etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/localtime /etc/ssl /etc/pki \
+    /etc/ca-certificates /etc/alternatives";
 
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -59,15 +37,15 @@ impl Confinement {
     ///
     /// # Errors
     /// What the kernel says.
-    pub(super) fn enforce(&self, program: &str, environment: &[(String, String)]) -> Result<(), String> {
+    pub(super) fn enforce(&self, program: &Path) -> Result<(), String> {
         let (read, all) = (AccessFs::from_read(VERSION), AccessFs::from_all(VERSION));
-        let programs = programs(program, environment);
+        let programs = programs(program);
         let enforced = (|| {
             Ruleset::default()
                 .handle_access(all)?
                 .handle_access(AccessNet::ConnectTcp)?
                 .create()?
-                .add_rules(path_beneath_rules(SYSTEM, read))?
+                .add_rules(path_beneath_rules(SYSTEM.split(' '), read))?
                 .add_rules(path_beneath_rules(programs, read))?
                 .add_rules(path_beneath_rules(&self.read, read))?
                 .add_rules(path_beneath_rules(DEVICES, read | AccessFs::WriteFile))?
@@ -80,12 +58,12 @@ impl Confinement {
     }
 }
 
-/// This program and the one to start, with symbolic links resolved, and the folders of the session's `PATH`. For a program that npm
-/// installed, the `node_modules` folder that holds its files.
-fn programs(program: &str, environment: &[(String, String)]) -> Vec<PathBuf> {
-    let path = environment.iter().find(|(name, _)| name == "PATH").map_or("", |(_, path)| path);
-    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
-    let candidates = folders.iter().map(|folder| folder.join(program)).chain([PathBuf::from(program)]).chain(std::env::current_exe().ok());
+/// The program to start, with symbolic links resolved, and the folders of `PATH`. For a program that npm installed, the
+/// `node_modules` folder that holds its files.
+fn programs(program: &Path) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let candidates = folders.iter().map(|folder| folder.join(program)).chain([program.to_path_buf()]);
     let real = candidates.filter_map(|file| file.canonicalize().ok()).map(|file| {
         let package = file.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
         package.unwrap_or(&file).to_path_buf()

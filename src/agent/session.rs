@@ -6,8 +6,8 @@ use super::gate::Ticket;
 use super::ledger::SessionStart;
 use super::session_dir::SessionDir;
 use super::skills;
-use super::supervise::LaunchSpec;
-use super::transcript::{End, Status, Transcript};
+use super::supervise::{LaunchSpec, SUPERVISE};
+use super::transcript::{End, Transcript};
 use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
@@ -114,17 +114,19 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     if work.writes() {
         write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder.join(name)));
     }
-    let spec = LaunchSpec {
-        program: agent.options.command.clone(),
-        arguments: command::arguments(route, begun.allowed_usd, *work, &task.schema.to_string(), folder),
-        environment: command::environment(&agent.options, &ready.key.0, home, temporary),
-        folder: copy.folder.clone(),
-        input: task.prompt.clone(),
-        confinement: Confinement { read: vec![folder.clone()], write, port: api_port(agent.options.base_url.as_deref()) },
-    };
+    let confinement = Confinement { read: vec![folder.clone()], write, port: api_port(agent.options.base_url.as_deref()) };
     let started = clock::instant();
-    let mut running =
-        start(&spec).map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
+    let start = || {
+        let mut command = process::program(process::own_executable()?);
+        command.arg0("vault-sync-mcp").args([SUPERVISE, &agent.options.command]);
+        command.args(command::arguments(route, begun.allowed_usd, *work, &task.schema.to_string(), folder));
+        command.env_clear().envs(command::environment(&agent.options, &ready.key.0, home, temporary)).current_dir(&copy.folder);
+        let mut input = serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
+        input.push(b'\n');
+        let spawn = SpawnOptions { lines: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
+        Process::start(&mut command, input, spawn)
+    };
+    let mut running = start().map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
     let mut transcript = Transcript::default();
     let followed = follow(ready, &mut running, &mut transcript, watcher);
     if followed.is_err() {
@@ -134,11 +136,11 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     }
     let stderr = agent.without_paths(&running.take_stderr());
     *so_far = SoFar { took: started.elapsed(), ..transcript.so_far };
-    followed?;
+    let followed = followed?;
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
         Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.asked, begun.allowed_usd))),
-        None => Err(Failure::Failed(missing_result(agent, transcript.status, &stderr))),
+        None => Err(Failure::Failed(missing_result(agent, followed, &stderr))),
     }
 }
 
@@ -151,25 +153,16 @@ fn api_port(base_url: Option<&str>) -> u16 {
     port.unwrap_or(if scheme == "http" { 80 } else { 443 })
 }
 
-fn start(spec: &LaunchSpec) -> std::io::Result<Process> {
-    let mut command = process::program(process::own_executable()?);
-    command.arg0("vault-sync-mcp").arg("supervise").env_clear().current_dir("/");
-    let mut input = serde_json::to_vec(spec)?;
-    input.push(b'\n');
-    let spawn = SpawnOptions { lines: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
-    Process::start(&mut command, input, spawn)
-}
-
-/// Reads the output of a session until it has ended, or must be ended.
+/// Reads the output of a session until it has ended, or must be ended; gives its supervisor's exit code.
 ///
 /// # Errors
 /// Why it must be ended; it is still running.
-fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<(), Failure> {
+fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<Option<i32>, Failure> {
     let SessionRequest { work, route, .. } = ready.asked;
     let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
     let page = |path: &str| ready.dir.copy.page(path);
     let deadline = Deadline::after(route.timeout);
-    let (mut printed, mut closed, mut ended) = (0, 0, None::<Deadline>);
+    let (mut printed, mut closed, mut ended, mut code) = (0, 0, None::<Deadline>, None);
     watcher.report(&transcript.so_far, "the session starts");
     loop {
         if ready.agent.must_stop(watcher) {
@@ -178,7 +171,7 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
         // The last output of a program that has ended may not have arrived yet.
         let Some(left) = ended.unwrap_or(deadline).left() else {
             if ended.is_some() {
-                return Ok(());
+                return Ok(code);
             }
             let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
             let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
@@ -197,25 +190,28 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
             }
             Ok(Event::LineTooLong) => return Err(too_much_output()),
             Ok(Event::Closed) => closed += 1,
-            Ok(Event::Ended(_)) => ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE)),
+            Ok(Event::Ended(status)) => {
+                code = status.ok().and_then(|status| status.code());
+                ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE));
+            }
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(code),
         }
+        // Both pipes.
         if ended.is_some() && closed == 2 {
-            return Ok(());
+            return Ok(code);
         }
     }
 }
 
 /// Why a session ended without a result, and what to do about it.
-fn missing_result(agent: &Agent, status: Option<Status>, stderr: &str) -> String {
+fn missing_result(agent: &Agent, code: Option<i32>, stderr: &str) -> String {
     let words = if stderr.is_empty() { String::new() } else { format!(" It said: {stderr}") };
-    match status {
-        Some(Status::NotStarted(why)) => format!("{}: {why}. {}", agent.program(), super::INSTALL),
-        Some(Status::Exit(0)) => {
+    match code {
+        Some(0) => {
             format!("{} ended without a result: its output was not understood. {}{words}", agent.program(), super::INSTALL)
         }
-        Some(Status::Exit(code)) => format!("{} ended with exit code {code} and without a result.{words}", agent.program()),
+        Some(code) => format!("{} ended with exit code {code} and without a result.{words}", agent.program()),
         None => format!("{} ended in an unknown state.{words}", agent.program()),
     }
 }

@@ -3,7 +3,6 @@
 use super::SoFar;
 use super::command::TOOLS;
 use crate::limits;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What a session's output has shown so far.
@@ -12,8 +11,6 @@ pub(super) struct Transcript {
     pub(super) so_far: SoFar,
     /// The final object, of type `result`.
     pub(super) end: Option<End>,
-    /// What the supervisor reported.
-    pub(super) status: Option<Status>,
     /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it has answered.
     pub(super) retry_status: Option<String>,
     /// Whether the session has reported its tools and servers (`init`).
@@ -35,15 +32,6 @@ pub(super) struct End {
     pub(super) text: String,
     /// Its structured output.
     pub(super) structured: Option<Value>,
-}
-
-/// How the program ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Status {
-    /// By itself.
-    Exit(i64),
-    /// It could not be started.
-    NotStarted(String),
 }
 
 impl Transcript {
@@ -68,7 +56,6 @@ impl Transcript {
                 self.retry_status = Some(status.clone());
                 return Ok(Some(format!("the API answered {status}; retrying")));
             }
-            "supervisor" => self.status = message.get("status").and_then(|status| Status::deserialize(status).ok()),
             "assistant" | "user" if !self.is_initialized => return Err(unconfined("it did not say which tools it has")),
             "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
                 return Err(unconfined("it has started another agent"));

@@ -45,11 +45,11 @@ const FAILED: u8 = 1;
 
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    #[cfg_attr(not(feature = "agent"), allow(unused_mut, reason = "only sessions take one"))]
+    #[cfg_attr(not(feature = "agent"), allow(unused_mut, reason = "without sessions no argument is taken from it"))]
     let mut arguments = arguments.into_iter().peekable();
     #[cfg(feature = "agent")]
-    if arguments.next_if(|first| first == supervise::BECOME).is_some() {
-        return supervise::become_session(arguments);
+    if arguments.next_if(|first| first == supervise::SUPERVISE).is_some() {
+        return supervise::supervise(arguments).unwrap_or_else(|why| fail(why, WRONG));
     }
     let variable = |name: &str| std::env::var(name).ok();
     let mut parsed = cli::parse(arguments, variable);
@@ -96,8 +96,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "lint" => run_on_vault(raw, LevelFilter::Error, wiki::check),
         #[cfg(feature = "agent")]
         "jobs" => either(jobs::list(raw)),
-        #[cfg(feature = "agent")]
-        "supervise" => supervise::supervise().map_or_else(|why| fail(why, WRONG), |()| 0),
         "help" => print(&cli::help()),
         other if cfg!(windows) => {
             fail(format!("on Windows there is no {other}: this program has stdio, hash-password and generate-token"), WRONG)
