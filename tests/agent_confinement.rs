@@ -1,7 +1,7 @@
 //! Toolset `agent`: what a session cannot do, and that it ends.
 
 use crate::agent::{INIT, KEY, RESULT, Scene, WRITES, prepare};
-use crate::support::{Server, eventually};
+use crate::support::eventually;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;

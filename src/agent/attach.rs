@@ -9,76 +9,68 @@ use super::{Agent, Failure};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::{REFUSED_CHARACTERS, VaultPath, etag};
+use crate::vault::{REFUSED_CHARACTERS, VaultPath};
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 /// Where copies are kept.
 const ASSETS: &str = "raw/assets";
 
-/// A file that may be attached to a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Attached {
-    /// In the vault.
-    Inside(VaultPath),
-    /// In an allowed folder, with symbolic links resolved.
-    Outside(PathBuf),
-    /// Sent with the call.
-    InCall(AttachedFile),
-}
-
 /// A file that was sent with a call.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachedFile {
     /// Its name, without folders.
-    pub(super) name: String,
-    #[serde(skip)]
-    bytes: Arc<[u8]>,
-    /// Of the bytes; requests are compared by it.
-    etag: String,
-}
-
-impl AttachedFile {
-    pub fn new(name: String, bytes: Vec<u8>) -> AttachedFile {
-        AttachedFile { name, etag: etag(&bytes), bytes: bytes.into() }
-    }
+    pub name: String,
+    pub bytes: Vec<u8>,
 }
 
 /// A file that a change adds to the vault, and its bytes.
 pub(super) type Attachment = (VaultPath, Vec<u8>);
 
-/// Checks every file.
+/// A file that a request attaches: its bytes, and the name or path to call them by; or its path in `raw/assets`, where it is already.
+pub(super) enum Attached {
+    New(String, Vec<u8>),
+    Kept(VaultPath),
+}
+
+/// Checks and reads every file.
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that is not allowed, as the caller named it.
-pub(super) fn check(agent: &Agent, files: &[String], given: &[AttachedFile]) -> Result<Vec<Attached>, Failure> {
+pub(super) fn read(agent: &Agent, files: &[String], given: &[AttachedFile]) -> Result<Vec<Attached>, Failure> {
     let refused = |argument: &str, file: &str, why: String| {
         let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
         Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
     };
-    let mut list = Vec::new();
+    let (mut attached, mut known, mut total) = (Vec::new(), HashSet::new(), 0);
+    let mut add = |file: Attached| {
+        total += if let Attached::New(_, bytes) = &file { bytes.len() } else { 0 };
+        attached.push(file);
+        let too_much =
+            || Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2));
+        if total > limits::CHANGE_BYTES / 2 { Err(too_much()) } else { Ok(()) }
+    };
     for file in files {
-        let attached = check_file(agent, file).map_err(|why| refused("files", file, why))?;
-        if !list.contains(&attached) {
-            list.push(attached);
+        let (real, read) = read_file(agent, file).map_err(|why| refused("files", file, why))?;
+        if known.insert(real) {
+            add(read)?;
         }
     }
-    for given in given {
-        let is_name = !given.name.contains('/') && VaultPath::file(&format!("{ASSETS}/{}", given.name)).is_ok();
-        if !is_name {
-            return Err(refused("attachments", &given.name, "is not a file name".into()));
+    for AttachedFile { name, bytes } in given {
+        if name.contains('/') || VaultPath::file(&format!("{ASSETS}/{name}")).is_err() {
+            return Err(refused("attachments", name, "is not a file name".into()));
         }
-        check_format(&given.name, || is_text(&given.bytes)).map_err(|why| refused("attachments", &given.name, why))?;
-        list.push(Attached::InCall(given.clone()));
+        check_format(name, bytes).map_err(|why| refused("attachments", name, why))?;
+        add(Attached::New(name.clone(), bytes.clone()))?;
     }
-    Ok(list)
+    Ok(attached)
 }
 
 /// Refuses what the program's `Read` tool cannot show to the model.
-fn check_format(name: &str, is_text: impl FnOnce() -> bool) -> Result<(), String> {
+fn check_format(name: &str, bytes: &[u8]) -> Result<(), String> {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
-    if is_known || is_text() {
+    if is_known || !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() {
         return Ok(());
     }
     Err("has a format that a session cannot read: it reads text, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
@@ -86,18 +78,16 @@ fn check_format(name: &str, is_text: impl FnOnce() -> bool) -> Result<(), String
         .into())
 }
 
-fn is_text(bytes: &[u8]) -> bool {
-    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
-}
-
-fn check_file(agent: &Agent, file: &str) -> Result<Attached, String> {
+/// Gives also the file's path, with symbolic links resolved.
+fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     if file.is_empty() || file.contains('\0') {
         return Err("is not a path".into());
     }
     // A relative path is one in the vault.
     let given = &agent.vault.root().join(file);
     // For paths that are not allowed the error does not say whether they exist.
-    let folders = allowed(agent);
+    let others = agent.options.attach_dirs.iter().map(PathBuf::as_path);
+    let folders: Vec<&Path> = std::iter::once(agent.vault.root()).chain(others).collect();
     let outside =
         || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
     let is_allowed = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
@@ -118,61 +108,48 @@ fn check_file(agent: &Agent, file: &str) -> Result<Attached, String> {
     if !found.is_file() {
         return Err("is not a file".into());
     }
-    check_format(&real.to_string_lossy(), || disk::read_plain(&real, limits::NOTE_BYTES).is_ok_and(|bytes| is_text(&bytes)))?;
-    let in_vault = real.strip_prefix(agent.vault.root());
-    if found.len() > limits::NOTE_BYTES && !in_vault.as_ref().is_ok_and(|below| below.starts_with(ASSETS)) {
+    let in_vault = real.strip_prefix(agent.vault.root()).ok().map(|below| below.to_str().and_then(|path| VaultPath::file(path).ok()));
+    let in_vault = in_vault.map(|path| path.ok_or("has a name that cannot be served")).transpose()?;
+    let is_kept = in_vault.as_ref().is_some_and(|path| path.as_str().starts_with(&format!("{ASSETS}/")));
+    if found.len() > limits::NOTE_BYTES && !is_kept {
         return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
     }
-    if let Ok(below) = in_vault {
-        let path = below.to_str().and_then(|path| VaultPath::file(path).ok());
-        return path.map(Attached::Inside).ok_or_else(|| "has a name that cannot be served".into());
-    }
     let name = real.file_name().and_then(|name| name.to_str());
-    if name.is_none_or(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_err()) {
+    let Some(name) = name.filter(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_ok()) else {
         return Err("has a name that cannot be a note's".into());
-    }
-    Ok(Attached::Outside(real))
-}
-
-/// The vault, and the folders of COS_VAULT_ATTACH_DIRS.
-fn allowed(agent: &Agent) -> Vec<&Path> {
-    let others = agent.options.attach_dirs.iter().map(PathBuf::as_path);
-    std::iter::once(agent.vault.root()).chain(others).collect()
+    };
+    let read = match &in_vault {
+        Some(path) if !is_kept => agent.vault.bytes_if_any(path).ok().flatten(),
+        _ => disk::read_plain(&real, limits::NOTE_BYTES).ok(),
+    };
+    // A kept file may be too large to be read; then it is no text.
+    let bytes = read.or(is_kept.then(|| vec![0])).ok_or("cannot be read")?;
+    check_format(name, &bytes)?;
+    let attached = match in_vault.filter(|_| is_kept) {
+        Some(path) => Attached::Kept(path),
+        None => Attached::New(name.to_owned(), bytes),
+    };
+    Ok((real, attached))
 }
 
 /// Copies the files into a session's copy of the vault. Returns the paths of all, and those that are new with their bytes.
 ///
 /// # Errors
-/// [`Failure::NotAllowed`] for one that was replaced since it was checked, or that cannot be read.
-pub(super) fn copy_in(agent: &Agent, files: &[Attached], copy: &WorkingCopy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
-    let (mut paths, mut new, mut total) = (Vec::new(), Vec::new(), 0);
+/// [`Failure::NotAllowed`] for one that has no free name.
+pub(super) fn copy_in(agent: &Agent, files: Vec<Attached>, copy: &WorkingCopy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
+    let (mut paths, mut new) = (Vec::new(), Vec::new());
     for file in files {
-        let (name, bytes) = match file {
-            Attached::InCall(given) => (given.name.clone(), Some(given.bytes.to_vec())),
-            Attached::Inside(path) if path.as_str().starts_with(&format!("{ASSETS}/")) => {
-                paths.push(path.clone());
-                continue;
-            }
-            Attached::Inside(path) => (path.as_str().to_owned(), agent.vault.bytes_if_any(path).ok().flatten()),
-            Attached::Outside(real) => {
-                let name = real.display().to_string();
-                if check_file(agent, &name).as_ref() != Ok(file) {
-                    return Err(Failure::NotAllowed(format!("files: {name:?} was replaced meanwhile. Nothing was begun.")));
+        paths.push(match file {
+            Attached::Kept(path) => path,
+            Attached::New(name, bytes) => {
+                let (path, is_new) = asset_path(agent, Path::new(&name), &bytes, &new)?;
+                if is_new {
+                    copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind())))?;
+                    new.push((path.clone(), bytes));
                 }
-                (name, disk::read_plain(real, limits::NOTE_BYTES).ok())
+                path
             }
-        };
-        let bytes = bytes.ok_or_else(|| Failure::NotAllowed(format!("files: {name:?} cannot be read. Nothing was begun.")))?;
-        total += bytes.len();
-        if total > limits::CHANGE_BYTES / 2 {
-            return Err(Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2)));
-        }
-        let (path, is_new) = asset_path(agent, Path::new(&name), &bytes, &new)?;
-        if is_new {
-            copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind())))?;
-            new.push((path.clone(), bytes));
-        }
-        paths.push(path);
+        });
     }
     Ok((paths, new))
 }

@@ -18,7 +18,7 @@ impl Agent {
             let task = Task { prompt: prompt(findings), schema: json!({ "type": "object", "properties": {} }) };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
             let end = self.write(ready, &task, &[], id, watcher, so_far)?;
-            Ok(cut(&ready.dir.copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS))
+            Ok(cut(&ready.dir.copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS))
         })
     }
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub const DOMAINS: [&str; 2] = ["work", "life"];
 
 /// What is to be filed.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// The material.
     pub content: String,
@@ -81,7 +81,7 @@ impl Agent {
         if request.cases.iter().any(|case| case.trim().is_empty() || case.chars().any(char::is_control)) {
             return Err(Failure::Argument("Argument cases must have ids, each in one line, for example CASE-12 — New boiler.".into()));
         }
-        attach::check(self, &request.files, &request.attachments).map(drop)
+        attach::read(self, &request.files, &request.attachments).map(drop)
     }
 
     /// Files material into the wiki: one change, and one commit where there is a repository. `id` is the job's.
@@ -96,7 +96,7 @@ impl Agent {
     ) -> Result<Ingested, Failure> {
         session::with_session(self, ticket, asked, watcher, so_far, |ready, so_far| {
             let copy = &ready.dir.copy;
-            let (paths, attached) = attach::copy_in(self, &attach::check(self, &request.files, &request.attachments)?, copy)?;
+            let (paths, attached) = attach::copy_in(self, attach::read(self, &request.files, &request.attachments)?, copy)?;
             let filed_before = self.filed_before(&ready.begun);
             let task = Task { prompt: prompt(request, &paths, &filed_before), schema: schema() };
             let end = self.write(ready, &task, &attached, id, watcher, so_far)?;
@@ -200,7 +200,7 @@ impl Agent {
     }
 
     fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &WorkingCopy) -> Ingested {
-        let given = Structured::of(copy, end.structured);
+        let given = Structured::of(copy, end.structured_output);
         let named = VaultFiles::in_vault(self);
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let (found, not_found): (Vec<String>, Vec<String>) =
@@ -234,7 +234,7 @@ impl Agent {
             contradictions: given.list("contradictions"),
             board_refs_recorded: given.list("boardRefsRecorded").into_iter().filter(is_given).collect(),
             not_found,
-            summary: cut(&copy.without_root(end.text.trim()), limits::AGENT_DOMAIN_CHARS),
+            summary: cut(&copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS),
             filed_before,
         }
     }

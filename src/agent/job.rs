@@ -8,33 +8,13 @@ use super::{Agent, Failure, SoFar, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::secret::{self, SecretHash};
+use crate::secret;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The status of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// It waits, or its session runs.
-    Working,
-    /// It has a result.
-    Completed,
-    /// Its session succeeded but wrote nothing.
-    NothingFiled,
-    /// It ended without a result.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
-    /// The server was stopped while it ran.
-    Interrupted,
-}
-
-impl Status {
-    /// The names of all of them.
-    pub const NAMES: [&str; 6] = ["working", "completed", "nothing_filed", "failed", "cancelled", "interrupted"];
-}
+/// The statuses of a job, see [`JobState::status`].
+pub const STATUSES: [&str; 5] = ["working", "completed", "nothing_filed", "failed", "cancelled"];
 
 /// One `ingest`.
 #[derive(Debug)]
@@ -46,44 +26,41 @@ pub struct Job {
     pub model: String,
     /// The first line of its material.
     pub about: String,
-    /// Fingerprint of the request.
-    request: SecretHash,
     /// When it was begun.
     pub begun: Now,
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<JobState>,
     changed: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    cancelled: bool,
-    /// Whether it continues when no call waits for it.
-    background: bool,
-    /// Callers that wait for its end.
-    waiting: usize,
-    so_far: SoFar,
-    doing: String,
-    outcome: Option<Arc<Result<Ingested, Failure>>>,
-    took: Duration,
-    interrupted: bool,
-    /// The request, until it has a result: another job may continue it. Kept of the newest jobs only.
-    request: Option<Request>,
-}
-
 /// The state of a job at one moment.
-#[derive(Debug)]
-pub struct JobView {
-    /// Its status.
-    pub status: Status,
+#[derive(Debug, Clone, Default)]
+pub struct JobState {
+    cancelled: bool,
+    /// Calls that it continues for: those that wait for its end, and those that have begun or joined it in the background.
+    callers: usize,
     /// What it has done.
     pub so_far: SoFar,
     /// What it is doing now; empty when it has ended.
     pub doing: String,
+    pub outcome: Option<Arc<Result<Ingested, Failure>>>,
     /// The time since it was begun, up to its end.
     pub took: Duration,
-    /// Its outcome.
-    pub outcome: Option<Arc<Result<Ingested, Failure>>>,
+    /// The request, until it has a result: another job may continue it. Kept of the newest jobs only.
+    request: Option<Arc<Request>>,
+}
+
+impl JobState {
+    /// One of [`STATUSES`]: `working` also while it waits, `nothing_filed` where its session succeeded but wrote nothing.
+    pub fn status(&self) -> &'static str {
+        match self.outcome.as_deref() {
+            None => "working",
+            Some(Ok(_)) if self.so_far.filed.pages.is_empty() => "nothing_filed",
+            Some(Ok(_)) => "completed",
+            Some(Err(Failure::Cancelled)) => "cancelled",
+            Some(Err(_)) => "failed",
+        }
+    }
 }
 
 impl Agent {
@@ -92,13 +69,11 @@ impl Agent {
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
-    pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request, background: bool) -> Result<Arc<Job>, Failure> {
+    pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
         let route = self.options.route(Work::Ingest, &request.overrides)?;
-        let text = serde_json::to_string(&request).map_err(|error| Failure::Failed(error.to_string()))?;
-        let fingerprint = SecretHash::of(&text);
         let mut jobs = self.jobs.lock().unpoisoned();
-        let same = |job: &&Arc<Job>| job.login == login && job.request == fingerprint && job.join(background);
+        let same = |job: &&Arc<Job>| job.login == login && job.join(&request);
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
         }
@@ -106,16 +81,15 @@ impl Agent {
         let first_file =
             || request.files.first().map(String::as_str).or(request.attachments.first().map(|file| file.name.as_str())).map(str::to_owned);
         let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
-        let kept = Some(request.clone());
+        let request = Arc::new(request);
         let job = Arc::new(Job {
             id: secret::new_id(),
             login: login.to_owned(),
             model: route.model.clone(),
             about,
-            request: fingerprint,
             begun: Now::read(),
             started: clock::instant(),
-            state: Mutex::new(State { background, waiting: usize::from(!background), request: kept, ..State::default() }),
+            state: Mutex::new(JobState { callers: 1, request: Some(Arc::clone(&request)), ..JobState::default() }),
             changed: Condvar::new(),
         });
         let (agent, own, by) = (Arc::clone(self), Arc::clone(&job), by.to_owned());
@@ -127,12 +101,12 @@ impl Agent {
                 so_far = own.state().so_far.clone();
                 Err(Failure::Failed("Internal error; see the server's log.".into()))
             });
-            own.end(outcome, so_far, agent.is_stopping());
+            own.end(outcome, so_far);
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
         thread.map_err(|error| Failure::Failed(format!("The job's thread cannot be started: {}", error.kind())))?;
         if jobs.len() >= limits::AGENT_JOBS {
-            // They can never all be running.
+            // One has ended: fewer may run and wait at once than are kept.
             let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
@@ -151,20 +125,11 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`] where there is no such job.
     pub fn request_of(&self, login: &str, id: &str) -> Result<Request, Failure> {
-        let wrong = |why: &str| Failure::Argument(format!("Argument continue {why}"));
+        let wrong =
+            "Argument continue names no job of yours, or one that still runs, has its result or is too old; give the material again.";
         let job = self.jobs_of(login).into_iter().find(|job| job.id == id);
-        let job = job.ok_or_else(|| wrong("names no job of yours; give the material again."))?;
-        let state = job.state();
-        let ended = state.outcome.is_some();
-        let request = state.request.as_ref().filter(|_| ended);
-        let request = request.ok_or_else(|| {
-            wrong(if ended {
-                "names a job that has its result, or an old one; give the material again."
-            } else {
-                "names a job that is still running."
-            })
-        })?;
-        let mut request = request.clone();
+        let state = job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
+        let mut request = state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
         request.written_before.extend(state.so_far.filed.pages.iter().map(|page| page.path.clone()));
         request.written_before.truncate(limits::AGENT_LISTED);
         Ok(request)
@@ -177,19 +142,15 @@ impl Agent {
 }
 
 impl Job {
-    /// Adds one more caller, unless the job has ended or is about to.
-    fn join(&self, background: bool) -> bool {
+    /// Adds one more caller, if it does the same and is not about to end.
+    fn join(&self, request: &Request) -> bool {
         let mut state = self.state();
-        if state.outcome.is_some() || state.cancelled {
-            return false;
-        }
-        state.background |= background;
-        state.waiting += usize::from(!background);
-        true
+        let joins = state.outcome.is_none() && !state.cancelled && state.request.as_deref() == Some(request);
+        state.callers += usize::from(joins);
+        joins
     }
 
-    /// Waits for the end until the caller cancels; only for callers that [`Agent::begin`] gave it to in the foreground. A job that no call
-    /// waits for any more is cancelled, unless it was to continue in the background.
+    /// Waits for the end until the caller cancels. A job is cancelled when all callers have cancelled; one that does not wait never does.
     pub fn wait(&self, watcher: &dyn Watcher) {
         let mut reported = String::new();
         loop {
@@ -202,8 +163,8 @@ impl Job {
             }
             if watcher.has_cancelled() {
                 let mut state = self.state();
-                state.waiting -= 1;
-                state.cancelled |= state.waiting == 0 && !state.background;
+                state.callers -= 1;
+                state.cancelled |= state.callers == 0;
                 return;
             }
             if doing != reported {
@@ -226,34 +187,27 @@ impl Job {
     }
 
     /// Its current state.
-    pub fn view(&self) -> JobView {
-        let state = self.state();
-        let status = match state.outcome.as_deref() {
-            None => Status::Working,
-            Some(Ok(_)) if state.so_far.filed.pages.is_empty() => Status::NothingFiled,
-            Some(Ok(_)) => Status::Completed,
-            Some(Err(_)) if state.interrupted => Status::Interrupted,
-            Some(Err(Failure::Cancelled)) => Status::Cancelled,
-            Some(Err(_)) => Status::Failed,
-        };
-        let took = if state.outcome.is_some() { state.took } else { self.started.elapsed() };
-        JobView { status, so_far: state.so_far.clone(), doing: state.doing.clone(), took, outcome: state.outcome.clone() }
+    pub fn view(&self) -> JobState {
+        let mut state = self.state().clone();
+        if state.outcome.is_none() {
+            state.took = self.started.elapsed();
+        }
+        state
     }
 
-    fn end(&self, outcome: Result<Ingested, Failure>, so_far: SoFar, stopping: bool) {
+    fn end(&self, outcome: Result<Ingested, Failure>, so_far: SoFar) {
         let mut state = self.state();
         state.so_far = so_far;
         if outcome.is_ok() {
             state.request = None;
         }
-        state.interrupted = stopping && matches!(outcome, Err(Failure::Cancelled));
         state.doing.clear();
         state.took = self.started.elapsed();
         state.outcome = Some(Arc::new(outcome));
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unpoisoned()
     }
 }

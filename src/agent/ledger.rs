@@ -1,5 +1,5 @@
-//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one when it has ended. The owner's
-//! commands read them while the server runs; without a state folder they are kept in memory.
+//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one, which replaces it, when it has
+//! ended. The owner's commands read them while the server runs; without a state folder they are kept in memory.
 
 use super::{SoFar, session_dir};
 use crate::clock::Now;
@@ -37,7 +37,6 @@ pub struct SessionStart {
 /// A session when it has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ended {
-    pub ended: String,
     pub outcome: String,
     pub turns: u64,
     /// Dollars; `None` where the program was ended before it reported them.
@@ -47,16 +46,10 @@ pub struct Ended {
     pub ms: u64,
 }
 
+/// A session, and its end if that is known: a line of the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Line {
-    Started(SessionStart),
-    Ended(Ended),
-}
-
-/// A session, and its end if that is known.
-#[derive(Debug, Clone)]
 pub struct Session {
+    #[serde(flatten)]
     pub begun: SessionStart,
     pub ended: Option<Ended>,
 }
@@ -90,16 +83,17 @@ impl Ledger {
         // One at a time: two that start together must not both get what is left.
         let mut memory = self.memory.lock().unpoisoned();
         let since = begun.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
-        let sessions = sessions(&self.read(&memory).map_err(failed)?);
+        let sessions = self.read(&memory).map_err(failed)?;
         let spent = sessions.iter().filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
         let begun = SessionStart { allowed_usd: allow(spent)?, ..begun };
-        self.write(&mut memory, &Line::Started(begun.clone())).map_err(failed)?;
-        Ok(begun)
+        let session = Session { begun, ended: None };
+        self.write(&mut memory, &session).map_err(failed)?;
+        Ok(session.begun)
     }
 
     /// Records the end of a session, in the log too.
     pub(super) fn end(&self, begun: &SessionStart, outcome: &str, so_far: &SoFar) {
-        let SessionStart { session, login, tool, model, .. } = begun;
+        let SessionStart { login, tool, model, .. } = begun;
         let pages: Vec<String> = so_far.filed.shown().map(|page| page.path.clone()).collect();
         let (turns, cost_usd, refused, ms) = (so_far.turns, so_far.cost_usd, so_far.refused.len(), so_far.took.as_millis() as u64);
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
@@ -107,33 +101,35 @@ impl Ledger {
         log::info!(
             "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
         );
-        let line = Line::Ended(Ended { ended: session.clone(), outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
-        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &line) {
+        let ended = Some(Ended { outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
+        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &Session { begun: begun.clone(), ended }) {
             log::error!("agent: the cost of a session cannot be recorded: {}", error.kind());
         }
     }
 
     /// The sessions that are known, oldest first.
     pub(super) fn sessions(&self) -> Vec<Session> {
-        self.read(&self.memory.lock().unpoisoned()).map(|bytes| sessions(&bytes)).unwrap_or_default()
+        self.read(&self.memory.lock().unpoisoned()).unwrap_or_default()
     }
 
-    fn read(&self, memory: &[u8]) -> io::Result<Vec<u8>> {
-        self.folder.as_ref().map_or_else(|| Ok(memory.to_vec()), |folder| read(folder))
+    fn read(&self, memory: &[u8]) -> io::Result<Vec<Session>> {
+        self.folder.as_ref().map_or_else(|| Ok(sessions(memory)), |folder| read(folder))
     }
 
-    fn write(&self, memory: &mut Vec<u8>, line: &Line) -> io::Result<()> {
-        let mut line = serde_json::to_vec(line)?;
+    fn write(&self, memory: &mut Vec<u8>, session: &Session) -> io::Result<()> {
+        let mut line = serde_json::to_vec(session)?;
         line.push(b'\n');
         let Some(folder) = &self.folder else {
-            *memory = [newer_half(memory), &line].concat();
+            let surplus = memory.len().saturating_sub(limits::AGENT_LEDGER_BYTES as usize);
+            memory.drain(..surplus);
+            memory.append(&mut line);
             return Ok(());
         };
         disk::create_private_folder(folder)?;
         let file = folder.join(FILE);
-        if file.metadata().is_ok_and(|found| found.len() > limits::AGENT_LEDGER_BYTES as u64) {
-            let known = read(folder)?;
-            return disk::replace(&file, &[newer_half(&known), &line].concat(), Mode::Private, |_| Ok::<(), io::Error>(()));
+        if file.metadata().is_ok_and(|found| found.len() > limits::AGENT_LEDGER_BYTES) {
+            let newer_half = disk::read_end(&file, limits::AGENT_LEDGER_BYTES / 2)?;
+            return disk::replace(&file, &[newer_half, line].concat(), Mode::Private, |_| Ok::<(), io::Error>(()));
         }
         disk::append(&file, &line, true)
     }
@@ -146,35 +142,23 @@ impl Ledger {
 pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
     let folder = state.join("agent");
     let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.begun.session)) == Some(true);
-    Ok(sessions(&read(&folder)?).into_iter().map(|session| (session.clone(), runs(&session))).collect())
+    Ok(read(&folder)?.into_iter().map(|session| (session.clone(), runs(&session))).collect())
 }
 
-fn read(folder: &Path) -> io::Result<Vec<u8>> {
-    Ok(disk::none_if_missing(disk::read_at_most(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES as u64))?.unwrap_or_default())
+fn read(folder: &Path) -> io::Result<Vec<Session>> {
+    let bytes = disk::none_if_missing(disk::read_end(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES))?;
+    Ok(sessions(&bytes.unwrap_or_default()))
 }
 
-/// The complete lines of the second half, or all lines if they do not exceed [`limits::AGENT_LEDGER_BYTES`].
-fn newer_half(lines: &[u8]) -> &[u8] {
-    let older = if lines.len() > limits::AGENT_LEDGER_BYTES { lines.len() / 2 } else { return lines };
-    let half = lines.split_at(older).1;
-    half.iter().position(|&byte| byte == b'\n').map_or(half, |end| half.split_at(end + 1).1)
-}
-
-/// The sessions in a ledger. A line cut short by a full disk is skipped.
+/// The sessions in a ledger, oldest first. A line that was cut is skipped.
 fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    for line in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()) {
-        match line {
-            Line::Started(begun) => {
-                numbers.insert(begun.session.clone(), sessions.len());
-                sessions.push(Session { begun, ended: None });
-            }
-            Line::Ended(ended) => {
-                if let Some(session) = numbers.get(&ended.ended).and_then(|&number| sessions.get_mut(number)) {
-                    session.ended = Some(ended);
-                }
-            }
+    for session in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Session>(line).ok()) {
+        let number = *numbers.entry(session.begun.session.clone()).or_insert(sessions.len());
+        match sessions.get_mut(number) {
+            Some(known) => *known = session,
+            None => sessions.push(session),
         }
     }
     sessions

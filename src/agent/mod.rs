@@ -42,7 +42,6 @@ mod transcript;
 pub use attach::AttachedFile;
 pub use confine::is_supported as is_landlock_supported;
 pub use copy::Conflict;
-pub use job::Status;
 
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
@@ -107,7 +106,7 @@ pub struct Route {
 }
 
 /// What a call asks for instead of its configured route.
-#[derive(Debug, Clone, Default, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overrides {
     pub model: Option<String>,
     pub max_turns: Option<usize>,

@@ -41,8 +41,8 @@ impl Agent {
         session::with_session(self, ticket, &asked, watcher, so_far, |ready, so_far| {
             let task = Task { prompt: prompt(question, domain), schema: schema() };
             let end = session::run(ready, &task, watcher, so_far)?;
-            let given = Structured::of(&ready.dir.copy, end.structured);
-            let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.text);
+            let given = Structured::of(&ready.dir.copy, end.structured_output);
+            let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
             let named = VaultFiles::in_vault(self);
             let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();

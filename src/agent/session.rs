@@ -237,10 +237,10 @@ impl Agent {
     /// Why a session failed, and what to do about it.
     fn failure_text(&self, end: &End, SessionRequest { work, route, .. }: &SessionRequest<'_>, allowed_usd: f64) -> String {
         let [model, turns, _] = route.settings;
-        let words = self.without_paths(end.text.as_bytes());
+        let words = self.without_paths(end.result.as_bytes());
         let advice = if work.writes() { "Go on with continue, give" } else { "Give" };
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
-        match (end.subtype.as_str(), end.api_status) {
+        match (end.subtype.as_str(), end.api_error_status) {
             ("error_max_turns", _) => {
                 format!("The session did not finish within {turns} ({}). {advice} it less at once, or raise the setting.", route.max_turns)
             }

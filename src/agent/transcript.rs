@@ -3,6 +3,7 @@
 use super::SoFar;
 use super::command::TOOLS;
 use crate::limits;
+use serde::Deserialize;
 use serde_json::Value;
 
 /// What a session's output has shown so far.
@@ -20,18 +21,20 @@ pub(super) struct Transcript {
 }
 
 /// How a session ended, as it reports.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct End {
     /// `success`, `error_max_turns`, ...
     pub(super) subtype: String,
     pub(super) is_error: bool,
     /// The HTTP status of the API's answer, where that was the cause.
-    pub(super) api_status: Option<u64>,
-    pub(super) turns: u64,
+    pub(super) api_error_status: Option<u64>,
+    num_turns: u64,
     /// Its final text.
-    pub(super) text: String,
-    /// Its structured output.
-    pub(super) structured: Option<Value>,
+    pub(super) result: String,
+    pub(super) structured_output: Option<Value>,
+    total_cost_usd: Option<f64>,
+    permission_denials: Vec<Value>,
 }
 
 impl Transcript {
@@ -62,10 +65,11 @@ impl Transcript {
             }
             "assistant" => return self.read_tool_calls(message.get("message"), page),
             "result" => {
-                let end = end(&message);
-                self.so_far.turns = self.so_far.turns.max(end.turns);
-                self.so_far.cost_usd = message.get("total_cost_usd").and_then(Value::as_f64);
-                self.so_far.refused = refused(&message, page);
+                // One that is not understood is a failure without words.
+                let end = End::deserialize(Value::Object(message)).unwrap_or_default();
+                self.so_far.turns = self.so_far.turns.max(end.num_turns);
+                self.so_far.cost_usd = end.total_cost_usd;
+                self.so_far.refused = refused(&end.permission_denials, page);
                 self.end = Some(end);
             }
             _ => {}
@@ -132,21 +136,9 @@ fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
 }
 
 /// Calls that were refused.
-fn refused(message: &serde_json::Map<String, Value>, page: &dyn Fn(&str) -> String) -> Vec<String> {
-    let calls = message.get("permission_denials").and_then(Value::as_array).into_iter().flatten().take(limits::AGENT_LISTED);
-    calls.filter_map(|call| Some(describe_call(call.get("tool_name")?.as_str()?, call.get("tool_input"), page))).collect()
-}
-
-fn end(message: &serde_json::Map<String, Value>) -> End {
-    let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    End {
-        subtype: text("subtype"),
-        is_error: message.get("is_error").and_then(Value::as_bool).unwrap_or(false),
-        api_status: message.get("api_error_status").and_then(Value::as_u64),
-        turns: message.get("num_turns").and_then(Value::as_u64).unwrap_or(0),
-        text: text("result"),
-        structured: message.get("structured_output").filter(|value| value.is_object()).cloned(),
-    }
+fn refused(denials: &[Value], page: &dyn Fn(&str) -> String) -> Vec<String> {
+    let call = |denial: &Value| Some(describe_call(denial.get("tool_name")?.as_str()?, denial.get("tool_input"), page));
+    denials.iter().take(limits::AGENT_LISTED).filter_map(call).collect()
 }
 
 #[cfg(test)]

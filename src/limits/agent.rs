@@ -79,7 +79,7 @@ pub const AGENT_BUDGET_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 /// The minimum budget of a session, in dollars.
 pub const AGENT_MIN_USD: f64 = 0.01;
 /// Bytes of the session ledger, above which its older half is dropped: a few thousand sessions.
-pub const AGENT_LEDGER_BYTES: usize = 2 * 1024 * 1024;
+pub const AGENT_LEDGER_BYTES: u64 = 2 * 1024 * 1024;
 /// Characters of the line that summarizes a session.
 pub const AGENT_ABOUT_CHARS: usize = 100;
 /// Bytes of the files attached to one call.

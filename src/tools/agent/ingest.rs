@@ -61,7 +61,7 @@ fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request,
             Error::new(Code::InvalidArgument, format!("Argument attachments: the data of {:?} is no base64.", given.text("name")))
         })?;
         bytes += data.len();
-        attachments.push(AttachedFile::new(given.text("name").to_owned(), data));
+        attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
     }
     if bytes > limits::AGENT_ATTACHMENT_BYTES {
         let words = format!("Argument attachments has {bytes} bytes; {} are allowed.", limits::AGENT_ATTACHMENT_BYTES);
@@ -82,7 +82,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (agent, background, key) = (agent(context)?, arguments.flag("background"), context.principal.key());
     let request = request(agent, &key, arguments)?;
     let _permit = if background { None } else { Some(agent.permit_waiting().map_err(refused)?) };
-    let job = agent.begin(&key, &context.principal.login, request, background).map_err(refused)?;
+    let job = agent.begin(&key, &context.principal.login, request).map_err(refused)?;
     if !background {
         job.wait(&Listening::of(context));
     }

@@ -8,8 +8,8 @@ mod query;
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Arguments, Caller, Context, Reply, Tool};
-use crate::agent::job::{Job, JobView};
-use crate::agent::{Agent, Failure, Filed, Overrides, SoFar, Status, Watcher};
+use crate::agent::job::{Job, JobState, STATUSES};
+use crate::agent::{Agent, Failure, Filed, Overrides, SoFar, Watcher};
 use crate::limits;
 use crate::object::without_nulls;
 use serde_json::{Map, Value, json};
@@ -26,7 +26,7 @@ const DOMAIN: &str = "The tree it belongs to, if you know";
 /// The members of a job; what is not known yet, or does not exist, is left out.
 const JOB: [Field; 8] = [
     required("job_id", ANY_TEXT, ""),
-    required("status", Shape::OneOf(&Status::NAMES), ""),
+    required("status", Shape::OneOf(&STATUSES), ""),
     optional("doing about model summary begun", ANY_TEXT, ""),
     optional("queue_position turns duration_ms denied", COUNT, ""),
     optional("perDomain commit error", Shape::AnyObject, ""),
@@ -128,12 +128,12 @@ fn filed_members(filed: &Filed) -> Map<String, Value> {
 }
 
 /// A job as the members of a result.
-fn job_members(job: &Job, seen: &JobView) -> Map<String, Value> {
+fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
     let so_far = &seen.so_far;
     let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));
     let mut members = without_nulls(json!({
         "job_id": job.id,
-        "status": seen.status,
+        "status": seen.status(),
         "begun": job.begun.rfc3339(),
         "about": job.about,
         "model": job.model,
