@@ -85,7 +85,7 @@ fn forged_messages_linked_locks_and_odd_names_change_nothing() {
     let crlf = json!({ "path": "new.md", "content": note("b").replace('\n', "\r\n") });
     assert_eq!(outcome(&server, "vault_write_file", crlf)["pushed"], true);
     assert_eq!(attributes.git(&["status", "--porcelain", "new.md"]), "");
-    assert!(write(&server, "folder/y.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
+    assert!(write(&server, "folder/y.md", "x")["error"]["message"].as_str().unwrap().contains("only in upper and lower case"));
     // A person's tag that was never pushed stays here.
     repository.git(&["tag", "-a", "-m", "mine", "mine"]);
     repository.git(&["config", "push.followTags", "true"]);

@@ -291,7 +291,7 @@ fn real_repositories_of_many_kinds_work() {
         assert_eq!(repository.git(&["--literal-pathspecs", "status", "--porcelain", "--", path]), "", "{path}");
     }
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "7");
-    assert!(write(&server, "OURS.md", "x")["error"]["message"].as_str().unwrap().contains("capital letters"));
+    assert!(write(&server, "OURS.md", "x")["error"]["message"].as_str().unwrap().contains("only in upper and lower case"));
     assert_eq!(repository.git(&["status", "--porcelain"]), "", "not even the lock file is to be seen");
     // Before the first commit.
     let folder = Folder::with(&[]);

@@ -236,10 +236,9 @@ fn what_is_staged_before_the_first_commit_stays_staged() {
 fn a_branch_switched_during_the_checkout_gets_nothing_staged() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
-    // A filter runs while the index learns the new files.
-    let script = "cat; test -e .git/vault-sync-mcp.pending.main && test ! -e .git/once && { touch .git/once; env -u GIT_INDEX_FILE git switch -q -c topic; }; true";
-    repository.git(&["config", "filter.switch.clean", script]);
-    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "n.md filter=switch\n").unwrap();
+    // The hook runs when the new index is written.
+    let script = "test -e .git/vault-sync-mcp.pending.main && test ! -e .git/once && { touch .git/once; env -u GIT_INDEX_FILE git switch -q -c topic; }; true";
+    hook(&repository.folder.vault().join(".git"), "post-index-change", script);
     let done = write(&repository.serve(), "a.md", "new");
     assert_eq!(done["pushed"], true);
     assert!(done["git_error"].as_str().unwrap().contains("another branch was checked out"), "{done}");

@@ -1,12 +1,10 @@
 //! Moving the files of the working tree from one commit to another: each atomically, and only over the old commit's content.
 //! `git read-tree -u` checks all files first and then writes them, so it overwrites what is saved in between.
 //!
-//! The bytes come from `git cat-file --filters`, which gives both versions of every file that differs.
+//! Both versions of every file that differs are checked out by git, with its filters, into folders of their own.
 
 use super::Failure;
-use super::contents::{Contents, EXECUTABLE, Found, failed};
-use super::index::Index;
-use super::objects::{Entry, File, raw_differences};
+use super::objects::{Entry, File, Files, Staged, add_entries, clashes};
 use super::process::Runner;
 use super::repository::{Repository, same_but_for_line_ends};
 use crate::disk::{self, Folder, Mode};
@@ -16,6 +14,11 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+const EXECUTABLE: &str = "100755";
+
+/// The bytes of a file, and whether it is executable, where `core.fileMode` is on; `None`: there is no file.
+type Content = Option<(Vec<u8>, bool)>;
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
@@ -32,62 +35,105 @@ enum State {
 pub(super) struct Checkout {
     top: PathBuf,
     /// All that differ; of these, `files` are moved, on disk and in the index.
-    pub(super) differences: Vec<File>,
+    differences: Vec<File>,
     pub(super) files: Vec<File>,
-    contents: Contents,
-    /// Bytes that differ from the old commit's, but that git itself does not count as a change.
-    unchanged: HashMap<PathBuf, Vec<u8>>,
+    /// A folder with the folders `old` and `new`.
+    versions: PathBuf,
+    /// Content on disk that may be replaced although it is not what the old commit has.
+    accepted: HashMap<PathBuf, Content>,
     /// `core.fileMode`
     modes: bool,
 }
 
 impl Checkout {
-    /// Prepares to move from the branch's commit to another. A file whose entry in the index is the new one already stays as
-    /// it is on disk. Where something else is staged, that is refused; with `keep_staged`, the file stays as it is.
+    /// Prepares to move from the branch's commit to another; see [`Checkout::select`].
     ///
     /// # Errors
     /// [`Failure::Refused`] naming what is staged, or what only git itself can bring in; [`Failure::Git`].
     pub(super) fn prepare(
         repository: &Repository,
         runner: &Runner<'_>,
-        index: &Index,
-        differences: &[File],
+        differences: Vec<File>,
         keep_staged: bool,
     ) -> Result<Checkout, Failure> {
-        if let Some((name, why)) = only_by_pull(differences) {
+        if let Some((name, why)) = only_by_pull(&differences) {
             return Err(refused(name, &format!("{why}, which only git pull brings in")));
         }
-        let runner = &index.on(runner);
-        let (files, staged) = without_staged(repository, runner, differences)?;
-        if let (false, Some((name, why))) = (keep_staged, staged.first()) {
-            return Err(refused(name, why));
+        let (versions, index) = (repository.scratch(), repository.scratch());
+        // A copy of the index, for its .gitattributes, in which the old versions are at stage 2 and the new ones at stage 3.
+        let bytes = disk::none_if_missing(std::fs::read(repository.git_dir().join("index"))).map_err(failed)?;
+        bytes.map_or(Ok(()), |bytes| disk::write_new(&index, &bytes)).map_err(failed)?;
+        let runner = &Runner { index: Some(index), ..runner.clone() };
+        let side = |stage, side: fn(&File) -> &Option<Entry>| {
+            differences.iter().filter_map(move |file| Some((&file.name, side(file).as_ref()?, stage)))
+        };
+        add_entries(runner, side(2, |file| &file.old).chain(side(3, |file| &file.new)))?;
+        for (stage, side) in [("--stage=2", "old"), ("--stage=3", "new")] {
+            let prefix = format!("--prefix={}/", versions.join(side).display());
+            let made = runner.run(&["checkout-index", "-a", stage, &prefix])?;
+            // A filter may not be able to produce an old version any more.
+            if !made.ok && side == "new" {
+                return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
+            }
         }
-        staged.iter().for_each(|(name, why)| log::warn!("git: {} stays as it is: {why}", name.display()));
         let modes = repository.settings.is_true("core.filemode") != Some(false);
-        let contents = Contents { scratch: repository.scratch("contents"), ranges: HashMap::new() };
-        let (top, differences, unchanged) = (repository.top.clone(), differences.to_vec(), HashMap::new());
-        let mut checkout = Checkout { top, differences, files, contents, unchanged, modes };
-        checkout.contents.read(runner, &checkout.files)?;
-        checkout.find_unchanged(repository, runner)?;
+        let (top, files, accepted) = (repository.top().to_path_buf(), Vec::new(), HashMap::new());
+        let mut checkout = Checkout { top, differences, files, versions, accepted, modes };
+        checkout.select(&repository.staged, keep_staged)?;
+        checkout.accept_converted(repository, runner)?;
         Ok(checkout)
     }
 
-    /// Finds files that differ from the old commit in line endings only, where git does not count that as a change; and, where
-    /// the old version cannot be produced, those that git takes for unchanged.
-    fn find_unchanged(&mut self, repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
-        for file in &self.files {
-            let (Some(old), Some(name)) = (&file.old, file.name.to_str()) else { continue };
-            let Found::File(here, _) = self.on_disk(&file.name) else { continue };
-            let may_be = match self.contents.content_of(&file.old, &file.name, self.modes) {
-                Found::File(old, _) => here != old && same_but_for_line_ends(&here, &old),
-                Found::Unknown => true,
-                _ => false,
+    /// Selects the files to be moved: not those whose entry in the index is the new one already, which stay as they are on disk. Where
+    /// something else is staged, that is refused; with `keep_staged`, the file stays as it is.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] naming what is staged.
+    pub(super) fn select(&mut self, staged: &Files<Staged>, keep_staged: bool) -> Result<(), Failure> {
+        self.files.clear();
+        for file in &self.differences {
+            // `None`: not in the index; `Some(None)`: in conflict.
+            let in_index = staged.get(&file.name).map(|staged| staged.entry.as_ref());
+            let why = if in_index == file.new.as_ref().map(Some) {
+                continue;
+            } else if in_index != file.old.as_ref().map(Some) {
+                "something else of that name is staged here (git status says what)"
+            } else if file.new.is_some() && clashes(staged, &file.name) {
+                "a file is staged where it needs a folder, or a folder of that name is"
+            } else {
+                self.files.push(file.clone());
+                continue;
             };
-            if may_be && repository.hash(runner, name, &here, false)? == old.blob {
-                self.unchanged.insert(file.name.clone(), here);
+            if !keep_staged {
+                return Err(refused(&file.name, why));
+            }
+            log::warn!("git: {} stays as it is: {why}", file.name.display());
+        }
+        Ok(())
+    }
+
+    /// Accepts files that differ from the old commit in line endings only, where git does not count that as a change; and, where
+    /// the old version cannot be produced, those that git takes for unchanged.
+    fn accept_converted(&mut self, repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
+        for file in &self.files {
+            let (Some(old), Some(name), Ok(here)) = (&file.old, file.name.to_str(), self.on_disk(&file.name)) else { continue };
+            let Some((bytes, _)) = &here else { continue };
+            let may_be = match self.version("old", &file.old, &file.name) {
+                Ok(Some((old, _))) => *bytes != old && same_but_for_line_ends(bytes, &old),
+                Ok(None) => false,
+                Err(_) => true,
+            };
+            if may_be && repository.hash(runner, name, bytes, false)? == old.blob {
+                self.accepted.insert(file.name.clone(), here);
             }
         }
         Ok(())
+    }
+
+    /// Accepts bytes on disk that a tool has written and that are kept elsewhere; the executable bit has to be that of the branch.
+    pub(super) fn accept(&mut self, file: &File, bytes: Option<Vec<u8>>) {
+        let is_executable = self.modes && file.old.as_ref().is_some_and(|old| old.mode == EXECUTABLE);
+        self.accepted.insert(file.name.clone(), bytes.map(|bytes| (bytes, is_executable)));
     }
 
     /// Whether every file that differs is what one of the two commits has, and may be written.
@@ -116,9 +162,9 @@ impl Checkout {
                 State::New => false,
                 State::Changed(_) => true,
                 State::Old => match self.write(file) {
-                    Err(error) if is_disk_failure(&error) => return Err(failed(error)),
-                    // A file that cannot be moved does not stop the others.
-                    outcome => outcome.is_err(),
+                    // It was saved, or a folder on the way replaced, at this moment.
+                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => true,
+                    outcome => outcome.map(|()| false).map_err(failed)?,
                 },
             };
             if keep {
@@ -133,35 +179,39 @@ impl Checkout {
         path.ancestors().skip(1).find(|folder| folder.is_dir()).is_some_and(disk::may_write_in)
     }
 
-    fn on_disk(&self, name: &Path) -> Found {
+    fn on_disk(&self, name: &Path) -> Result<Content, String> {
         inspect(&self.top, name, self.modes)
     }
 
-    fn state(&self, file: &File) -> State {
-        let changed = |words: &str| State::Changed(words.to_owned());
-        let here = match self.on_disk(&file.name) {
-            Found::BelowFile(above) => return State::Changed(format!("{} is no folder here; move it away", above.display())),
-            Found::Folder => return changed("there is a folder of that name here; move it away"),
-            Found::Unknown => return changed("what is here of that name cannot be compared"),
-            here => here,
-        };
-        let new = self.contents.content_of(&file.new, &file.name, self.modes);
-        if new == Found::Unknown {
-            return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
+    /// The old or new version of a file.
+    fn version(&self, side: &str, entry: &Option<Entry>, name: &Path) -> Result<Content, String> {
+        match inspect(&self.versions.join(side), name, self.modes)? {
+            None if entry.is_some() => Err("cannot be produced".into()),
+            content => Ok(content),
         }
+    }
+
+    fn state(&self, file: &File) -> State {
+        let here = match self.on_disk(&file.name) {
+            Ok(here) => here,
+            Err(why) => return State::Changed(why),
+        };
+        let Ok(new) = self.version("new", &file.new, &file.name) else {
+            return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
+        };
         if here == new {
             return State::New;
         }
-        let old = self.contents.content_of(&file.old, &file.name, self.modes);
-        let is_unchanged = matches!((&here, self.unchanged.get(&file.name)), (Found::File(here, _), Some(unchanged)) if here == unchanged);
-        if here == old || is_unchanged {
+        let old = self.version("old", &file.old, &file.name);
+        if old.as_ref() == Ok(&here) || self.accepted.get(&file.name) == Some(&here) {
             return State::Old;
         }
-        changed(match (here, old) {
-            (Found::Nothing, _) => "it was deleted here; commit that, or bring it back (git restore)",
-            (_, Found::Nothing) => "it is here too, not committed; move it away, or commit it",
+        let why = match (here, old) {
+            (None, _) => "it was deleted here; commit that, or bring it back (git restore)",
+            (_, Ok(None)) => "it is here too, not committed; move it away, or commit it",
             _ => "it is changed here and not committed",
-        })
+        };
+        State::Changed(why.to_owned())
     }
 
     fn write(&self, file: &File) -> io::Result<()> {
@@ -192,52 +242,9 @@ impl Checkout {
         // From here on through the folder's handle: a link may take its name meanwhile.
         let folder = Folder::open(&self.top, file.name.parent().unwrap_or(Path::new("")))?;
         let path = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-        match self.contents.content_of(&file.new, &file.name, self.modes) {
-            Found::File(bytes, _) => {
-                let before = path.symlink_metadata().ok().filter(|found| found.is_file());
-                disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_check())
-            }
-            _ => Err(busy()),
-        }
-    }
-}
-
-/// Names of files, and why they stay as they are.
-type Skipped = Vec<(PathBuf, &'static str)>;
-
-/// Splits files that differ into those to be updated, without those whose index entry is the new one already, and those that
-/// something staged blocks, each with the reason.
-fn without_staged(repository: &Repository, runner: &Runner<'_>, files: &[File]) -> Result<(Vec<File>, Skipped), Failure> {
-    let head = repository.head_or_empty(runner)?;
-    let staged = raw_differences(
-        &runner.must(&["diff-index", "--cached", "--ignore-submodules=none", "-z", "--raw", "--no-abbrev", "--no-renames", &head])?.stdout,
-    );
-    let staged: HashMap<PathBuf, Option<Entry>> = staged.into_iter().map(|file| (file.name, file.new)).collect();
-    let is_staged_already = |file: &&File| staged.get(&file.name).is_some_and(|entry| *entry == file.new);
-    let mut moved: Vec<File> = files.iter().filter(|file| !is_staged_already(file)).cloned().collect();
-    let known: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
-    // Paths that stay in the index, and may clash with a file's folder, or with a file that becomes a folder.
-    let mut staying: Vec<PathBuf> =
-        staged.iter().filter(|(name, entry)| entry.is_some() && !known.contains(name.as_path())).map(|(name, _)| name.clone()).collect();
-    let mut left = Skipped::new();
-    loop {
-        let below = |name: &Path, above: &Path| name != above && name.starts_with(above);
-        let why = |file: &File| {
-            if staged.contains_key(&file.name) {
-                Some("something else of that name is staged here (git status says what)")
-            } else if file.new.is_some() && staying.iter().any(|other| below(&file.name, other) || below(other, &file.name)) {
-                Some("a file is staged where it needs a folder, or a folder of that name is")
-            } else {
-                None
-            }
-        };
-        let found: Skipped = moved.iter().filter_map(|file| Some((file.name.clone(), why(file)?))).collect();
-        if found.is_empty() {
-            return Ok((moved, left));
-        }
-        moved.retain(|file| !found.iter().any(|(name, _)| *name == file.name));
-        staying.extend(found.iter().map(|(name, _)| name.clone()));
-        left.extend(found);
+        let Ok(Some((bytes, _))) = self.version("new", &file.new, &file.name) else { return Err(busy()) };
+        let before = path.symlink_metadata().ok().filter(|found| found.is_file());
+        disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_check())
     }
 }
 
@@ -258,45 +265,29 @@ fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
     })
 }
 
-/// Whether an error concerns the disk or the system, not just this file. The kinds of the latter are listed, because
-/// most of the former (EIO, EMFILE) have no name in `std`.
-fn is_disk_failure(error: &io::Error) -> bool {
-    use io::ErrorKind as Kind;
-    !matches!(
-        error.kind(),
-        Kind::NotFound
-            | Kind::AlreadyExists
-            | Kind::PermissionDenied
-            | Kind::NotADirectory
-            | Kind::IsADirectory
-            | Kind::DirectoryNotEmpty
-            | Kind::ResourceBusy
-            | Kind::InvalidFilename
-    )
-}
-
-fn inspect(top: &Path, name: &Path, modes: bool) -> Found {
-    if let Some(above) =
-        name.ancestors().skip(1).filter(|above| top.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir())).last()
-    {
-        return Found::BelowFile(above.to_owned());
+/// What is at a path below a folder; else why it cannot be compared.
+fn inspect(folder: &Path, name: &Path, modes: bool) -> Result<Content, String> {
+    let is_no_folder = |above: &&Path| folder.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir());
+    if let Some(above) = name.ancestors().skip(1).filter(is_no_folder).last() {
+        return Err(format!("{} is no folder here; move it away", above.display()));
     }
-    let path = top.join(name);
-    let found = match path.symlink_metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Nothing,
-        Err(_) => return Found::Unknown,
-    };
-    match found.file_type() {
-        kind if kind.is_dir() => Found::Folder,
-        kind if kind.is_file() && found.len() <= limits::GIT_FILE_BYTES => {
+    let path = folder.join(name);
+    let unknown = "what is here of that name cannot be compared";
+    match disk::none_if_missing(path.symlink_metadata()).map_err(|_| unknown)? {
+        None => Ok(None),
+        Some(found) if found.is_dir() => Err("there is a folder of that name here; move it away".into()),
+        Some(found) if found.is_file() && found.len() <= limits::GIT_FILE_BYTES => {
             let is_executable = modes && found.permissions().mode() & 0o100 != 0;
-            std::fs::read(&path).map_or(Found::Unknown, |bytes| Found::File(bytes, is_executable))
+            std::fs::read(&path).map(|bytes| Some((bytes, is_executable))).map_err(|_| unknown.into())
         }
-        _ => Found::Unknown,
+        Some(_) => Err(unknown.into()),
     }
 }
 
 fn refused(name: &Path, why: &str) -> Failure {
     Failure::Refused(format!("Nothing was done: the remote has changed {}, and {why}", name.display()))
+}
+
+fn failed(error: io::Error) -> Failure {
+    Failure::Git(format!("the working tree cannot be moved: {}", error.kind()))
 }

@@ -1,10 +1,10 @@
 //! A commit of exactly the target paths, built in a private index. It moves no branch, and neither index nor working tree.
 
 use super::Failure;
-use super::objects::{Entry, File, differences, put_entries};
+use super::objects::{Entry, File, add_entries, committed, differences};
 use super::process::Runner;
-use super::repository::{Note, Repository, Scratch};
-use crate::disk::{self, Mode};
+use super::repository::{Note, Repository};
+use crate::disk;
 use crate::vault::VaultPath;
 use crate::vault::journal::Step;
 use std::os::unix::fs::PermissionsExt;
@@ -14,11 +14,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub(super) path: VaultPath,
-    /// Its name from the top of the repository.
-    pub(super) name: String,
-    /// Its entry on the branch, and the new one.
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
+    /// Its name from the top of the repository, its entry on the branch, and the new one.
+    pub(super) file: File,
     /// Its bytes on disk, and the new ones.
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
@@ -29,20 +26,15 @@ impl Target {
     pub(super) fn of(path: VaultPath, name: String, note: Note, after: Option<Vec<u8>>, blob: Option<String>) -> Target {
         let (old, before) = (note.committed, note.bytes);
         let mode = old.as_ref().map_or("100644", |old| &old.mode).to_owned();
-        Target { path, name, new: blob.map(|blob| Entry { mode, blob }), old, before, after }
+        Target { path, file: File { name: name.into(), new: blob.map(|blob| Entry { mode, blob }), old }, before, after }
     }
 
     pub(super) fn is(&self, file: &File) -> bool {
-        file.name == Path::new(&self.name)
+        file.name == self.file.name
     }
 
     pub(super) fn changes_commit(&self) -> bool {
-        self.old != self.new
-    }
-
-    /// The file as the commit changes it.
-    pub(super) fn file(&self) -> File {
-        File { name: PathBuf::from(&self.name), old: self.old.clone(), new: self.new.clone() }
+        self.file.old != self.file.new
     }
 }
 
@@ -50,7 +42,7 @@ impl Target {
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) commit: String,
-    message: Scratch,
+    message: PathBuf,
 }
 
 /// Builds a commit on top of the branch, with the hooks of a commit as git would run them.
@@ -58,24 +50,23 @@ pub(super) struct Built {
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
 pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Target], message: &str) -> Result<Built, Failure> {
-    let index = repository.scratch("index");
-    let private = Runner { index: Some(index.0.clone()), ..runner.at(&repository.top) };
-    let head = repository.head.as_deref();
-    private.must(&["read-tree", head.unwrap_or("--empty")])?;
-    let files: Vec<File> = targets.iter().map(Target::file).collect();
-    put_entries(&private, &files, &[])?;
-    check_with_hook(repository, &private, targets)?;
+    let private = Runner { index: Some(repository.scratch()), ..runner.clone() };
+    let others = repository.committed.iter().filter(|(name, _)| targets.iter().all(|target| target.file.name != **name));
+    let new = targets.iter().filter_map(|target| Some((&target.file.name, target.file.new.as_ref()?, 0)));
+    add_entries(&private, others.map(|(name, entry)| (name, entry, 0)).chain(new))?;
     let tree = private.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        check_tree(&private, &repository.head_or_empty(&private)?, &tree, targets)?;
+        run_pre_commit(repository, &private, targets)?;
+        refuse_changed(&private, &tree, &private.must(&["write-tree"])?.line(), targets)?;
     }
-    let file = repository.scratch("message");
-    disk::replace::<std::io::Error>(&file.0, format!("{}\n", message.trim_end()).as_bytes(), Mode::Private, |_| Ok(()))
+    let message_file = repository.scratch();
+    disk::write_new(&message_file, format!("{}\n", message.trim_end()).as_bytes())
         .map_err(|error| Failure::Git(format!("the commit message could not be written: {}", error.kind())))?;
-    let path = file.0.to_string_lossy();
+    let path = message_file.to_string_lossy();
     repository.hook(&private, "prepare-commit-msg", &[&path, "message"])?;
     repository.hook(&private, "commit-msg", &[&path])?;
-    Ok(Built { commit: commit_tree(repository, runner, &tree, head, &file)?, message: file })
+    let commit = commit_tree(repository, runner, &tree, repository.head.as_deref(), &message_file)?;
+    Ok(Built { commit, message: message_file })
 }
 
 /// The same change as a commit on top of `onto`, in which its files are the same as on the branch.
@@ -95,14 +86,8 @@ pub(super) fn rebuild(repository: &Repository, runner: &Runner<'_>, built: &Buil
     commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)
 }
 
-fn commit_tree(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    tree: &str,
-    parent: Option<&str>,
-    message: &Scratch,
-) -> Result<String, Failure> {
-    let message = message.0.to_string_lossy();
+fn commit_tree(repository: &Repository, runner: &Runner<'_>, tree: &str, parent: Option<&str>, message: &Path) -> Result<String, Failure> {
+    let message = message.to_string_lossy();
     let mut command = vec!["commit-tree", tree, "-F", &message];
     if let Some(parent) = parent {
         command.extend(["-p", parent]);
@@ -110,7 +95,7 @@ fn commit_tree(
     if repository.settings.is_true("commit.gpgsign") == Some(true) {
         command.push("-S");
     }
-    let output = runner.at(&repository.top).run(&command)?;
+    let output = runner.run(&command)?;
     if output.ok {
         return Ok(output.line());
     }
@@ -128,10 +113,7 @@ fn commit_tree(
 
 /// Runs the pre-commit hook with the new notes in the working tree: many hooks look there and not
 /// at the index.
-fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
-    if !repository.has_hook("pre-commit") {
-        return Ok(());
-    }
+fn run_pre_commit(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
     let step = |target: &Target| {
         let (path, before, after) = (target.path.clone(), target.before.clone(), target.after.clone());
         let on_disk = repository.vault.root().join(path.as_str());
@@ -143,19 +125,15 @@ fn check_with_hook(repository: &Repository, runner: &Runner<'_>, targets: &[Targ
     if steps.is_empty() { run() } else { repository.vault.begin_transaction()?.show(&steps, run)? }
 }
 
-/// Refuses what a pre-commit hook has changed: our commit has exactly its own paths, with the caller's bytes.
-fn check_tree(runner: &Runner<'_>, base: &str, made: &str, targets: &[Target]) -> Result<(), Failure> {
-    let made = differences(runner, base, made)?;
-    if made.iter().any(|file| !targets.iter().any(|target| target.is(file))) {
-        return Err(Failure::Git("the pre-commit hook added other files to the commit; that is not done here".into()));
+/// Refuses what a pre-commit hook has changed in the tree: our commit has exactly its own paths, with the caller's bytes.
+fn refuse_changed(runner: &Runner<'_>, tree: &str, now: &str, targets: &[Target]) -> Result<(), Failure> {
+    if tree == now {
+        return Ok(());
     }
-    // A file without a difference is as on the branch.
-    let is_as_meant = |target: &&Target| match made.iter().find(|file| target.is(file)) {
-        Some(file) => file.new == target.new,
-        None => !target.changes_commit(),
+    let changed = differences(&committed(runner, Some(tree))?, &committed(runner, Some(now))?);
+    let what = match changed.iter().find(|file| !targets.iter().any(|target| target.is(file))).or(changed.first()) {
+        Some(file) if targets.iter().any(|target| target.is(file)) => format!("changed {}", file.name.display()),
+        _ => "added other files to the commit".to_owned(),
     };
-    match targets.iter().find(|target| !is_as_meant(target)) {
-        Some(target) => Err(Failure::Git(format!("the pre-commit hook changed {}; that is not done here", target.path.as_str()))),
-        None => Ok(()),
-    }
+    Err(Failure::Git(format!("the pre-commit hook {what}; that is not done here")))
 }

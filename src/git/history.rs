@@ -34,26 +34,13 @@ impl Git {
     /// [`Failure`].
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
         let runner = self.runner(cancelled)?;
-        let prefix = runner.must(&["rev-parse", "--show-prefix"])?.line();
-        let count = format!("--max-count={}", limit + 1);
+        let prefix = &self.folders(cancelled)?.prefix;
+        let (count, name) = (format!("--max-count={}", limit + 1), format!("{prefix}{}", path.as_str()));
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
-        let arguments = [
-            "-c",
-            "log.showRoot=true",
-            "log",
-            &count,
-            &format,
-            "-z",
-            "--follow",
-            "-M",
-            "--name-status",
-            "--no-show-signature",
-            "--encoding=UTF-8",
-            "--",
-            path.as_str(),
-        ];
+        let options = "-c log.showRoot=true log -z --follow -M --name-status --no-show-signature --encoding=UTF-8";
+        let arguments: Vec<&str> = options.split(' ').chain([&*count, &*format, "--", &*name]).collect();
         let output = runner.run(&arguments)?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.
@@ -66,7 +53,7 @@ impl Git {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut versions = Vec::new();
         for text in text.split(&format!("{id}:")).skip(1) {
-            let Some((version, history_continues)) = version(text, &format!("{id},"), &prefix) else { continue };
+            let Some((version, history_continues)) = version(text, &format!("{id},"), prefix) else { continue };
             versions.push(version);
             if !history_continues {
                 break;
@@ -96,7 +83,8 @@ impl Git {
         if !is_ancestor(&runner, commit, "HEAD")? {
             return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
         }
-        let in_commit = |name: &str| runner.run(&["cat-file", "--filters", &format!("{commit}:./{name}")]);
+        let prefix = &self.folders(cancelled)?.prefix;
+        let in_commit = |name: &str| runner.run(&["cat-file", "--filters", &format!("{commit}:{prefix}{name}")]);
         let mut output = in_commit(path.as_str())?;
         if !output.ok {
             let (versions, _) = self.history(path, limits::GIT_VERSIONS, cancelled)?;

@@ -4,7 +4,7 @@
 use super::Failure;
 use super::objects::{File, put_entries};
 use super::process::Runner;
-use super::repository::{Repository, Scratch};
+use super::repository::Repository;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -16,7 +16,7 @@ use std::time::SystemTime;
 /// Content of an `index.lock` of ours, by which one left by a crash is recognized; git's own is empty or an index.
 const MARK: &[u8] = b"vault-sync-mcp\n";
 
-/// The index, locked, and a copy of it to work on.
+/// The index with git's lock on it, and a copy to work on.
 #[derive(Debug)]
 pub(super) struct Index {
     path: PathBuf,
@@ -24,75 +24,56 @@ pub(super) struct Index {
     /// later ("racy git"). A copy of the index with another time would hide such a change for good.
     before: Option<(Vec<u8>, SystemTime)>,
     /// The copy, for runs of git.
-    pub(super) copy: Scratch,
-    lock: Lock,
-}
-
-/// Git's lock on the index, held by us.
-#[derive(Debug)]
-struct Lock {
-    path: PathBuf,
+    copy: PathBuf,
+    lock: PathBuf,
     held: OpenFile,
-    /// Left behind on purpose, as a crash leaves it.
-    left: bool,
+    /// The lock is left behind on purpose, as a crash leaves it.
+    stays_locked: bool,
 }
 
-impl Lock {
-    /// Takes it; waits briefly for another program that holds it.
-    fn take(repository: &Repository) -> Result<Lock, Failure> {
-        let path = repository.git_dir.join("index.lock");
-        let until = Deadline::after(limits::GIT_INDEX_WAIT);
-        loop {
-            if let Some(held) = disk::claim(&path, MARK).map_err(wrong)? {
-                return Ok(Lock { path, held, left: false });
-            }
-            if until.left().is_none() {
-                return Err(index_is_locked());
-            }
-            std::thread::sleep(limits::GIT_LOCK_PAUSE);
-        }
-    }
-
-    fn is_ours(&self) -> bool {
-        disk::is_still_at(&self.held, &self.path)
-    }
-}
-
-impl Drop for Lock {
+impl Drop for Index {
     fn drop(&mut self) {
-        if !self.left && self.is_ours() {
-            disk::discard(&self.path);
+        if !self.stays_locked && self.has_lock() {
+            disk::discard(&self.lock);
         }
     }
 }
 
 impl Index {
-    /// Locks the index and copies it.
+    /// Locks the index, waiting briefly for another program that holds it, and copies it.
     ///
     /// # Errors
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
-        let (path, lock) = (repository.git_dir.join("index"), Lock::take(repository)?);
-        let copy = repository.scratch("index");
-        let index = Index { before: read(&path)?, path, copy, lock };
+        let (path, lock) = (repository.git_dir().join("index"), repository.git_dir().join("index.lock"));
+        let until = Deadline::after(limits::GIT_INDEX_WAIT);
+        let held = loop {
+            if let Some(held) = disk::claim(&lock, MARK).map_err(wrong)? {
+                break held;
+            }
+            if until.left().is_none() {
+                let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
+                return Err(Failure::Refused(format!("Nothing was done: {why}")));
+            }
+            std::thread::sleep(limits::GIT_LOCK_PAUSE);
+        };
+        let mut index = Index { path, before: None, copy: repository.scratch(), lock, held, stays_locked: false };
+        index.before = read(&index.path)?;
         if let Some((bytes, modified)) = &index.before {
-            disk::replace(&index.copy.0, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;
+            disk::replace(&index.copy, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;
         }
         Ok(index)
     }
 
-    /// Leaves the lock in effect: the index is half updated, and no commit may be made from it before that is finished. The next
-    /// operation, or the next start, takes it over.
-    pub(super) fn leave(mut self) {
-        self.lock.left = true;
+    /// Keeps the index locked: it is half updated, and no commit may be made from it before that is finished. The next
+    /// operation, or the next start, takes the lock over.
+    pub(super) fn keep_locked(mut self) {
+        self.stays_locked = true;
     }
 
-    /// Takes and releases the lock: a commit that cannot be checked out here, because another program holds it, must not be pushed.
-    ///
-    /// # Errors
-    /// [`Failure::Refused`] when that program does not release it.
-    pub(super) fn check_lockable(repository: &Repository) -> Result<(), Failure> {
-        Lock::take(repository).map(drop)
+    /// Whether the lock is still there. A person may have removed it, as git advises.
+    fn has_lock(&self) -> bool {
+        disk::is_still_at(&self.held, &self.lock)
     }
 
     /// Replaces the index by the copy. The lock stays.
@@ -100,7 +81,7 @@ impl Index {
     /// # Errors
     /// [`Failure::Git`] for the disk's refusal; then the index is as it was.
     pub(super) fn install(&self) -> Result<(), Failure> {
-        let made = read(&self.copy.0)?.ok_or_else(|| Failure::Git("the new index is gone".into()))?;
+        let made = read(&self.copy)?.ok_or_else(|| Failure::Git("the new index is gone".into()))?;
         self.replace(Some(&made))
     }
 
@@ -113,8 +94,7 @@ impl Index {
     }
 
     fn replace(&self, by: Option<&(Vec<u8>, SystemTime)>) -> Result<(), Failure> {
-        // A person may have removed the lock, as git advises, and used the index since.
-        if !self.lock.is_ours() {
+        if !self.has_lock() {
             return Err(Failure::Git("the lock on the index was removed meanwhile".into()));
         }
         let Some((bytes, modified)) = by else {
@@ -125,23 +105,17 @@ impl Index {
         disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
     }
 
-    /// Gives files their new entries in the copy, and refreshes their stat data from disk, so that git need not read them.
+    /// Gives files their new entries in the copy.
     ///
     /// # Errors
     /// [`Failure::Git`].
     pub(super) fn put(&self, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
-        let runner = self.on(runner);
-        let soon = Runner { index: runner.index.clone(), ..runner.uncancellable(limits::GIT_POST_COMMIT) };
-        match put_entries(&soon, files, &["-q", "--unmerged", "--refresh"]) {
-            // Refreshing failed, most likely by timeout: git compares the files itself at its next run.
-            Err(Failure::Git(_)) => put_entries(&runner, files, &[]),
-            other => other,
-        }
+        put_entries(&self.on_copy(runner), files)
     }
 
     /// A runner whose index is the copy.
-    pub(super) fn on<'a>(&self, runner: &Runner<'a>) -> Runner<'a> {
-        Runner { index: Some(self.copy.0.clone()), ..runner.clone() }
+    pub(super) fn on_copy<'a>(&self, runner: &Runner<'a>) -> Runner<'a> {
+        Runner { index: Some(self.copy.clone()), ..runner.clone() }
     }
 }
 
@@ -156,12 +130,6 @@ fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
     // The time is read first: an index replaced in between is newer.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
     disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
-}
-
-fn index_is_locked() -> Failure {
-    Failure::Refused(
-        "Nothing was done: another program holds the repository's index (.git/index.lock). If no git is running, remove that file".into(),
-    )
 }
 
 fn wrong(error: io::Error) -> Failure {

@@ -1,34 +1,34 @@
 //! The vault as a git repository: every change is a commit that the remote has, and no other change is touched.
 //!
-//! A commit is built in a private index file, pushed, and only then do the branch, the index and the
-//! working tree move. So a failure leaves nothing to undo. What a person has staged, changed, deleted or not yet added
-//! is checked first, and is neither committed nor overwritten (`repository`, `checkout`).
+//! A commit is built in a private index file and pushed. Only then do the branch, the index and, for a change by this toolset, the working
+//! tree move, so that a failure leaves nothing to undo; a pre-commit hook sees the new file while it runs. What other tools have changed
+//! stays on disk. What a person has staged, changed, deleted or not yet added is checked first, and is neither committed nor overwritten
+//! (`repository`, `checkout`).
 //!
 //! | file | holds |
 //! |---|---|
 //! | `process` | running git: no shell, no prompts, always a timeout |
 //! | `lock` | the lock file shared by everything that writes with these tools |
 //! | `repository`, `settings` | the state of the repository, and the reasons to refuse |
-//! | `objects` | files in a commit |
+//! | `objects` | the files of a commit and of the index |
 //! | `commit` | a commit of exactly the target paths, with hooks and signature |
 //! | `publish` | pushing it, after bringing in what is new on the remote |
-//! | `settle` | moving branch, index and working tree to it, also after a crash in between |
-//! | `index`, `checkout`, `contents` | the index while it is replaced; the files that differ, moved one by one, with their contents |
+//! | `local_move` | moving branch, index and working tree to it, also after a crash in between |
+//! | `index`, `checkout` | the index while it is replaced; the files that differ, moved one by one |
 //! | `history` | who changed a note, and its old versions |
 #![doc = include_str!("README.md")]
 
 mod checkout;
 mod commit;
-mod contents;
 mod history;
 mod index;
+mod local_move;
 mod lock;
 mod objects;
 mod process;
 mod publish;
 mod repository;
 mod settings;
-mod settle;
 
 pub use history::Version;
 
@@ -67,7 +67,7 @@ pub struct Git {
 }
 
 /// Where the repository is. Found once: what is written into the vault later must not make git find another repository.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Folders {
     /// The top of the working tree.
     top: PathBuf,
@@ -175,7 +175,7 @@ impl Git {
             let _lock = self.lock(&runner)?;
             repository::remove_leftovers(&self.folders(runner.cancelled)?.git_dir, &runner)?;
             let repository = self.open(&self.vault, &runner)?;
-            settle::recover(&repository, &runner).map(drop)
+            local_move::recover(&repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
             log::warn!("git: nothing can be written yet: {failure}");
@@ -201,24 +201,26 @@ impl Git {
         let path = &vault.spelled(path);
         let name = repository.name_of(path);
         let read_state = |repository: &Repository| {
-            let known = repository.read_known(&runner, &[&name], true)?;
-            let note = repository.read_note(&runner, &known, path, &name)?;
+            let note = repository.read_note(path, &name)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
-            Ok::<_, Failure>((known, note, is_committed))
+            Ok::<_, Failure>((note, is_committed))
         };
-        let (known, mut note, mut is_committed) = read_state(&repository)?;
+        let (mut note, mut is_committed) = read_state(&repository)?;
         let now = note.bytes.as_deref().map(etag);
         if if_match.is_some() && now.as_deref() != if_match {
             let words = now.as_ref().map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
             return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
         }
         // What would keep the local repository from following is found before anything is pushed.
-        Index::check_lockable(&repository)?;
+        drop(Index::lock(&repository)?);
         if after.is_some() || note.bytes.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
         if note.committed.is_none() {
-            known.refuse_clash(repository.head.as_deref(), &name)?;
+            repository.refuse_clash(&name)?;
+            if repository.ignored(&runner, &[&name])?.contains(&name) {
+                return Err(ignored(path));
+            }
         }
         // The history has to keep what is deleted, so the text on disk is committed first.
         if after.is_none() && note.bytes.is_some() && !is_committed && if_match.is_some() {
@@ -232,7 +234,7 @@ impl Git {
                 if as_it_is.is_empty() { Ok(()) } else { self.commit_and_publish(&repository, &runner, &as_it_is, &message).map(drop) };
             made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
             repository = self.open(vault, &runner)?;
-            (_, note, is_committed) = read_state(&repository)?;
+            (note, is_committed) = read_state(&repository)?;
         }
         match (&note.committed, &note.bytes) {
             _ if after.is_some() => {}
@@ -256,7 +258,7 @@ impl Git {
             );
             return Err(Failure::Conflict(words, now));
         }
-        let created = target.old.is_none();
+        let created = target.file.old.is_none();
         let made = self.commit_and_publish(&repository, &runner, &[target], message);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
@@ -266,7 +268,7 @@ impl Git {
     fn begin(&self, vault: &Vault, runner: &Runner<'_>) -> Result<([std::fs::File; 2], Repository), Failure> {
         let locks = self.lock(runner)?;
         let mut repository = self.open(vault, runner)?;
-        if settle::recover(&repository, runner)? {
+        if local_move::recover(&repository, runner)? {
             repository = self.open(vault, runner)?;
         }
         Ok((locks, repository))
@@ -275,7 +277,7 @@ impl Git {
     fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
         let (locks, repository) = self.begin(&self.vault, &runner)?;
-        Index::check_lockable(&repository)?;
+        drop(Index::lock(&repository)?);
         let (targets, left) = self.targets_from_disk(&repository, &runner, paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
@@ -286,7 +288,7 @@ impl Git {
         };
         let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
         drop(locks);
-        // The rest is committed without those files.
+        // Those files are now as on the branch, so the same call commits only the others.
         let made = self.commit_all(paths, message).map_err(|failure| Failure::Git(format!("{words}; {failure}")))?;
         Ok(Committed { left: [made.left, vec![words]].concat(), replaced: [made.replaced, replaced].concat(), ..made })
     }
@@ -300,17 +302,14 @@ impl Git {
     ) -> Result<(Vec<Target>, Vec<String>), Failure> {
         let files: Vec<(VaultPath, String)> =
             paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
-        let names: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
-        let known = repository.read_known(runner, &names, false)?;
+        let new = files.iter().map(|(_, name)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
+        let ignored_names = repository.ignored(runner, &new.collect::<Vec<&str>>())?;
         let (mut notes, mut left) = (Vec::new(), Vec::new());
         for (path, name) in &files {
-            let looked = repository.read_note(runner, &known, path, name).and_then(|note| {
-                if note.committed.is_none() && note.bytes.is_some() {
-                    known.refuse_clash(repository.head.as_deref(), name)?;
-                }
-                Ok(note)
-            });
-            match looked {
+            let check_new = || if ignored_names.contains(name) { Err(ignored(path)) } else { repository.refuse_clash(name) };
+            let read = repository.read_note(path, name);
+            match read.and_then(|note| if note.committed.is_none() && note.bytes.is_some() { check_new().map(|()| note) } else { Ok(note) })
+            {
                 Ok(note) if note.bytes.is_some() || note.committed.is_some() => notes.push((path.clone(), name.clone(), note)),
                 Ok(_) => {}
                 Err(failure @ (Failure::Refused(_) | Failure::Vault(_))) => left.push(failure.to_string()),
@@ -320,7 +319,7 @@ impl Git {
         let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
         let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
         if blobs.len() != names.len() {
-            return Err(Failure::Git("git ended without an answer; try again".into()));
+            return Err(process::no_answer());
         }
         let mut blobs = blobs.into_iter();
         let target = |(path, name, note): (VaultPath, String, Note)| {
@@ -341,26 +340,20 @@ impl Git {
         let built = commit::build(repository, runner, targets, message)?;
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
-        match settle::settle(repository, runner, targets, &commit, incoming) {
+        match local_move::move_to(repository, runner, &commit, incoming, targets, false) {
             // Without a remote the commit exists only here: if the branch was not moved to it, it was not made.
-            Err(failure) if !pushed && !self.branch_contains(repository, runner, &commit) => Err(failure),
+            Err(failure) if !pushed => Err(failure),
             outcome => {
-                let trouble = outcome.err().map(|failure| failure.to_string());
+                let trouble = outcome.map_or_else(|failure| Some(failure.to_string()), local_move::describe_kept);
                 Ok(Committed { commit: Some(commit), pushed, trouble, ..Committed::default() })
             }
         }
     }
 
-    /// Whether the branch contains a commit.
-    fn branch_contains(&self, repository: &Repository, runner: &Runner<'_>, commit: &str) -> bool {
-        let runner = runner.uncancellable(limits::GIT_PUSH_CHECK);
-        objects::is_ancestor(&runner, commit, &repository.branch).unwrap_or(false)
-    }
-
     /// Runs git in the vault's repository.
     fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Result<Runner<'a>, Failure> {
         let folders = self.folders(cancelled)?;
-        Ok(Runner { git_dir_and_work_tree: Some((folders.git_dir.clone(), folders.top.clone())), ..self.outside(cancelled) })
+        Ok(Runner { folder: folders.top.clone(), git_dir: Some(folders.git_dir.clone()), ..self.outside(cancelled) })
     }
 
     fn open(&self, vault: &Vault, runner: &Runner<'_>) -> Result<Repository, Failure> {
@@ -374,8 +367,7 @@ impl Git {
             deadline: Deadline::after(self.options.timeout),
             cancelled,
             index: None,
-            git_dir_and_work_tree: None,
-            stdout: None,
+            git_dir: None,
         }
     }
 
@@ -389,12 +381,8 @@ impl Git {
         let nearest = self.vault.root().ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
         let unusable = |words: &str| Failure::Refused(format!("The vault is not in a git repository that the server may use: {words}"));
         let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above (git init makes one)")) };
-        let found = self.outside(cancelled).at(nearest).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
-        if found.stderr.contains("dubious ownership") {
-            let why =
-                "it belongs to another user: as the server's user, run git config --global --add safe.directory and its absolute path";
-            return Err(unusable(why));
-        }
+        let runner = Runner { folder: nearest.to_path_buf(), ..self.outside(cancelled) };
+        let found = runner.run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
         if !found.ok {
             return Err(unusable(&found.words()));
         }
@@ -407,9 +395,6 @@ impl Git {
             return Err(unusable("git does not accept the nearest .git and takes another one above; run git status there"));
         }
         let below = self.vault.root().strip_prefix(nearest).ok().and_then(Path::to_str).ok_or_else(|| unusable("its path is not UTF-8"))?;
-        if below.split('/').any(|name| name == ".git") {
-            return Err(unusable("the vault lies in the folder of a repository, not in its working tree"));
-        }
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
         Ok(self.folders.get_or_init(|| Folders { top, prefix, git_dir, common_dir }))
     }
@@ -436,16 +421,18 @@ impl Commits for Git {
     fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
         let started = clock::instant();
         // The change itself is done.
-        let why = |words: String| words.replace("Nothing was done: ", "");
-        let list = self.folders(&|| false).map_err(|failure| why(failure.to_string()))?.git_dir.join(UNCOMMITTED);
-        let note = |listed: std::io::Result<()>| listed.unwrap_or_else(|error| log::warn!("git: {UNCOMMITTED}: {}", error.kind()));
-        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
-        let listed = || -> BTreeSet<VaultPath> {
-            let list = disk::read_end(&list, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
-            String::from_utf8_lossy(&list).lines().filter_map(|name| VaultPath::file(name).ok()).collect()
+        let message_of = |failure: Failure| failure.to_string().replace("Nothing was done: ", "");
+        let file = self.folders(&|| false).map_err(message_of)?.git_dir.join(UNCOMMITTED);
+        let parse = |names: &mut dyn Iterator<Item = &str>| names.filter_map(|name| VaultPath::file(name).ok()).collect::<BTreeSet<_>>();
+        let read = || {
+            let list = disk::read_end(&file, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
+            parse(&mut String::from_utf8_lossy(&list).lines())
         };
-        let (own, earlier): (BTreeSet<VaultPath>, _) = (changed.iter().filter_map(|name| VaultPath::file(name).ok()).collect(), listed());
-        note(disk::append(&list, lines(&mut own.difference(&earlier)).as_bytes(), false));
+        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
+        let warn = |error: std::io::Error| log::warn!("git: {UNCOMMITTED}: {}", error.kind());
+        // The list is extended before the commit, so that after a kill -9 the next commit has the files, and shortened after it.
+        let (own, earlier) = (parse(&mut changed.iter().map(String::as_str)), read());
+        disk::append(&file, lines(&mut own.difference(&earlier)).as_bytes(), false).unwrap_or_else(warn);
         let message = format!("{summary}\n\nLogin: {login}");
         let commit = |paths: &BTreeSet<VaultPath>| self.commit_all(&Vec::from_iter(paths.iter().cloned()), &message);
         let mut paths = &earlier | &own;
@@ -455,14 +442,17 @@ impl Commits for Git {
             paths = own;
             outcome = commit(&paths);
         }
-        if outcome.is_ok() {
-            let left = lines(&mut listed().difference(&paths));
-            match left.as_str() {
-                "" => disk::discard(&list),
-                left => note(disk::replace(&list, left.as_bytes(), disk::Mode::Private, |_| Ok(()))),
-            }
+        let mut made = outcome.map_err(message_of)?;
+        match lines(&mut read().difference(&paths)).as_str() {
+            "" => disk::discard(&file),
+            left => disk::replace(&file, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),
         }
-        let outcome = outcome.map(|made| Committed { left: made.left.into_iter().map(why).collect(), ..made });
-        outcome.map_err(|failure| why(failure.to_string()))
+        made.left.iter_mut().for_each(|left| *left = left.replace("Nothing was done: ", ""));
+        Ok(made)
     }
+}
+
+/// The refusal of a new file that git ignores.
+fn ignored(path: &VaultPath) -> Failure {
+    Failure::Refused(format!("Nothing was done: {} is ignored by git (.gitignore)", path.as_str()))
 }

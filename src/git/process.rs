@@ -2,13 +2,12 @@
 
 use super::Failure;
 use crate::clock::Deadline;
-use crate::disk;
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::settings::SETTINGS;
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -27,13 +26,8 @@ impl Output {
         String::from_utf8_lossy(&self.stdout).trim().to_owned()
     }
 
-    /// The parts of an output with `-z`.
-    pub(super) fn parts(&self) -> impl Iterator<Item = String> {
-        self.raw_parts().map(|part| String::from_utf8_lossy(part).into_owned())
-    }
-
-    /// The same as bytes: a name in a repository need not be UTF-8.
-    pub(super) fn raw_parts(&self) -> impl Iterator<Item = &[u8]> {
+    /// The parts of an output with `-z`. A name in a repository need not be UTF-8.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.stdout.split(|&byte| byte == 0).filter(|part| !part.is_empty())
     }
 
@@ -43,37 +37,30 @@ impl Output {
     }
 }
 
-/// What the runs of git in one operation share: folder, deadline, cancellation, index and repository.
+/// What the runs of git in one operation share.
 #[derive(Clone)]
 pub(super) struct Runner<'a> {
+    /// The top of the working tree; the vault while its repository is not known.
     pub(super) folder: PathBuf,
     pub(super) deadline: Deadline,
     pub(super) cancelled: &'a dyn Fn() -> bool,
     /// A private index file, instead of the repository's.
     pub(super) index: Option<PathBuf>,
-    /// The repository's folder, and the one to use as its working tree; `None`: git has to find them.
-    pub(super) git_dir_and_work_tree: Option<(PathBuf, PathBuf)>,
-    /// A file that standard output is appended to.
-    pub(super) stdout: Option<PathBuf>,
+    /// The repository's folder; `None`: git has to find it.
+    pub(super) git_dir: Option<PathBuf>,
 }
 
-impl<'a> Runner<'a> {
-    /// The same in another folder.
-    pub(super) fn at(&self, folder: &Path) -> Runner<'a> {
-        Runner { folder: folder.to_path_buf(), ..self.clone() }
-    }
+/// For output that was cut off, by a crash of git or of a program that holds its pipe.
+pub(super) fn no_answer() -> Failure {
+    Failure::Git("git ended without an answer; try again".into())
+}
 
+impl Runner<'_> {
     /// The same repository with its own index and a new deadline, not cancellable: for what has to be
     /// finished once it is begun.
     pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
-        Runner {
-            folder: self.folder.clone(),
-            deadline: Deadline::after(time),
-            cancelled: &|| false,
-            index: None,
-            git_dir_and_work_tree: self.git_dir_and_work_tree.clone(),
-            stdout: None,
-        }
+        let (folder, git_dir) = (self.folder.clone(), self.git_dir.clone());
+        Runner { folder, deadline: Deadline::after(time), cancelled: &|| false, index: None, git_dir }
     }
 
     /// Runs git and waits for its end.
@@ -101,7 +88,7 @@ impl<'a> Runner<'a> {
             return Err(Failure::Cancelled);
         }
         let spawn = SpawnOptions { lines: false, keep: limits::GIT_OUTPUT_BYTES, kill_group_at_end: false };
-        let started = self.command(arguments).and_then(|mut command| Process::start(&mut command, input.to_vec(), spawn));
+        let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
@@ -109,18 +96,18 @@ impl<'a> Runner<'a> {
         // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; its output is not
         // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
-        let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_SETTLE };
+        let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
         let Some((status, is_complete)) = running.finished(self.deadline, patience, self.cancelled) else {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
                 None => Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()),
-                Some(_) => Failure::Git("git ended without an answer; try again".into()),
+                Some(_) => no_answer(),
             });
         };
         let status = status.map_err(|error| Failure::Git(format!("git ended without an answer: {}", error.kind())))?;
         if !is_complete && !may_linger {
-            return Err(Failure::Git("git ended without an answer; try again".into()));
+            return Err(no_answer());
         }
         let stdout = running.take_stdout();
         if stdout.len() >= limits::GIT_OUTPUT_BYTES {
@@ -129,7 +116,7 @@ impl<'a> Runner<'a> {
         Ok(Output { ok: status.success(), stdout, stderr: words(&running.take_stderr()) })
     }
 
-    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> io::Result<Command> {
+    fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = process::program("git");
         // No background work that outlives the call, no identity made up from the host's name, no prompt of any kind.
         // Paths are never patterns; check-ignore takes only plain names and does not know the option.
@@ -159,13 +146,10 @@ impl<'a> Runner<'a> {
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
-        if let Some((git_dir, work_tree)) = &self.git_dir_and_work_tree {
-            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", work_tree);
+        if let Some(git_dir) = &self.git_dir {
+            command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.folder);
         }
-        if let Some(file) = &self.stdout {
-            command.stdout(disk::open_to_append(file)?);
-        }
-        Ok(command)
+        command
     }
 }
 

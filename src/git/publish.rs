@@ -3,17 +3,16 @@
 use super::Failure;
 use super::checkout::Checkout;
 use super::commit::{self, Built, Target};
-use super::index::Index;
-use super::objects::{File, differences, is_ancestor, merge_base};
+use super::local_move;
+use super::objects::{File, committed, differences, is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
-use super::settle;
 use crate::disk;
 use crate::limits;
 
 enum Push {
     Accepted,
-    /// The remote has, or claims to have, commits that we lack.
+    /// Rejected because the remote has, or claims to have, other commits; git's words.
     Behind(String),
     Refused(String),
 }
@@ -31,49 +30,41 @@ pub(super) fn publish(
 ) -> Result<(String, Option<Checkout>), Failure> {
     let Some(remote) = &repository.remote else { return Ok((built.commit.clone(), None)) };
     let (mut commit, mut incoming) = (built.commit.clone(), None);
-    for attempt in 0..limits::GIT_PUSHES {
+    let mut rejected = String::new();
+    for _ in 0..limits::GIT_PUSHES {
         match push(repository, runner, remote, &commit)? {
             Push::Accepted => return Ok((commit, incoming)),
             Push::Refused(words) => return Err(Failure::Git(words)),
-            Push::Behind(words) => {
-                fetch(repository, runner, remote)?;
-                let base = merge_base(runner, &built.commit, FETCHED)?;
-                // A remote with several URLs may have accepted it at one of them.
-                if base.as_ref() == Some(&commit) || attempt > 0 && is_ancestor(runner, &commit, FETCHED)? {
-                    return Ok((commit, incoming));
-                }
-                // The remote has no commits that we lack, so the push was rejected for another reason.
-                if attempt > 0 && is_ancestor(runner, FETCHED, &commit)? {
-                    return Err(Failure::Git(words));
-                }
-                if repository.head.is_some() && base != repository.head {
-                    return Err(Failure::Refused(
-                        "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
-                    ));
-                }
-                let checkout = prepare_incoming(repository, runner, targets)?;
-                commit = commit::rebuild(repository, runner, built, FETCHED)?;
-                incoming = Some(checkout);
-            }
+            Push::Behind(words) => rejected = words,
         }
+        fetch(repository, runner, remote)?;
+        if repository.head.is_some() && merge_base(runner, &built.commit, FETCHED)? != repository.head {
+            return Err(Failure::Refused(
+                "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
+            ));
+        }
+        let news = news(repository, runner)?;
+        let target = targets.iter().find(|target| news.iter().any(|file| target.is(file)));
+        let checkout = Checkout::prepare(repository, runner, news, false);
+        // The caller has to read the remote's version before anything else can be done.
+        if let Some(target) = target {
+            let words = match checkout.and_then(|checkout| local_move::fast_forward(repository, runner, checkout)) {
+                Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
+                Err(why) => format!("and the local copy could not be brought up to date: {why}"),
+            };
+            return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
+        }
+        let checkout = checkout?;
+        checkout.check()?;
+        commit = commit::rebuild(repository, runner, built, FETCHED)?;
+        incoming = Some(checkout);
     }
-    Err(Failure::Git("the remote kept changing meanwhile; try again".into()))
+    Err(Failure::Git(format!("the remote kept changing meanwhile, or refuses the push: {rejected}; try again")))
 }
 
-/// Prepares to bring in the remote's new commits, if they change none of the same files, and nothing that is changed here.
-fn prepare_incoming(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<Checkout, Failure> {
-    let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
-    // The caller has to read the remote's version before anything else can be done.
-    if let Some(target) = targets.iter().find(|target| incoming.iter().any(|file| target.is(file))) {
-        let words = match settle::fast_forward(repository, runner, &incoming) {
-            Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
-            Err(why) => format!("and the local copy could not be brought up to date: {why}"),
-        };
-        return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
-    }
-    let checkout = Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, &incoming, false)?;
-    checkout.check()?;
-    Ok(checkout)
+/// The files that the fetched commit changes.
+fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failure> {
+    Ok(differences(&repository.committed, &committed(runner, Some(FETCHED))?))
 }
 
 /// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its new commits. Says which
@@ -82,35 +73,24 @@ fn prepare_incoming(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
 /// # Errors
 /// [`Failure`]; then the files are as they were.
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
-    let incoming = differences(runner, &repository.head_or_empty(runner)?, FETCHED)?;
-    let is_target = |file: &File| targets.iter().any(|target| target.is(file));
-    let others: Vec<File> = incoming.iter().filter(|file| !is_target(file)).cloned().collect();
-    Checkout::prepare(repository, &runner.at(&repository.top), &Index::lock(repository)?, &others, false)?.check()?;
     let vault = &repository.vault;
-    let (mut replaced, mut copies) = (Vec::new(), Vec::new());
-    let mut replace = || {
-        for target in targets.iter().filter(|target| incoming.iter().any(|file| target.is(file))) {
-            let committed = target.old.as_ref().map(|_| repository.committed(runner, &target.name)).transpose()?;
-            if let Some(text) = &target.before {
-                copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
-            }
-            vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
-            replaced.push((target, committed));
+    let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
+    let replaced: Vec<&Target> = targets.iter().filter(|target| checkout.files.iter().any(|file| target.is(file))).collect();
+    replaced.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
+    checkout.check()?;
+    let mut copies = Vec::new();
+    for target in &replaced {
+        if let Some(text) = &target.before {
+            copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
         }
-        settle::fast_forward(repository, runner, &incoming)
-    };
-    if let Err(failure) = replace() {
-        for (target, committed) in replaced {
-            if let Err(error) = vault.exchange(&target.path, committed.as_deref(), target.before.as_deref()) {
-                log::error!("git: {} could not be put back: {error}", target.path.as_str());
-            }
-        }
-        // A text that was restored needs no copy.
-        let is_back = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
-        copies.iter().filter(|(target, _)| is_back(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
+    }
+    if let Err(failure) = local_move::fast_forward(repository, runner, checkout) {
+        // A text that was not replaced needs no copy.
+        let is_there = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
+        copies.iter().filter(|(target, _)| is_there(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);
     }
-    let names: Vec<String> = replaced.iter().map(|(target, _)| target.path.as_str().to_owned()).collect();
+    let names: Vec<String> = replaced.iter().map(|target| target.path.as_str().to_owned()).collect();
     let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
     let kept = if copies.is_empty() { String::new() } else { format!(", and {} has the text that was here", copies.join(", ")) };
     let words = "was changed on the remote meanwhile; the local copy has that version now";
@@ -124,26 +104,22 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);
     }
-    let pushing = runner.uncancellable(left);
-    match pushing.run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
-        Ok(output) if output.ok => Ok(Push::Accepted),
-        Ok(output) => {
-            let report = String::from_utf8_lossy(&output.stdout).into_owned();
-            let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
-            // The second message means two pushes at the same moment.
-            if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
-                return Ok(Push::Behind(rejected.replace('\t', " ")));
+    let words =
+        match runner.uncancellable(left).run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
+            Ok(output) if output.ok => return Ok(Push::Accepted),
+            Ok(output) => {
+                let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
+                let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
+                // The second message means two pushes at the same moment.
+                if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
+                    return Ok(Push::Behind(rejected.to_owned()));
+                }
+                if rejected.is_empty() { output.words() } else { format!("{rejected} {}", output.stderr) }
             }
-            let words = if rejected.is_empty() { output.words() } else { format!("{} {}", rejected.replace('\t', " "), output.stderr) };
-            confirm_push(repository, runner, remote, commit, words)
-        }
-        Err(Failure::Git(words)) => confirm_push(repository, runner, remote, commit, words),
-        Err(other) => Err(other),
-    }
-}
-
-/// Checks whether a push that failed has reached the remote all the same; a later push may be on top of it.
-fn confirm_push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str, words: String) -> Result<Push, Failure> {
+            Err(Failure::Git(words)) => words,
+            Err(other) => return Err(other),
+        };
+    // The push may have reached the remote all the same; a later push may be on top of it.
     let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
     Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Push::Accepted,

@@ -1,13 +1,12 @@
 //! The state of the repository, and the reasons not to touch it.
 
-use super::objects::{Entry, InCommit, Object, TREE, commit_of, folders, in_commit, objects};
+use super::objects::{Entry, Files, Staged, clashes, committed, staged};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
 use crate::disk;
-use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The repository at the beginning of an operation.
@@ -15,12 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Repository {
     /// On behalf of the caller, for the kept versions of its changes.
     pub(super) vault: Vault,
-    /// The top of the working tree; git runs there.
-    pub(super) top: PathBuf,
-    /// The folder with this working tree's index and HEAD.
-    pub(super) git_dir: PathBuf,
-    /// Where the vault lies below the top: empty, or with a slash at the end.
-    prefix: String,
+    folders: Folders,
     /// The branch's full name.
     pub(super) branch: String,
     /// The commit it is at; `None` before the first.
@@ -28,12 +22,14 @@ pub(super) struct Repository {
     /// The remote, where there is one.
     pub(super) remote: Option<String>,
     /// Where the hooks are.
-    pub(super) hooks: PathBuf,
+    hooks: PathBuf,
     pub(super) settings: Settings,
+    /// The files of the branch and of the index.
+    pub(super) committed: Files<Entry>,
+    pub(super) staged: Files<Staged>,
     /// The index file's fingerprint; a different one later means that something was staged.
     index: Option<disk::Fingerprint>,
-    /// The files that the branch and HEAD are read from; a different fingerprint later means that one of them may have moved.
-    refs: RefFiles,
+    scratch: Scratch,
 }
 
 /// A move of the branch that is in progress.
@@ -43,31 +39,6 @@ pub(super) struct Pending {
     pub(super) from: Option<String>,
 }
 
-type RefFiles = [(PathBuf, Option<disk::Fingerprint>); 5];
-
-/// The refs of an operation.
-#[derive(Debug)]
-struct Refs {
-    /// Whether the branch exists and is checked out.
-    is_current: bool,
-    head: Option<String>,
-}
-
-impl Refs {
-    fn read(runner: &Runner<'_>, branch: &str) -> Result<Refs, Failure> {
-        let found = runner.run(&["for-each-ref", "--format=%(HEAD)%(refname) %(objectname)", branch])?;
-        if !found.ok {
-            return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", found.words())));
-        }
-        let text = String::from_utf8_lossy(&found.stdout).into_owned();
-        let head = text.lines().find_map(|line| {
-            let commit = line.get(1..)?.strip_prefix(branch)?.strip_prefix(' ')?;
-            Some((line.starts_with('*'), commit.to_owned()))
-        });
-        Ok(Refs { is_current: head.as_ref().is_some_and(|(is_current, _)| *is_current), head: head.map(|(_, commit)| commit) })
-    }
-}
-
 /// A note on disk and on the branch.
 #[derive(Debug)]
 pub(super) struct Note {
@@ -75,57 +46,22 @@ pub(super) struct Note {
     pub(super) bytes: Option<Vec<u8>>,
     /// What the branch has.
     pub(super) committed: Option<Entry>,
-    /// The bytes of the committed blob, without git's filters; `None` where they were not requested.
-    in_history: Option<Vec<u8>>,
 }
 
-/// What the branch and the index have of the files of an operation.
+/// A folder for temporary files in the repository's folder, removed on drop.
 #[derive(Debug)]
-pub(super) struct Known {
-    objects: HashMap<String, Object>,
-    staged: HashMap<String, Staged>,
-    ignored: HashSet<String>,
-}
-
-impl Known {
-    /// Refuses a new file whose name is that of a folder in the index, or that needs a folder where the index has a file.
-    pub(super) fn refuse_clash(&self, head: Option<&str>, name: &str) -> Result<(), Failure> {
-        let head = head.unwrap_or_default();
-        let is_file = |folder: &str| matches!(self.objects.get(&format!(":0:{folder}")), Some(Object::File(_)));
-        let below = format!("{name}/");
-        // A submodule's commit is not an object of this repository.
-        let is_in_commit = |folder| in_commit(&self.objects, head, folder).entry.is_some_and(|entry| entry.mode != TREE);
-        if !folders(name).any(|folder| is_file(folder) || is_in_commit(folder))
-            && !self.staged.keys().any(|staged| staged.starts_with(&below))
-        {
-            return Ok(());
-        }
-        Err(Failure::Refused(format!("Nothing was done: git has a file where {name} needs a folder, or a folder of that name")))
-    }
-}
-
-/// A file's entry in the index, or why the file cannot be written.
-pub(super) type Staged = Result<Entry, &'static str>;
-
-/// A temporary file or folder in the repository's folder, removed on drop.
-#[derive(Debug)]
-pub(super) struct Scratch(pub(super) PathBuf);
+struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Git may have left its lock file.
-        disk::discard(&self.0.with_extension("lock"));
-        if self.0.is_dir() {
-            let _ = disk::remove_own_folder(&self.0);
-        } else {
-            disk::discard(&self.0);
-        }
+        let _ = disk::remove_own_folder(&self.0);
     }
 }
 
 const SCRATCH: &str = "vault-sync-mcp-";
 
-/// Where a fetch puts the remote's branch. Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
+/// Where a fetch puts the remote's branch, until it is brought in or the next start. Refs below `refs/worktree` belong to one working
+/// tree (git-worktree(1)).
 pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
 /// Operations in progress: the file in the repository's folder that shows one, and how to end it.
@@ -145,73 +81,62 @@ impl Repository {
     /// # Errors
     /// [`Failure::Refused`] when its state forbids any change.
     pub(super) fn open(vault: &Vault, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
+        let refused = |why: String| Err(Failure::Refused(format!("Nothing was done: {why}")));
+        let Folders { git_dir, common_dir, .. } = folders;
         let branch = format!("refs/heads/{}", options.branch);
-        let files = [
-            folders.git_dir.join("HEAD"),
-            folders.common_dir.join(&branch),
-            folders.common_dir.join("packed-refs"),
-            folders.common_dir.join("reftable/tables.list"),
-            folders.git_dir.join("reftable/tables.list"),
-        ];
-        let refs = files.map(|file| (file.clone(), fingerprint(&file)));
-        let Refs { is_current, head } = Refs::read(runner, &branch)?;
+        let head = commit_of(runner, &common_dir.join(&branch), &branch)?;
         let settings = Settings::read(runner)?;
-        let hooks = match settings.has("core.hookspath") {
-            true => runner.folder.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
-            false => folders.common_dir.join("hooks"),
-        };
-        let (top, git_dir, prefix) = (folders.top.clone(), folders.git_dir.clone(), folders.prefix.clone());
-        let index = fingerprint(&git_dir.join("index"));
-        let repository =
-            Repository { vault: vault.clone(), top, git_dir, prefix, branch, head, remote: None, hooks, settings, index, refs };
-        if let Some(words) = repository.in_progress(runner)? {
-            return Err(Failure::Refused(format!("Nothing was done: {words}")));
+        if let Some(words) = in_progress(git_dir) {
+            return refused(words.into());
         }
-        if !is_current && !repository.is_current(runner)? {
-            let current = current_branch(runner)?;
+        let current = current_branch(runner, git_dir)?;
+        if current != branch {
             let is = current.strip_prefix("refs/heads/").map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
-            return Err(Failure::Refused(format!(
-                "Nothing was done: the repository is on {is}, and GIT_BRANCH is {}; git switch {}, or change the setting",
-                options.branch, options.branch
-            )));
+            let name = &options.branch;
+            return refused(format!("the repository is on {is}, and GIT_BRANCH is {name}; git switch {name}, or change the setting"));
         }
-        if repository.settings.is_true("core.sparsecheckout") == Some(true) {
-            return Err(Failure::Refused(
-                "Nothing was done: this working tree is a sparse checkout, which toolset git does not support; git sparse-checkout disable"
-                    .into(),
-            ));
+        if settings.is_true("core.sparsecheckout") == Some(true) {
+            let why = "this working tree is a sparse checkout, which toolset git does not support; git sparse-checkout disable";
+            return refused(why.into());
         }
-        let remotes = repository.settings.remotes();
-        if !remotes.is_empty() && !remotes.contains(&options.remote.as_str()) {
-            let known = remotes.join(", ");
-            return Err(Failure::Refused(format!(
-                "Nothing was done: there is no remote {}; there is {known}. See GIT_REMOTE",
-                options.remote
-            )));
+        let remotes = settings.remotes();
+        let remote = remotes.contains(&*options.remote).then(|| options.remote.clone());
+        if remote.is_none() && !remotes.is_empty() {
+            let known = Vec::from_iter(remotes).join(", ");
+            return refused(format!("there is no remote {}; there is {known}. See GIT_REMOTE", options.remote));
         }
-        let remote = remotes.into_iter().find(|name| *name == options.remote).map(str::to_owned);
-        Ok(Repository { remote, ..repository })
+        let hooks = match settings.has("core.hookspath") {
+            true => folders.top.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
+            false => common_dir.join("hooks"),
+        };
+        let scratch = Scratch(git_dir.join(format!("{SCRATCH}{}", crate::secret::new_id())));
+        disk::create_private_folder(&scratch.0)
+            .map_err(|error| Failure::Git(format!("the repository's folder cannot be written: {}", error.kind())))?;
+        let index = fingerprint(git_dir);
+        let (committed, staged) = (committed(runner, head.as_deref())?, staged(runner)?);
+        let (vault, folders) = (vault.clone(), folders.clone());
+        Ok(Repository { vault, folders, branch, head, remote, hooks, settings, committed, staged, index, scratch })
     }
 
-    /// Whether the branch is checked out.
-    fn is_current(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that does not exist.
-        let head = std::fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
-        match head.trim_end().strip_prefix("ref: ") {
-            Some("refs/heads/.invalid") | None => Ok(current_branch(runner)? == self.branch),
-            Some(branch) => Ok(branch == self.branch),
-        }
+    /// The top of the working tree.
+    pub(super) fn top(&self) -> &Path {
+        &self.folders.top
+    }
+
+    /// The folder with this working tree's index and HEAD.
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.folders.git_dir
     }
 
     /// Whether the index file is unchanged since the operation began.
     pub(super) fn has_same_index(&self) -> bool {
-        fingerprint(&self.git_dir.join("index")) == self.index
+        fingerprint(self.git_dir()) == self.index
     }
 
     /// The file that records a move in progress. It belongs to one working tree and one branch.
     fn pending_file(&self) -> PathBuf {
         let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
-        self.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
+        self.git_dir().join(format!("vault-sync-mcp.pending.{branch}"))
     }
 
     /// The move of the branch that is in progress.
@@ -233,38 +158,17 @@ impl Repository {
         disk::discard(&self.pending_file());
     }
 
-    /// The branch's commit, or the empty tree if it has none.
-    pub(super) fn head_or_empty(&self, runner: &Runner<'_>) -> Result<String, Failure> {
-        match &self.head {
-            Some(head) => Ok(head.clone()),
-            None => Ok(runner.must(&["hash-object", "-t", "tree", "--stdin"])?.line()),
-        }
-    }
-
-    /// The operation that a person or another program has in progress, and how to end it.
-    fn in_progress(&self, runner: &Runner<'_>) -> Result<Option<&'static str>, Failure> {
-        // The reftable backend also holds the pseudorefs (`MERGE_HEAD` and the like).
-        let in_tables = self.git_dir.join("reftable").exists();
-        for (name, words) in IN_PROGRESS {
-            let is_ref = in_tables && name.ends_with("_HEAD");
-            if self.git_dir.join(name).exists() || is_ref && commit_of(runner, name)?.is_some() {
-                return Ok(Some(words));
-            }
-        }
-        Ok(None)
-    }
-
     /// A note's name in the repository: its path from the top.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
-        format!("{}{}", self.prefix, path.as_str())
+        format!("{}{}", self.folders.prefix, path.as_str())
     }
 
-    /// Reads a note on disk, in the index and on the branch.
+    /// Reads a note on disk and on the branch.
     ///
     /// # Errors
     /// [`Failure::Refused`] for one that is not a regular file of this repository, or that has staged changes or a conflict in
     /// the index.
-    pub(super) fn read_note(&self, runner: &Runner<'_>, known: &Known, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+    pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Note, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
@@ -281,35 +185,30 @@ impl Repository {
                 return refused("lies in another repository (a submodule)");
             }
         }
-        let InCommit { entry: committed, twin } = in_commit(&known.objects, self.head.as_deref().unwrap_or_default(), name);
+        let name = Path::new(name);
+        let committed = self.committed.get(name).cloned();
         if committed.as_ref().is_some_and(|entry| !entry.mode.starts_with("100")) {
             return refused("is not a plain file in git");
         }
-        let staged = match known.staged.get(name).cloned().transpose() {
-            Ok(entry) => entry,
-            Err(why) => return refused(why),
-        };
-        if self.head.is_none() && !runner.must(&["ls-files", "-z", "--full-name"])?.stdout.is_empty() {
+        let staged = self.staged.get(name);
+        if let Some(why) = staged.and_then(|staged| staged.blocked) {
+            return refused(why);
+        }
+        if self.head.is_none() && !self.staged.is_empty() {
             return refused("cannot be the first commit while other files are staged; commit those first (git commit)");
         }
-        if staged != committed {
+        if staged.and_then(|staged| staged.entry.as_ref()) != committed.as_ref() {
             return refused("has staged changes; commit or unstage them (git restore --staged) first");
         }
-        if committed.is_none() {
-            if known.ignored.contains(name) {
-                return refused("is ignored by git (.gitignore)");
-            }
-            if let Some((twin, known)) = twin {
-                let why = format!("Nothing was done: {twin} exists, and differs from {known} only by capital letters");
-                return Err(Failure::Refused(why));
-            }
+        Ok(Note { bytes: self.vault.bytes_if_any(path)?, committed })
+    }
+
+    /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.
+    pub(super) fn refuse_clash(&self, name: &str) -> Result<(), Failure> {
+        if !clashes(&self.committed, Path::new(name)) && !clashes(&self.staged, Path::new(name)) {
+            return Ok(());
         }
-        let bytes = self.vault.bytes_if_any(path)?;
-        let in_history = match known.objects.get(&format!("{}:{name}", self.head.as_deref().unwrap_or_default())) {
-            Some(Object::File(bytes)) => Some(bytes.clone()),
-            _ => None,
-        };
-        Ok(Note { bytes, committed, in_history })
+        Err(Failure::Refused(format!("Nothing was done: git has a file where {name} needs a folder, or a folder of that name")))
     }
 
     /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
@@ -318,75 +217,35 @@ impl Repository {
         let (Some(bytes), Some(committed)) = (&note.bytes, &note.committed) else {
             return Ok(note.bytes.is_none() && note.committed.is_none());
         };
-        if note.in_history.as_ref() == Some(bytes) {
-            return Ok(true);
-        }
-        let text = self.committed(runner, name)?;
+        let head = self.head.as_deref().unwrap_or_default();
+        let text = runner.must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
         // A difference in line endings alone is no change, if git ignores it.
         Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes, false)?)
     }
 
-    /// The bytes of a file on the branch as git would check it out.
-    pub(super) fn committed(&self, runner: &Runner<'_>, name: &str) -> Result<Vec<u8>, Failure> {
-        let head = self.head.as_deref().unwrap_or_default();
-        Ok(runner.at(&self.top).must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout)
-    }
-
-    /// What the branch and the index have of files; with `bytes`, also the bytes on the branch.
-    pub(super) fn read_known(&self, runner: &Runner<'_>, names: &[&str], bytes: bool) -> Result<Known, Failure> {
-        let objects = self.head.as_deref().map_or(Ok(HashMap::new()), |head| objects(runner, head, names, bytes))?;
-        let head = self.head.as_deref().unwrap_or_default();
-        let new: Vec<&str> = names.iter().copied().filter(|name| in_commit(&objects, head, name).entry.is_none()).collect();
-        Ok(Known { ignored: self.ignored(runner, &new)?, objects, staged: self.staged(runner, names)? })
-    }
-
     /// Those of the files that git ignores (`.gitignore` and the like).
-    fn ignored(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashSet<String>, Failure> {
+    pub(super) fn ignored(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashSet<String>, Failure> {
         if names.is_empty() {
             return Ok(HashSet::new());
         }
         let asked: String = names.iter().map(|name| format!("./{name}\0")).collect();
-        let answer = runner.at(&self.top).run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
+        let answer = runner.run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
         // Git answers for none if one lies behind a link or in a submodule; such files are refused anyway.
         if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
             return names.chunks(1).map(|one| self.ignored(runner, one)).try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
         }
-        Ok(answer.parts().filter_map(|name| Some(name.strip_prefix("./")?.to_owned())).collect())
-    }
-
-    /// The index entries of files; one that is not in the index is not in the map.
-    pub(super) fn staged(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashMap<String, Staged>, Failure> {
-        let runner = runner.at(&self.top);
-        let mut staged = HashMap::new();
-        for names in names.chunks(limits::GIT_ARGUMENTS) {
-            let index = runner.must(&[&["ls-files", "-s", "-v", "-z", "--"], names].concat())?;
-            for part in index.parts() {
-                // <tag> <mode> <object> <stage>\t<name>
-                let (about, name) = part.split_once('\t').unwrap_or_default();
-                let [tag, mode, blob, stage] = about.split(' ').collect::<Vec<_>>()[..] else { continue };
-                let found = match (stage, tag) {
-                    ("0", tag) if tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()) => Err(
-                        "has a mark by which git ignores changes; run git update-index --no-assume-unchanged --no-skip-worktree on it first",
-                    ),
-                    ("0", _) => Ok(Entry { mode: mode.to_owned(), blob: blob.to_owned() }),
-                    _ => Err("has a conflict that is not resolved; git status says more"),
-                };
-                staged.insert(name.to_owned(), found);
-            }
-        }
-        Ok(staged)
+        Ok(answer.parts().filter_map(|name| Some(std::str::from_utf8(name).ok()?.strip_prefix("./")?.to_owned())).collect())
     }
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing in progress.
     pub(super) fn is_unchanged(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        let is_same =
-            self.refs.iter().all(|(file, seen)| fingerprint(file) == *seen) || Refs::read(runner, &self.branch)?.head == self.head;
-        Ok(is_same && self.is_undisturbed(runner)?)
+        let file = self.folders.common_dir.join(&self.branch);
+        Ok(commit_of(runner, &file, &self.branch)? == self.head && self.is_undisturbed(runner)?)
     }
 
     /// Whether the branch is still checked out, with nothing in progress.
     pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(self.is_current(runner)? && self.in_progress(runner)?.is_none())
+        Ok(current_branch(runner, self.git_dir())? == self.branch && in_progress(self.git_dir()).is_none())
     }
 
     /// As [`Repository::hash`], for files on disk; the objects are stored.
@@ -394,7 +253,7 @@ impl Repository {
         // A name that begins with a quote would be read as a quoted one.
         let input: String =
             names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
-        let output = runner.at(&self.top).must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?;
+        let output = runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?;
         Ok(output.line().lines().map(str::to_owned).collect())
     }
 
@@ -403,7 +262,7 @@ impl Repository {
         let path = format!("--path={name}");
         let mut command = vec!["hash-object", "--stdin", &path];
         command.extend(store.then_some("-w"));
-        Ok(runner.at(&self.top).must_with(&command, bytes)?.line())
+        Ok(runner.must_with(&command, bytes)?.line())
     }
 
     /// Whether a hook exists and is executable.
@@ -420,9 +279,7 @@ impl Repository {
         if !self.has_hook(name) {
             return Ok(());
         }
-        let mut command = vec!["hook", "run", name, "--"];
-        command.extend(arguments);
-        let output = runner.run(&command)?;
+        let output = runner.run(&[&["hook", "run", name, "--"], arguments].concat())?;
         if output.ok {
             return Ok(());
         }
@@ -430,9 +287,9 @@ impl Repository {
         Err(Failure::Git(format!("the {name} hook refused: {words}")))
     }
 
-    /// A name for a temporary file or folder.
-    pub(super) fn scratch(&self, what: &str) -> Scratch {
-        Scratch(self.git_dir.join(format!("{SCRATCH}{what}-{}", crate::secret::new_id())))
+    /// An unused path for a temporary file or folder, which is removed at the end of the operation.
+    pub(super) fn scratch(&self) -> PathBuf {
+        self.scratch.0.join(crate::secret::new_id())
     }
 }
 
@@ -441,9 +298,14 @@ impl Repository {
 /// # Errors
 /// [`Failure::Git`].
 pub(super) fn remove_leftovers(git_dir: &Path, runner: &Runner<'_>) -> Result<(), Failure> {
-    let names = std::fs::read_dir(git_dir).into_iter().flatten().flatten();
-    let is_ours = |name: &str| name.starts_with(SCRATCH) || disk::is_temporary(name);
-    names.filter(|entry| is_ours(&entry.file_name().to_string_lossy())).for_each(|entry| drop(Scratch(entry.path())));
+    for entry in std::fs::read_dir(git_dir).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(SCRATCH) {
+            drop(Scratch(entry.path()));
+        } else if disk::is_temporary(&name) {
+            disk::discard(&entry.path());
+        }
+    }
     runner.must(&["update-ref", "-d", FETCHED]).map(drop)
 }
 
@@ -455,11 +317,35 @@ pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
-fn fingerprint(file: &Path) -> Option<disk::Fingerprint> {
-    file.metadata().ok().as_ref().map(disk::fingerprint)
+fn fingerprint(git_dir: &Path) -> Option<disk::Fingerprint> {
+    git_dir.join("index").metadata().ok().as_ref().map(disk::fingerprint)
+}
+
+/// The operation that a person or another program has in progress, and how to end it.
+fn in_progress(git_dir: &Path) -> Option<&'static str> {
+    IN_PROGRESS.iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, words)| *words)
+}
+
+/// The commit that the branch is at; `None` before the first.
+fn commit_of(runner: &Runner<'_>, file: &Path, branch: &str) -> Result<Option<String>, Failure> {
+    // A loose ref takes precedence over a packed one (gitrepository-layout(5)).
+    let loose = std::fs::read_to_string(file).unwrap_or_default();
+    let loose = loose.trim_end();
+    if matches!(loose.len(), 40 | 64) && loose.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Some(loose.to_owned()));
+    }
+    let found = runner.run(&["rev-parse", "-q", "--verify", branch])?;
+    if !found.ok && !found.stderr.is_empty() {
+        return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", found.words())));
+    }
+    Ok(found.ok.then(|| found.line()))
 }
 
 /// The full name of the branch that is checked out; empty for none.
-fn current_branch(runner: &Runner<'_>) -> Result<String, Failure> {
-    Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line())
+fn current_branch(runner: &Runner<'_>, git_dir: &Path) -> Result<String, Failure> {
+    // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that does not exist.
+    match std::fs::read_to_string(git_dir.join("HEAD")).unwrap_or_default().trim_end().strip_prefix("ref: ") {
+        Some("refs/heads/.invalid") | None => Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line()),
+        Some(branch) => Ok(branch.to_owned()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::process::Runner;
+use std::collections::BTreeSet;
 
 /// The git settings that operations depend on.
 #[derive(Debug)]
@@ -15,8 +16,10 @@ impl Settings {
             return Err(Failure::Git(found.words()));
         }
         // <name>\n<value>
-        let pair =
-            |part: String| part.split_once('\n').map_or((part.clone(), None), |(name, value)| (name.to_owned(), Some(value.to_owned())));
+        let pair = |part: &[u8]| {
+            let part = String::from_utf8_lossy(part);
+            part.split_once('\n').map_or((part.to_string(), None), |(name, value)| (name.to_owned(), Some(value.to_owned())))
+        };
         Ok(Settings(found.parts().map(pair).collect()))
     }
 
@@ -32,11 +35,7 @@ impl Settings {
     }
 
     /// The names of the remotes.
-    pub(super) fn remotes(&self) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub(super) fn remotes(&self) -> BTreeSet<&str> {
+        self.0.iter().filter_map(|(name, _)| name.strip_prefix("remote.")?.rsplit_once('.')).map(|(name, _)| name).collect()
     }
 }

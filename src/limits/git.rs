@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// The oldest supported git: it introduced `safe.bareRepository`.
 pub const GIT_VERSION: (u32, u32) = (2, 38);
-/// Bytes kept of the output of one git command; the largest note fits.
-pub const GIT_OUTPUT_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes kept of the output of one git command: the list of half a million files, or the largest note.
+pub const GIT_OUTPUT_BYTES: usize = 128 * 1024 * 1024;
 /// Notes passed as arguments to one git command: a few hundred kilobytes, while Linux allows two megabytes.
 pub const GIT_ARGUMENTS: usize = 1_000;
 /// Characters of git's error message in a result.
@@ -22,16 +22,16 @@ pub const GIT_PUSHES: usize = 4;
 pub const GIT_PUSH_CHECK: Duration = Duration::from_secs(5);
 /// How long another program may lock the repository's index before a write gives up.
 pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
-/// For the post-commit hook, and for refreshing the new index.
+/// For the post-commit hook.
 pub const GIT_POST_COMMIT: Duration = Duration::from_secs(3);
-/// Bytes of one file that is compared and merged with the remote's version, briefly in memory.
+/// Bytes of one incoming file, which is read into memory; larger ones are left to `git pull`.
 pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
-/// Bytes of such a file that are searched at a time.
-pub const GIT_PIECE: u64 = 64 * 1024;
 /// Files named as kept because they were changed.
 pub const GIT_NAMED: usize = 10;
 /// For moving branch, index and working tree once the remote has a commit; not part of `GIT_TIMEOUT_MS`.
-pub const GIT_SETTLE: Duration = Duration::from_secs(20);
+pub const GIT_LOCAL_MOVE: Duration = Duration::from_secs(20);
+/// How long to wait for the rest of an output that has to be complete.
+pub const GIT_OUTPUT_PATIENCE: Duration = Duration::from_secs(20);
 /// Characters of a commit message.
 pub const COMMIT_MESSAGE_CHARS: usize = 5_000;
 /// Versions of a note in one answer.
