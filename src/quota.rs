@@ -1,7 +1,6 @@
 //! A number of permits that is shared: workers, event streams, searches by regular expression.
 
 use crate::lock::Unpoisoned;
-use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -26,8 +25,8 @@ pub struct Quota {
 
 #[derive(Debug, Default)]
 struct State {
-    taken: usize,
-    by_owner: HashMap<String, usize>,
+    /// Of each permit in use.
+    owners: Vec<String>,
     waiting: usize,
 }
 
@@ -42,29 +41,25 @@ impl Quota {
         Quota::new(Bounds { all: 1, per_owner: 1, waiting: 0 })
     }
 
-    /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait;
-    /// the empty owner is bounded by the total only.
+    /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
         let mut state = self.state.lock().unpoisoned();
-        if state.taken >= self.bounds.all {
+        if state.owners.len() >= self.bounds.all {
             if state.waiting >= self.bounds.waiting || patience.is_zero() {
                 return None;
             }
             state.waiting += 1;
-            let waited = self.released.wait_timeout_while(state, patience, |state| state.taken >= self.bounds.all);
+            let waited = self.released.wait_timeout_while(state, patience, |state| state.owners.len() >= self.bounds.all);
             state = waited.unpoisoned().0;
             state.waiting -= 1;
         }
-        let owned = if owner.is_empty() { 0 } else { state.by_owner.get(owner).copied().unwrap_or_default() };
-        if state.taken >= self.bounds.all || owned >= self.bounds.per_owner {
+        let owned = state.owners.iter().filter(|known| *known == owner).count();
+        if state.owners.len() >= self.bounds.all || owned >= self.bounds.per_owner {
             // Another waiter may be able to use the notification that ended this wait.
             self.released.notify_one();
             return None;
         }
-        state.taken += 1;
-        if !owner.is_empty() {
-            *state.by_owner.entry(owner.to_owned()).or_default() += 1;
-        }
+        state.owners.push(owner.to_owned());
         Some(Permit { quota: Arc::clone(self), owner: owner.to_owned() })
     }
 }
@@ -79,14 +74,8 @@ pub struct Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut state = self.quota.state.lock().unpoisoned();
-        state.taken -= 1;
-        if !self.owner.is_empty()
-            && let Some(count) = state.by_owner.get_mut(&self.owner)
-        {
-            *count -= 1;
-            if *count == 0 {
-                state.by_owner.remove(&self.owner);
-            }
+        if let Some(own) = state.owners.iter().position(|known| *known == self.owner) {
+            state.owners.swap_remove(own);
         }
         // Notifying without a waiter would cost each request a system call.
         if state.waiting > 0 {
@@ -113,11 +102,11 @@ mod tests {
                 std::thread::yield_now();
             }
             assert!(quota.take("c", Duration::from_secs(10)).is_none(), "one waits already");
-            assert_eq!(quota.state.lock().unpoisoned().taken, 3);
+            assert_eq!(quota.state.lock().unpoisoned().owners.len(), 3);
             drop(held);
             assert!(waiting.join().unwrap());
         });
         drop(other);
-        assert!(quota.state.lock().unpoisoned().by_owner.is_empty());
+        assert!(quota.state.lock().unpoisoned().owners.is_empty());
     }
 }

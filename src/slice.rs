@@ -13,33 +13,22 @@ pub trait Part<Range, Of: ?Sized> {
 impl<Range: SliceIndex<str, Output = str>> Part<Range, str> for str {
     #[track_caller]
     fn part(&self, range: Range) -> &str {
-        match self.get(range) {
-            Some(part) => part,
-            None => {
-                report(self.len());
-                ""
-            }
-        }
+        let caller = Location::caller();
+        self.get(range).unwrap_or_else(|| report(caller, self.len()))
     }
 }
 
 impl<T, Range: SliceIndex<[T], Output = [T]>> Part<Range, [T]> for [T] {
     #[track_caller]
     fn part(&self, range: Range) -> &[T] {
-        match self.get(range) {
-            Some(part) => part,
-            None => {
-                report(self.len());
-                &[]
-            }
-        }
+        let caller = Location::caller();
+        self.get(range).unwrap_or_else(|| report(caller, self.len()))
     }
 }
 
 #[cold]
-#[track_caller]
-fn report(length: usize) {
-    let caller = Location::caller();
+fn report<T: Default>(caller: &Location<'_>, length: usize) -> T {
     log::error!("{}:{}: a range does not fit {length} elements; please report this", caller.file(), caller.line());
     debug_assert!(false, "{caller}: a range does not fit {length} elements");
+    T::default()
 }

@@ -324,7 +324,7 @@ fn the_debug_log_shows_each_step_of_a_login_and_no_code() {
     server.request("POST /mcp HTTP/1.1\r\nHost: localhost\r\nUser-Agent: Claude-User\r\nContent-Length: 2\r\n\r\n", "{}");
     server.result_of("tools/list", json!({}));
     let log = server.log_with("rpc=\"tools/list\"");
-    assert!(log.contains("http Get \"/oauth/authorize\" status=400"), "{log}");
-    assert!(log.contains("http Post \"/mcp\" status=401 from=127.0.0.1 agent=\"Claude-User\""), "{log}");
+    assert!(log.contains("http GET \"/oauth/authorize\" status=400"), "{log}");
+    assert!(log.contains("http POST \"/mcp\" status=401 from=127.0.0.1 agent=\"Claude-User\""), "{log}");
     assert!(!log.contains("SeCrEt"), "{log}");
 }

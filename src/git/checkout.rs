@@ -162,7 +162,7 @@ impl Checkout {
                 State::New => false,
                 State::Changed(_) => true,
                 State::Old => match self.write(file) {
-                    // It was saved, or a folder on the way replaced, at this moment.
+                    // It was saved, or a folder above it replaced, at this moment.
                     Err(error) if error.kind() == io::ErrorKind::ResourceBusy => true,
                     outcome => outcome.map(|()| false).map_err(failed)?,
                 },

@@ -6,7 +6,7 @@
 use super::body::Chunked;
 use super::error::Refusal;
 use super::events::EventStream;
-use super::head::{Framing, Head, Method};
+use super::head::{Framing, Head};
 use super::peer::{Activity, Peer};
 use super::response::{self, Response, write_in_time};
 use super::shared::Shared;
@@ -61,43 +61,39 @@ impl<S: Service> Connection<'_, S> {
             Ok(None) => return Next::Close,
             Err(refusal) => {
                 let is_head = self.buffer.bytes().trim_ascii_start().starts_with(b"HEAD ");
-                return self.refuse(refusal, if is_head { Method::Head } else { Method::Get });
+                return self.refuse(refusal, if is_head { "HEAD" } else { "GET" });
             }
         };
         self.served += 1;
         let service = &self.server.service;
         let admitted = catch_unwind(AssertUnwindSafe(|| service.admit(&head, self.peer.address)));
-        let admission = match admitted {
-            Ok(Ok(admission)) => admission,
-            Ok(Err(answer)) => {
+        let admission = match admitted.unwrap_or_else(|_| Err(Box::new(service.panic_response()))) {
+            Ok(admission) => admission,
+            Err(answer) => {
                 self.peer.note_head(false);
                 return self.answer_unread(&head, *answer);
             }
-            Err(_) => return self.answer_unread(&head, service.panic_response()),
         };
         self.peer.note_head(admission.is_authenticated);
         if let Framing::Length(length) = head.framing
             && length > admission.body_max
         {
-            return self.refuse(Refusal::BODY_TOO_LARGE, head.method);
+            return self.refuse(Refusal::BODY_TOO_LARGE, &head.method);
         }
         let mut reserved = Reserved::none(&self.server.body_bytes);
         let body = match self.read_body(&head, admission.body_max, &mut reserved) {
             Ok(Some(body)) => body,
             Ok(None) => return Next::Close,
-            Err(refusal) => return self.refuse(refusal, head.method),
+            Err(refusal) => return self.refuse(refusal, &head.method),
         };
         if !self.peer.set(Activity::Serving) {
             return Next::Close;
         }
-        let permit = if admission.is_authenticated {
-            match self.server.workers.take("", limits::WORKER_WAIT) {
-                Some(permit) => Some(permit),
-                None => return self.refuse(Refusal::BUSY, head.method),
-            }
-        } else {
-            None
-        };
+        let permit = admission.is_authenticated.then(|| self.server.workers.take("", limits::WORKER_WAIT));
+        if matches!(permit, Some(None)) {
+            return self.refuse(Refusal::BUSY, &head.method);
+        }
+        let permit = permit.flatten();
         let hang_up = HangUp::of(&self.peer.socket);
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, &hang_up)));
         drop(reserved);
@@ -221,14 +217,14 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal, method: Method) -> Next {
+    fn refuse(&mut self, refusal: Refusal, method: &str) -> Next {
         let answer = Response::refusal(refusal);
         self.log_exchange(None, &answer);
         if self.write(&answer, method, true) { Next::Linger } else { Next::Close }
     }
 
     /// Writes a whole answer; returns whether the peer has taken it.
-    fn write(&self, answer: &Response, method: Method, close: bool) -> bool {
+    fn write(&self, answer: &Response, method: &str, close: bool) -> bool {
         let head = response::head_bytes(answer, false, close, clock::system());
         let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
         self.send(&head, body).is_ok()
@@ -241,18 +237,18 @@ impl<S: Service> Connection<'_, S> {
         }
         let short = |text: &str| text.chars().take(100).collect::<String>();
         let agent = short(request.and_then(|head| head.text("user-agent")).unwrap_or_default());
-        let what = request.map_or_else(|| "refused".to_owned(), |head| format!("{:?} {:?}", head.method, short(&head.path)));
+        let what = request.map_or_else(|| "refused".to_owned(), |head| format!("{} {:?}", short(&head.method), short(&head.path)));
         log::debug!("http {what} status={} from={} agent={agent:?}", answer.status, self.peer.address);
     }
 
     fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
         let mut reserved = Reserved::none(&self.server.answer_bytes);
         if !reserved.more(answer.body.len()) {
-            return self.refuse(Refusal::BUSY, request.method);
+            return self.refuse(Refusal::BUSY, &request.method);
         }
         self.log_exchange(Some(request), answer);
         let close = close || self.server.is_stopping();
-        if self.write(answer, request.method, close) && !close { Next::Keep } else { Next::Close }
+        if self.write(answer, &request.method, close) && !close { Next::Keep } else { Next::Close }
     }
 
     /// Sends the head of an event stream, runs the work that writes to it, and waits until it ends.
@@ -264,7 +260,7 @@ impl<S: Service> Connection<'_, S> {
             Ok(started) => started,
             Err(error) => {
                 log::warn!("no thread for an event stream: {error}");
-                return self.refuse(Refusal::BUSY, request.method);
+                return self.refuse(Refusal::BUSY, &request.method);
             }
         };
         self.log_exchange(Some(request), &answer);

@@ -7,23 +7,6 @@ use super::error::Refusal;
 use crate::limits;
 use crate::slice::Part;
 
-/// A request method. Everything that is not used here is [`Method::Other`] and ends in a 405.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// GET
-    Get,
-    /// HEAD: answered like GET, without the body.
-    Head,
-    /// POST
-    Post,
-    /// DELETE
-    Delete,
-    /// OPTIONS
-    Options,
-    /// Any other token.
-    Other,
-}
-
 /// How the body of a request ends (RFC 9112 section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -38,7 +21,8 @@ pub enum Framing {
 /// A request head that obeys every rule of this module.
 #[derive(Debug)]
 pub struct Head {
-    pub method: Method,
+    /// The method, as sent: a token.
+    pub method: Box<str>,
     /// The path of the target, still percent-encoded, without the query.
     pub path: Box<str>,
     /// The query of the target, still encoded, without the question mark; empty when there is none.
@@ -89,14 +73,6 @@ impl Head {
         if !target.starts_with('/') || !target.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) {
             return Err(Refusal::malformed("the request target is a path that starts with / and has no raw non-ASCII"));
         }
-        let method = match method {
-            "GET" => Method::Get,
-            "HEAD" => Method::Head,
-            "POST" => Method::Post,
-            "DELETE" => Method::Delete,
-            "OPTIONS" => Method::Options,
-            _ => Method::Other,
-        };
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut fields = Vec::with_capacity(request.headers.len());
         for field in request.headers.iter() {
@@ -107,7 +83,7 @@ impl Head {
             fields.push((field.name.into(), field.value.trim_ascii().into()));
         }
         let mut head = Head {
-            method,
+            method: method.into(),
             path: path.into(),
             query: query.into(),
             is_http_1_0: version == 0,
@@ -195,7 +171,7 @@ mod tests {
     #[test]
     fn a_plain_request_is_read() {
         let head = whole("POST /mcp?x=1 HTTP/1.1\r\nHost: a\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: 5\r\n\r\n").unwrap();
-        assert_eq!((head.method, &*head.path, &*head.query), (Method::Post, "/mcp", "x=1"));
+        assert_eq!((&*head.method, &*head.path, &*head.query), ("POST", "/mcp", "x=1"));
         assert_eq!(head.framing, Framing::Length(5));
         assert_eq!(head.text("x-TWO"), Some("b"));
         assert_eq!(head.all("X-Two").count(), 2);

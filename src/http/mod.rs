@@ -29,7 +29,7 @@ mod socket;
 
 pub use events::EventStream;
 pub use hang_up::HangUp;
-pub use head::{Framing, Head, Method};
+pub use head::{Framing, Head};
 pub use response::Response;
 
 use std::net::IpAddr;

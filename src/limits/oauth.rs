@@ -17,10 +17,8 @@ pub const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
 pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
 /// Exchanged refresh tokens remembered per grant.
 pub const RETIRED_TOKENS: usize = 64;
-/// Valid access tokens per grant; the oldest is dropped.
-pub const ACCESS_TOKENS_PER_GRANT: usize = 50;
-/// Access tokens of one machine client (`client_credentials`).
-pub const ACCESS_TOKENS_PER_MACHINE: usize = 50;
+/// Valid access tokens of one grant, or of one machine client (`client_credentials`); the least recently used is dropped.
+pub const ACCESS_TOKENS: usize = 50;
 /// Registered clients with a login; also the limit for those without one.
 pub const CLIENTS: usize = 1_000;
 /// A registration that never led to a grant is forgotten after this.

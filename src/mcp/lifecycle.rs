@@ -40,7 +40,6 @@ fn capabilities(revision: Revision) -> Value {
 /// None; an unsupported version is answered with a supported one.
 pub fn initialize(call: &Call<'_>) -> Result<Answer, Error> {
     let revision = Revision::negotiate(call.params.get("protocolVersion").and_then(Value::as_str));
-    log_client(call, call.params.get("clientInfo"), revision);
     let result = json!({
         "protocolVersion": revision.name(),
         "capabilities": capabilities(revision),
@@ -55,25 +54,12 @@ pub fn initialize(call: &Call<'_>) -> Result<Answer, Error> {
 /// # Errors
 /// None.
 pub fn discover(call: &Call<'_>) -> Result<Answer, Error> {
-    log_client(call, call.params.get("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/clientInfo")), call.exchange.revision);
     let result = json!({
         "supportedVersions": era::names(),
         "capabilities": capabilities(call.exchange.revision),
         "instructions": instructions(call),
     });
     Ok(Answer::Result(result.to_string()))
-}
-
-fn log_client(call: &Call<'_>, client: Option<&Value>, revision: Revision) {
-    let given = |member: &str| client.and_then(|info| info.get(member)).and_then(Value::as_str).unwrap_or_default();
-    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(64).collect::<String>();
-    log::info!(
-        "client {} agent={:?} version={:?} protocol={}",
-        call.exchange.principal,
-        clean(given("name")),
-        clean(given("version")),
-        revision.name()
-    );
 }
 
 /// `ping` (legacy): exactly `{}`.

@@ -8,17 +8,9 @@ use crate::principal::Access;
 pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
 pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
-/// The login page. `action` is where the form goes: this endpoint with the request's own query. `abilities` say what the tools
-/// in use can do besides reading and changing notes. `user` and `access` are what was typed and chosen; an `access` of `None` is folders.
-pub fn login(
-    origin: &str,
-    request: &AuthorizeRequest,
-    action: &str,
-    user: &str,
-    access: Option<Access>,
-    abilities: &[&str],
-    notice: &str,
-) -> String {
+/// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the tools in use can do besides reading and
+/// changing notes. `user` and `access` are what was typed and chosen; an `access` of `None` is folders.
+pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Option<Access>, abilities: &[&str], notice: &str) -> String {
     let name = escape(&request.client.name);
     let (destination, warning) = match request.redirect.target() {
         RedirectTarget::Web(host) => (
@@ -65,7 +57,6 @@ pub fn login(
         }
     };
     let user = escape(user);
-    let action = escape(action);
     // The first field gets the keyboard, unless the name is filled in.
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
@@ -76,7 +67,7 @@ pub fn login(
 <p><strong>{name}</strong> <small class="inline">(the name it gave itself)</small> wants to use your Obsidian vault.</p>
 <p>After the login you are sent back to {destination}.</p>
 {warning}{notice}
-<form method="post" action="{action}" autocomplete="on">
+<form method="post" action="" autocomplete="on">
 <fieldset><legend>{legend}</legend>
 {options}{folders}</fieldset>
 <label for="username">User name</label>
@@ -93,15 +84,7 @@ pub fn login(
 }
 
 /// The page on which a person who has logged in chooses folders.
-pub fn folders(
-    origin: &str,
-    request: &AuthorizeRequest,
-    action: &str,
-    proof: &str,
-    folders: &[String],
-    is_all: bool,
-    notice: &str,
-) -> String {
+pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &[String], is_all: bool, notice: &str) -> String {
     let change = if request.access == Access::Write { r#"<option value="change">read and change</option>"# } else { "" };
     let row = |folder: &String| {
         let name = escape(folder);
@@ -120,7 +103,7 @@ pub fn folders(
             r#"<h1>Which folders?</h1>
 <p><strong>{}</strong> will see only what you choose, with all that lies below; for it, nothing else exists.</p>
 {notice}
-<form method="post" action="{}">
+<form method="post" action="">
 <input type="hidden" name="login" value="{}">
 {rows}{more}<div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Allow</button>
@@ -128,7 +111,6 @@ pub fn folders(
 </div>
 </form>"#,
             escape(&request.client.name),
-            escape(action),
             escape(proof)
         ),
     )
@@ -183,37 +165,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-const STYLE: &str = "
-:root{color-scheme:light dark;--text:#1d1d22;--soft:#5d5d68;--ground:#f4f3f7;--card:#fff;--line:#cfcdd8;--edge:#86848f;--main:#5b3fa8;--on-main:#fff;--bad:#a3201b;--warn:#7a4b00;--warn-ground:#fff4dc}
-@media(prefers-color-scheme:dark){:root{--text:#ececf1;--soft:#a9a8b5;--ground:#17161b;--card:#222128;--line:#44424f;--edge:#7d7b88;--main:#a78bfa;--on-main:#17161b;--bad:#ff8f88;--warn:#ffd58a;--warn-ground:#3a2f17}}
-*{box-sizing:border-box}
-body{margin:0;min-height:100vh;display:flex;align-items:center;justify-content:center;padding:1rem;background:var(--ground);color:var(--text);font:1rem/1.5 system-ui,sans-serif}
-main{width:100%;max-width:27rem;background:var(--card);border:1px solid var(--line);border-radius:.75rem;padding:1.5rem}
-h1{font-size:1.3rem;line-height:1.25;margin:0 0 .75rem}
-p{margin:.5rem 0;overflow-wrap:anywhere}
-.whose{color:var(--soft);font-size:.85rem;margin:0 0 .5rem}
-.whose img{width:1rem;height:1rem;vertical-align:-.15rem}
-ol{padding-left:1.2rem}
-a{color:var(--main)}
-@media(max-width:30rem){body{padding:.5rem;align-items:flex-start}main{padding:.8rem}}
-small{color:var(--soft);display:block}
-small.inline{display:inline}
-code{display:block;padding:.6rem;border:1px solid var(--line);border-radius:.4rem;overflow-wrap:anywhere;user-select:all}
-fieldset{border:1px solid var(--edge);border-radius:.5rem;margin:.7rem 0;padding:.2rem .8rem .4rem}
-.choice{display:flex;gap:.6rem;align-items:flex-start;margin:.3rem 0;font-weight:normal}
-.choice input{margin:.35rem 0 0;flex:none;accent-color:var(--main)}
-label{display:block;font-weight:600;margin:.5rem 0 .2rem}
-input[type=text],input[type=password]{width:100%;font:inherit;padding:.5rem .7rem;border:1px solid var(--edge);border-radius:.4rem;background:var(--ground);color:inherit}
-.buttons{display:flex;flex-wrap:wrap;gap:.6rem;margin-top:.8rem}
-button{font:inherit;padding:.6rem 1.1rem;border-radius:.4rem;border:1px solid var(--edge);background:transparent;color:inherit;cursor:pointer}
-button.main{background:var(--main);border-color:var(--main);color:var(--on-main);font-weight:600;flex:1 1 auto}
-:focus-visible{outline:3px solid var(--main);outline-offset:2px}
-.folder{display:flex;gap:.6rem;align-items:center;justify-content:space-between;font-weight:normal;margin:.35rem 0}
-.folder span{overflow-wrap:anywhere}
-select{font:inherit;padding:.3rem;border:1px solid var(--edge);border-radius:.4rem;background:var(--ground);color:inherit}
-.error{color:var(--bad);font-weight:600}
-.warning{background:var(--warn-ground);color:var(--warn);padding:.6rem .8rem;border-radius:.4rem}
-";
+const STYLE: &str = include_str!("page.css");
 
 /// A page with the name of the program and the host of the server.
 fn document(title: &str, origin: &str, body: &str) -> String {

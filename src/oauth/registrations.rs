@@ -9,6 +9,7 @@ use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -51,6 +52,7 @@ impl Registrations {
         for client in read.filter(|client| !is_expired(client, now)) {
             table.clients.insert(client.id.clone(), (Arc::new(client), None));
         }
+        // Not known: the first registration rewrites the file, without expired and unreadable lines.
         table.lines = usize::MAX;
         Registrations { file: Some(file), table: Mutex::new(table) }
     }
@@ -71,10 +73,9 @@ impl Registrations {
             let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
             table.clients.values().for_each(|(_, from)| *counts.entry(*from).or_default() += 1);
             // Those of an earlier run go first: their clients have logged in since, or never will.
-            let eviction_rank = |from: &Option<IpAddr>| from.map_or(usize::MAX, |_| counts.get(from).copied().unwrap_or_default());
-            let least = table.clients.values().min_by_key(|(client, from)| (usize::MAX - eviction_rank(from), client.created));
-            let least = least.map(|(client, _)| client.id.clone());
-            least.and_then(|least| table.clients.remove(&least));
+            let goes = table.clients.values().max_by_key(|(client, from)| (from.is_none(), counts.get(from), Reverse(client.created)));
+            let goes = goes.map(|(client, _)| client.id.clone());
+            goes.and_then(|goes| table.clients.remove(&goes));
         }
         let client = Arc::new(client);
         table.clients.insert(client.id.clone(), (Arc::clone(&client), Some(network_of(from))));
@@ -93,13 +94,13 @@ impl Registrations {
         if table.lines >= 2 * limits::CLIENTS {
             let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
             clients.sort_unstable_by_key(|client| client.created);
-            let lines: Vec<Vec<u8>> = clients.iter().map(|client| json_line(client)).collect::<Result<_, _>>()?;
-            disk::replace::<std::io::Error>(file, &lines.concat(), Mode::Private, |_| Ok(()))?;
-            table.lines = lines.len();
+            let lines = clients.iter().map(|client| Ok(serde_json::to_string(client)? + "\n")).collect::<std::io::Result<String>>()?;
+            disk::replace::<std::io::Error>(file, lines.as_bytes(), Mode::Private, |_| Ok(()))?;
+            table.lines = clients.len();
             return Ok(());
         }
         // On an error a part of the line may be written: the next client rewrites the file.
-        disk::append(file, &json_line(client)?, true).inspect_err(|_| table.lines = usize::MAX)?;
+        disk::append(file, (serde_json::to_string(client)? + "\n").as_bytes(), true).inspect_err(|_| table.lines = usize::MAX)?;
         table.lines = table.lines.saturating_add(1);
         Ok(())
     }
@@ -129,12 +130,6 @@ impl Registrations {
         refused.1 = Some(now);
         Some(std::mem::take(&mut refused.0))
     }
-}
-
-fn json_line(client: &Client) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(client)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 fn is_expired(client: &Client, now: Now) -> bool {

@@ -1,6 +1,6 @@
 //! Revocation (RFC 7009).
 
-use super::client_auth::{Authenticated, Credentials};
+use super::client_auth::Authenticated;
 use super::{Error, Oauth};
 use crate::clock::Now;
 use crate::form::Form;
@@ -15,9 +15,8 @@ impl Oauth {
     pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<(), Error> {
         let given = form.get("token").ok_or_else(|| Error::invalid_request("token is missing"))?;
         let token = SecretHash::of(given);
-        let credentials = Credentials::of(authorization, form)?;
         let state = self.store.state();
-        let client = match credentials.authenticate(&state, self)? {
+        let client = match self.authenticate_client(&state, authorization, form)? {
             Authenticated::Registered(client) => client.id.clone(),
             Authenticated::Machine(id, _) => id.to_owned(),
         };

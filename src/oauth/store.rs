@@ -211,7 +211,8 @@ impl State {
         secret::family_of(&self.key, token).and_then(|grant| self.grants.get(grant))
     }
 
-    /// Removes the grants, codes and tokens that `other` does not have.
+    /// Removes the grants, codes and tokens that `other` does not have: a change that ends logins holds in memory even if it
+    /// cannot be stored.
     fn retain_known(&mut self, other: &State) {
         self.grants.retain(|id, _| other.grants.contains_key(id));
         self.codes.retain(|hash, _| other.codes.contains_key(hash));
@@ -227,16 +228,10 @@ impl State {
     /// Adds an access token; beyond the limit, the least recently used one of the same grant (or machine client) is
     /// removed.
     pub fn add_access_token(&mut self, token: AccessToken) {
-        let limit = if token.grant.is_some() { limits::ACCESS_TOKENS_PER_GRANT } else { limits::ACCESS_TOKENS_PER_MACHINE };
-        let same = |known: &&AccessToken| known.grant == token.grant && known.client == token.client;
-        if self.access_tokens.values().filter(same).count() >= limit {
-            let oldest = self
-                .access_tokens
-                .values()
-                .filter(same)
-                .min_by_key(|known| (known.used.load(Ordering::Relaxed), known.expires))
-                .map(|known| known.hash);
-            oldest.and_then(|oldest| self.access_tokens.remove(&oldest));
+        let same = self.access_tokens.values().filter(|known| known.grant == token.grant && known.client == token.client);
+        let by_use: Vec<_> = same.map(|known| (known.used.load(Ordering::Relaxed), known.expires, known.hash)).collect();
+        if by_use.len() >= limits::ACCESS_TOKENS {
+            by_use.iter().min().and_then(|(.., oldest)| self.access_tokens.remove(oldest));
         }
         self.access_tokens.insert(token.hash, token);
     }

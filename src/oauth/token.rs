@@ -8,7 +8,7 @@
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
 //! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
 
-use super::client_auth::{Authenticated, Credentials};
+use super::client_auth::Authenticated;
 use super::store::{AccessToken, Client, Grant, State};
 use super::{Error, Logins, Oauth, resource};
 use crate::clock::Now;
@@ -45,12 +45,11 @@ impl Oauth {
     /// client when it must not be any more ends the grant.
     pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<Value, Error> {
         let kind = form.get("grant_type").ok_or_else(|| Error::invalid_request("grant_type is missing"))?;
-        let credentials = Credentials::of(authorization, form)?;
         if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
             return Err(Error::INVALID_TARGET);
         }
         let state = self.store.state();
-        match (kind, credentials.authenticate(&state, self)?) {
+        match (kind, self.authenticate_client(&state, authorization, form)?) {
             ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now),
             ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now),
             ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now),
@@ -67,7 +66,7 @@ impl Oauth {
         let (access_token, value, grant_id) = (secret::new_token(), secret::new_token(), secret::new_id());
         let state = self.store.state();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
-        // An unknown code is refused without a write to the disk.
+        // Looked up before the change, because a change copies the whole state under the writers' lock: no anonymous request costs that.
         if !state.codes.contains_key(&code) {
             return Err(BAD_CODE);
         }

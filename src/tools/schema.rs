@@ -119,13 +119,7 @@ pub fn input(fields: &[Field]) -> Value {
 /// The JSON Schema of a result: its members, to which a later version may add, with their types alone. Clients load the schemas of
 /// all tools before the first call, and read results without them.
 pub fn output(fields: &[Field]) -> Value {
-    let of_field = |field: &Field| match &field.shape {
-        Shape::List(_) => json!({ "type": "array" }),
-        Shape::Object(_) | Shape::AnyObject => json!({ "type": "object" }),
-        Shape::Integer { .. } => json!({ "type": "integer" }),
-        Shape::OneOf(_) | Shape::Status(_) => json!({ "type": "string" }),
-        other => of_shape(other),
-    };
+    let of_field = |field: &Field| json!({ "type": of_shape(&field.shape).get("type") });
     of_members(fields, &of_field)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
-use crate::http::{EventStream, Events, HangUp, Head, Method, Reply, Response};
+use crate::http::{EventStream, Events, HangUp, Head, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
 use crate::mcp::running::Running;
@@ -33,12 +33,12 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
     let caller = HttpRequest { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
-    match head.method {
-        Method::Get => caller.get(),
-        Method::Delete => Reply::Whole(caller.delete()),
-        Method::Post => caller.post(body, peer),
+    match &*head.method {
+        "GET" => caller.get(),
+        "DELETE" => Reply::Whole(caller.delete()),
+        "POST" => caller.post(body, peer),
         // HEAD opens no stream; it only shows that the endpoint exists.
-        Method::Head | Method::Options | Method::Other => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
+        _ => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
     }
 }
 

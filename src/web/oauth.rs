@@ -3,7 +3,7 @@
 use super::{App, media_type};
 use crate::clock::Now;
 use crate::form::Form;
-use crate::http::{Head, Method, Reply, Response};
+use crate::http::{Head, Reply, Response};
 use crate::limits;
 use crate::oauth::authorize::{AuthorizeRequest, PeerAddress};
 use crate::oauth::error::AuthorizeError;
@@ -43,10 +43,8 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
         Ok(request) => request,
         Err(error) => return cannot_authorize(oauth, error),
     };
-    // The form goes where the page came from, query and all; everything in it is checked again.
-    let action = format!("/oauth/authorize?{}", &head.query);
-    if head.method != Method::Post {
-        return html(200, page::login(&oauth.origin, &request, &action, "", Some(request.access), &abilities, ""));
+    if &*head.method != "POST" {
+        return html(200, page::login(&oauth.origin, &request, "", Some(request.access), &abilities, ""));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
@@ -54,16 +52,16 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let Some(form) = form_of(head, body) else {
         return html(400, page::error(&oauth.origin, "The form could not be read.", "Go back and try again."));
     };
-    decide(app, &request, &form, &action, from)
+    decide(app, &request, &form, from)
 }
 
-fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from: PeerAddress) -> Response {
+fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     if form.get("decision") == Some("deny") {
         return see_other(&oauth.send_back(&request.redirect, "access_denied", "the request was denied"));
     }
     if let Some(proof) = form.get("login") {
-        return choose_folders(app, request, form, action, proof, from);
+        return choose_folders(app, request, form, proof, from);
     }
     // Any other value allows reading only.
     let access = match form.get("access") {
@@ -73,10 +71,10 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, from
     };
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     let now = Now::read();
-    let again = |status, notice| html(status, page::login(&oauth.origin, request, action, user, access, &abilities, notice));
+    let again = |status, notice| html(status, page::login(&oauth.origin, request, user, access, &abilities, notice));
     match (oauth.log_in(request, user, password, from, now), access) {
         (Some(true), Some(access)) => granted(oauth, oauth.grant(request, user, access, None, from, now)),
-        (Some(true), None) => folders_page(app, request, action, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+        (Some(true), None) => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
         (Some(false), _) => again(403, page::WRONG_PASSWORD),
         (None, _) => again(429, page::BUSY).header("Retry-After", "5"),
     }
@@ -86,13 +84,13 @@ fn granted(oauth: &Oauth, location: Result<String, AuthorizeError>) -> Response 
     location.map_or_else(|error| cannot_authorize(oauth, error), |location| see_other(&location))
 }
 
-fn folders_page(app: &App, request: &AuthorizeRequest, action: &str, proof: &str, notice: &str) -> Response {
+fn folders_page(app: &App, request: &AuthorizeRequest, proof: &str, notice: &str) -> Response {
     let (folders, is_all) = app.mcp.folders(limits::FOLDERS_OFFERED);
-    html(200, page::folders(&app.oauth.origin, request, action, proof, &folders, is_all, notice))
+    html(200, page::folders(&app.oauth.origin, request, proof, &folders, is_all, notice))
 }
 
 /// The form of the second page: what was chosen for each folder.
-fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &str, proof: &str, from: PeerAddress) -> Response {
+fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &str, from: PeerAddress) -> Response {
     let now = Now::read();
     // Nothing of the vault is read before this.
     let Some(user) = app.oauth.logged_in(request, proof, now) else {
@@ -107,7 +105,7 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, action: &s
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };
     let folders = Folders { read: Some(of("read")), write };
     if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
-        return folders_page(app, request, action, proof, "No folder was chosen. Choose at least one.");
+        return folders_page(app, request, proof, "No folder was chosen. Choose at least one.");
     }
     let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
     granted(&app.oauth, app.oauth.grant(request, user, access, Some(Arc::new(folders)), from, now))

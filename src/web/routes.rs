@@ -1,6 +1,5 @@
 //! THE route table: path, methods, size of body.
 
-use crate::http::Method;
 use crate::limits;
 
 /// An endpoint.
@@ -37,36 +36,27 @@ pub struct Row {
     pub path: &'static str,
     /// Where it leads.
     pub route: Route,
-    /// Methods that are handled; OPTIONS always is.
-    pub methods: &'static [Method],
-    /// The same as an Allow header.
+    /// Methods that are handled, as an Allow header.
     pub allow: &'static str,
     /// Bytes of body, for POST.
     pub body_max: usize,
 }
 
 const fn reading(path: &'static str, route: Route) -> Row {
-    Row { path, route, methods: &[Method::Get, Method::Head], allow: "GET, HEAD, OPTIONS", body_max: 0 }
+    Row { path, route, allow: "GET, HEAD, OPTIONS", body_max: 0 }
 }
 
 const fn posting(path: &'static str, route: Route) -> Row {
-    Row { path, route, methods: &[Method::Post], allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
+    Row { path, route, allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
 }
 
 const fn login(path: &'static str) -> Row {
-    let methods = &[Method::Get, Method::Head, Method::Post];
-    Row { path, route: Route::Authorize, methods, allow: "GET, HEAD, POST, OPTIONS", body_max: limits::FORM_BYTES }
+    Row { path, route: Route::Authorize, allow: "GET, HEAD, POST, OPTIONS", body_max: limits::FORM_BYTES }
 }
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.
 pub static ROUTES: [Row; 16] = [
-    Row {
-        path: "/mcp",
-        route: Route::Mcp,
-        methods: &[Method::Get, Method::Head, Method::Post, Method::Delete],
-        allow: "GET, HEAD, POST, DELETE, OPTIONS",
-        body_max: limits::MCP_BYTES,
-    },
+    Row { path: "/mcp", route: Route::Mcp, allow: "GET, HEAD, POST, DELETE, OPTIONS", body_max: limits::MCP_BYTES },
     reading("/.well-known/oauth-protected-resource", Route::ProtectedOrigin),
     reading("/.well-known/oauth-protected-resource/mcp", Route::ProtectedEndpoint),
     reading("/.well-known/oauth-authorization-server", Route::AuthorizationServer),
