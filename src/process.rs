@@ -105,22 +105,14 @@ impl Process {
             Ok(())
         };
         let ready = threads();
-        // The thread that waits for the end starts last, and gets the child then: if it cannot start, the process has to be ended here.
-        let (child_sender, child_receiver) = channel::<Child>();
-        let waits = move || {
-            child_receiver.recv().map_or((), |mut child| drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end)))))
-        };
-        match ready.and_then(|()| thread(waits)) {
-            Ok(()) => {
-                let _ = child_sender.send(child);
-                Ok(process)
-            }
-            Err(error) => {
-                process.kill();
-                let _ = child.kill().and_then(|()| child.wait());
-                Err(error)
-            }
+        // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
+        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
+        if let Err(error) = ready.and_then(|()| thread(waits)) {
+            process.kill();
+            let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED);
+            return Err(error);
         }
+        Ok(process)
     }
 
     /// The next event.

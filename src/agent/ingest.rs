@@ -256,15 +256,10 @@ fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
     found
 }
 
-/// Whether `recorded` means the case `given`: by its full text, or by its id alone.
+/// Whether `recorded` is the case `given`, or its id, which is the first word.
 fn is_case(given: &str, recorded: &str) -> bool {
     let (given, recorded) = (given.trim(), recorded.trim());
-    let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
-    let is_in =
-        |(at, _): (usize, &str)| recorded.get(at + given.len()..).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
-    given == recorded
-        || recorded.match_indices(given).any(is_in)
-        || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
+    given == recorded || given.split_whitespace().next() == Some(recorded)
 }
 
 fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> String {
@@ -273,29 +268,28 @@ fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> St
         Some(domain) => format!("The caller says that it belongs to {}.\n", domain_words(domain)),
         None => format!("Decide from what it says to which domain it belongs ({}), or to which parts of it.\n", DOMAINS.join(", ")),
     });
-    let mut list = |about: &str, entries: &mut dyn Iterator<Item = &str>| {
-        let mut entries = entries.peekable();
-        if entries.peek().is_some() {
-            text.push_str(about);
-            entries.for_each(|entry| text.push_str(&format!("- {entry}\n")));
+    for (about, entries) in [
+        (
+            "The same material was filed before, as these pages. Bring them up to date where the material says more, and make no second page of it",
+            filed_before.iter().map(String::as_str).collect::<Vec<&str>>(),
+        ),
+        (
+            "A session that was cut off has filed a part of it and written these pages. Go on from there",
+            request.written_before.iter().map(String::as_str).collect(),
+        ),
+        (
+            "These files belong to it. Those below raw/assets are kept there already; link to them and do not copy them",
+            files.iter().map(VaultPath::as_str).collect(),
+        ),
+        (
+            "It belongs to these cases of the caller's board. Record them on the source page exactly as they stand here, and do nothing else about them",
+            request.cases.iter().map(|case| case.trim()).collect(),
+        ),
+    ] {
+        if !entries.is_empty() {
+            text.push_str(&format!("{about}:\n- {}\n", entries.join("\n- ")));
         }
-    };
-    list(
-        "The same material was filed before, as these pages. Bring them up to date where the material says more, and make no second page of it:\n",
-        &mut filed_before.iter().map(String::as_str),
-    );
-    list(
-        "A session that was cut off has filed a part of it and written these pages. Go on from there:\n",
-        &mut request.written_before.iter().map(String::as_str),
-    );
-    list(
-        "These files belong to it. Those below raw/assets are kept there already; link to them and do not copy them:\n",
-        &mut files.iter().map(VaultPath::as_str),
-    );
-    list(
-        "It belongs to these cases of the caller's board. Record them on the source page exactly as they stand here, and do nothing else about them:\n",
-        &mut request.cases.iter().map(|case| case.trim()),
-    );
+    }
     text.push_str("Give paths from the vault's root in the result.\n\n");
     text.push_str(&delimited("material", &request.content));
     text

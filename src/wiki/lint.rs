@@ -6,6 +6,7 @@ use super::links::{Pages, remote_images};
 use crate::markdown::frontmatter;
 use crate::markdown::links::links;
 use crate::markdown::parts::Note;
+use crate::slice::Part;
 use crate::vault::{Entry, Error, Vault, VaultPath};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -41,28 +42,14 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     }
     let (mut found, mut linked) = (Vec::new(), Linked::default());
     for entry in &wiki {
-        let Ok(text) = vault.text(entry) else {
-            found.push(Finding {
-                page: entry.path.to_string(),
-                line: 0,
-                rule: "unreadable",
-                what: "the page cannot be read as text".into(),
-            });
-            continue;
-        };
+        // One that cannot be read has no heading, which is reported.
+        let text = vault.text(entry).unwrap_or_default();
         check_page(entry, &text, &pages, &mut linked, &mut found);
     }
-    let has_index: HashSet<&str> = TREES.into_iter().filter(|tree| wiki.iter().any(|entry| *entry.path == *index_of(tree))).collect();
     for entry in &wiki {
-        check_links(entry, &has_index, &linked, &mut found);
+        check_links(entry, &linked, &mut found);
     }
-    for tree in TREES.into_iter().filter(|tree| *tree != "shared" && !has_index.contains(tree)) {
-        if wiki.iter().any(|entry| entry.path.starts_with(&format!("{tree}/"))) {
-            let what = "the domain has no index".to_owned();
-            found.push(Finding { page: index_of(tree), line: 0, rule: "index-gap", what });
-        }
-    }
-    check_for_actions(vault, &everything, &mut found);
+    check_for_actions(&everything, &mut found);
     found.sort_unstable();
     found.dedup();
     Ok(found)
@@ -87,25 +74,19 @@ fn index_of(tree: &str) -> String {
 }
 
 /// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
-fn check_for_actions(vault: &Vault, everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
-    let mut finding =
-        |page: &str, what: &str| found.push(Finding { page: page.to_owned(), line: 0, rule: "knowledge-only", what: what.to_owned() });
-    for entry in everything.iter().filter(|entry| entry.name() == "priorities.md") {
-        if tree(&entry.path).is_some() || !entry.path.contains('/') {
-            finding(&entry.path, "a page for priorities; those live on the board");
-        }
-    }
-    let reminders = "a folder for reminders; those live on the board";
-    for entry in everything.iter().filter(|entry| tree(&entry.path).is_some()) {
-        if let Some((above, _)) = entry.path.split_once("/reminders/") {
-            finding(&format!("{above}/reminders"), reminders);
-        }
-    }
-    // The vault's index has no empty folders.
-    let folders = TREES.iter().flat_map(|tree| [format!("{tree}/reminders"), format!("{tree}/wiki/reminders")]);
-    for folder in std::iter::once("reminders".to_owned()).chain(folders) {
-        if vault.root().join(&folder).is_dir() {
-            finding(&folder, reminders);
+fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
+    for entry in everything {
+        let reminders = entry
+            .path
+            .match_indices("reminders/")
+            .find(|(at, _)| *at == 0 || entry.path.get(..*at).is_some_and(|above| above.ends_with('/')));
+        let (page, what) = match reminders {
+            Some((at, _)) => (format!("{}reminders", entry.path.part(..at)), "a folder for reminders; those live on the board"),
+            None if entry.name() == "priorities.md" => (entry.path.to_string(), "a page for priorities; those live on the board"),
+            None => continue,
+        };
+        if tree(&page).is_some() || !page.contains('/') {
+            found.push(Finding { page, line: 0, rule: "knowledge-only", what: what.to_owned() });
         }
     }
 }
@@ -155,14 +136,14 @@ fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, fou
 }
 
 /// Checks the links from other pages to a page.
-fn check_links(entry: &Entry, has_index: &HashSet<&str>, linked: &Linked, found: &mut Vec<Finding>) {
+fn check_links(entry: &Entry, linked: &Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let Some(here) = tree(path).filter(|_| !STRUCTURAL.contains(&entry.name())) else { return };
     let mut finding = |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });
     if !linked.by_pages.contains(path) {
         finding("orphan", "no page except an index or log links to it".into());
     }
-    if has_index.contains(here) && here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
+    if here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
         finding("index-gap", format!("{} does not list it", index_of(here)));
     }
 }

@@ -25,23 +25,15 @@ pub static FILES: &[(&str, &[u8])] = files![
 ];
 
 /// Its folders, including those without a file.
-const FOLDERS: [&str; 8] = [
-    "work/wiki/entities",
-    "work/wiki/concepts",
-    "work/wiki/sources",
-    "life/wiki/entities",
-    "life/wiki/concepts",
-    "life/wiki/sources",
-    "shared/wiki/entities",
-    "raw/assets",
-];
+const FOLDERS: &str = "work/wiki/entities work/wiki/concepts work/wiki/sources life/wiki/entities life/wiki/concepts life/wiki/sources \
+    shared/wiki/entities raw/assets";
 
 /// Writes the starter wiki into a vault, and overwrites nothing. Returns each folder and file, in order, and whether it is new.
 ///
 /// # Errors
 /// The path, and what the disk says of it. What was written before stays; the next run goes on.
 pub fn write(vault: &Path) -> Result<Vec<(&'static str, bool)>, (&'static str, io::Error)> {
-    let folders = FOLDERS.into_iter().map(|path| (path, folders(vault, path)));
+    let folders = FOLDERS.split(' ').map(|path| (path, folders(vault, path)));
     let files = FILES.iter().map(|&(path, bytes)| (path, file(vault, path, bytes)));
     folders.chain(files).map(|(path, made)| made.map(|is_new| (path, is_new)).map_err(|error| (path, error))).collect()
 }
