@@ -68,11 +68,6 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// Whether an error says that a name on the path is a link, or was replaced during resolution.
-pub fn is_link_error(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::LOOP | Errno::XDEV | Errno::AGAIN))
-}
-
 /// Exchanges the names of two files; false where the file system cannot do that.
 ///
 /// # Errors

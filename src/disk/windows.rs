@@ -37,10 +37,6 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     Ok(plain.map(PathBuf::from).unwrap_or(real))
 }
 
-pub fn is_link_error(_: &io::Error) -> bool {
-    false
-}
-
 /// Not supported on Windows.
 pub fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(false)

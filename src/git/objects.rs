@@ -95,7 +95,7 @@ pub(super) fn add_entries<'a>(runner: &Runner<'_>, entries: impl Iterator<Item =
     runner.must_with(&["update-index", "-z", "--index-info"], &entries.flat_map(line).collect::<Vec<u8>>()).map(drop)
 }
 
-/// Gives files their new entries in an index. Unlike [`add_entries`] it refuses a file where there is a folder, and the other way round.
+/// Gives files their new entries in an index. Unlike [`add_entries`] it refuses a file where there is a folder, and a folder where there is a file.
 pub(super) fn put_entries(runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
     for files in files.chunks(limits::GIT_ARGUMENTS) {
         let mut command: Vec<OsString> = ["update-index", "--add"].map(OsString::from).to_vec();

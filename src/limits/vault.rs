@@ -7,7 +7,7 @@ pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes at the start of a file with an unknown extension that decide whether it is text.
-pub const SNIFFED_BYTES: usize = 1024;
+pub const SNIFFED_BYTES: u64 = 1024;
 /// All text kept for search, bytes, including its folded form where that differs, and [`INDEX_ENTRY_BYTES`] per file. Further files
 /// are found only by name, tag and property. With the names of [`FILES`], bodies and responses it fits into the unit's MemoryMax.
 pub const INDEX_BYTES: u64 = 512 * 1024 * 1024;
@@ -62,10 +62,8 @@ pub const MTIME_TICK: Duration = Duration::from_millis(40);
 pub const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
 /// Bytes of the names of a file's extended attributes, and of the value of each: Linux's own limit.
 pub const ATTRIBUTE_BYTES: usize = 64 * 1024;
-/// Warnings about files and folders that are remembered so that each is logged only once.
-pub const WARNINGS: usize = 1_000;
-/// Notes with malformed frontmatter that are named in the log at the usual level; a vault may have thousands.
-pub const MALFORMED_SHOWN: u64 = 20;
+/// Warnings of one kind about files and folders that are logged; a vault may have thousands of malformed notes.
+pub const WARNINGS: usize = 20;
 /// A file written less than this ago, and not by us, may be incomplete: programs that save in place write piece by piece. Longer
 /// than any observed pause between pieces, shorter than a person notices.
 pub const AT_REST: Duration = Duration::from_millis(250);

@@ -33,8 +33,8 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let Some(typing) = typing else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let found = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
-    let values = fitting(found.values.into_iter());
-    let more = found.total > values.len();
-    Ok(Answer::Result(json!({ "completion": { "values": values, "total": found.total, "hasMore": more } }).to_string()))
+    let (found, total) = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
+    let values = fitting(found.into_iter());
+    let more = total > values.len();
+    Ok(Answer::Result(json!({ "completion": { "values": values, "total": total, "hasMore": more } }).to_string()))
 }

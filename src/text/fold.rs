@@ -3,8 +3,8 @@
 //! Strings are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
 
 use crate::slice::Part;
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::{canonical_combining_class, compose};
+use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Folds a string whose original is not needed: queries, names, tags.
 pub fn fold(text: &str) -> String {
@@ -16,38 +16,24 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Start and length of each character with the following ones that are composed with it: combining marks and joining letters (the
+/// Start and length of each character with the following ones that may be composed with it: combining marks and joining letters (the
 /// vowels and finals of decomposed Hangul, vowel signs of Indic scripts).
 pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
         let (start, first) = rest.next()?;
-        let (mut end, mut composed) = (start + first.len_utf8(), first);
-        while let Some((_, next)) = rest.next_if(|(_, next)| {
-            if is_mark(*next) {
-                return true;
-            }
-            let joined = if may_join(*next) { compose(composed, *next) } else { None };
-            composed = joined.unwrap_or(composed);
-            joined.is_some()
-        }) {
+        let mut end = start + first.len_utf8();
+        while let Some((_, next)) = rest.next_if(|(_, next)| is_mark(*next) || quick_check(*next) == IsNormalized::Maybe) {
             end += next.len_utf8();
         }
         Some((start, end - start))
     })
 }
 
-/// Whether a character that is not a combining mark may be composed with the one before it (Unicode, `NFC_QC=Maybe`).
-fn may_join(c: char) -> bool {
-    matches!(c, '\u{9be}'..='\u{ddf}' | '\u{102e}' | '\u{1161}'..='\u{11c2}' | '\u{1b35}' | '\u{11000}'..='\u{11fff}' | '\u{16100}'..='\u{16dff}')
-}
-
-/// Whether NFC may change a single character: ranges that contain all of Unicode's `NFC_QC=No`.
-fn has_other_form(c: char) -> bool {
-    matches!(c,
-        '\u{340}'..='\u{344}' | '\u{374}' | '\u{37e}' | '\u{387}' | '\u{958}'..='\u{fb9}' | '\u{1f71}'..='\u{1ffd}'
-        | '\u{2000}' | '\u{2001}' | '\u{2126}'..='\u{212b}' | '\u{2329}' | '\u{232a}' | '\u{2adc}' | '\u{f900}'..='\u{fb4e}'
-        | '\u{1d15e}'..='\u{1d1c0}' | '\u{2f800}'..='\u{2fa1d}')
+/// Whether a character is in composed form: `Maybe` for one that may be composed with the one before it, and `No` for one with another
+/// form (Unicode, `NFC_QC`).
+fn quick_check(c: char) -> IsNormalized {
+    if c.is_ascii() { IsNormalized::Yes } else { is_nfc_quick(std::iter::once(c)) }
 }
 
 pub(super) fn is_mark(c: char) -> bool {
@@ -58,7 +44,7 @@ pub(super) fn is_mark(c: char) -> bool {
 pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
     let mut chars = cluster.chars();
     match (chars.next(), chars.next()) {
-        (Some(only), None) if !has_other_form(only) => push_folded(folded, only),
+        (Some(only), None) if quick_check(only) == IsNormalized::Yes => push_folded(folded, only),
         _ => cluster.nfc().for_each(|c| push_folded(folded, c)),
     }
 }

@@ -5,7 +5,8 @@ use super::error::Error;
 use crate::calendar::DateTime;
 use crate::text::fold::fold;
 use memchr::memmem::Finder;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// What is being completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,26 +23,17 @@ pub enum CompletionKind {
     Day,
 }
 
-/// The completions of a text.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Completions {
-    /// The best of them, best first.
-    pub values: Vec<String>,
-    /// How many there are in all.
-    pub total: usize,
-}
-
 impl Vault {
     /// Completes `typed`, ignoring case: values that begin with it, then those with a path segment that does, then those that contain
-    /// it elsewhere.
+    /// it elsewhere. Gives the first `limit` of them, and the number of all.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub fn complete(&self, kind: CompletionKind, typed: &str, limit: usize) -> Result<Completions, Error> {
+    pub fn complete(&self, kind: CompletionKind, typed: &str, limit: usize) -> Result<(Vec<String>, usize), Error> {
         self.refresh()?;
         let typed = fold(typed.trim_start_matches(['/', '#']));
         let finder = Finder::new(&typed);
-        let mut found: BTreeMap<String, u8> = BTreeMap::new();
+        let mut found: BTreeSet<(u8, String)> = BTreeSet::new();
         let mut take = |value: &str| {
             let folded = fold(value);
             let quality = match finder.find(folded.as_bytes()) {
@@ -50,7 +42,7 @@ impl Vault {
                 Some(_) => 2,
                 None => return,
             };
-            found.entry(value.to_owned()).or_insert(quality);
+            found.insert((quality, value.to_owned()));
         };
         if kind == CompletionKind::Context {
             self.values_of("context")?.iter().for_each(|(value, _)| take(value));
@@ -70,11 +62,10 @@ impl Vault {
             }
         });
         let total = found.len();
-        let mut ranked: Vec<(u8, String)> = found.into_iter().map(|(value, quality)| (quality, value)).collect();
-        ranked.sort_unstable_by(|(quality, value), (other_quality, other)| {
-            let by_value = if kind == CompletionKind::Day { other.cmp(value) } else { value.cmp(other) };
-            quality.cmp(other_quality).then(by_value)
-        });
-        Ok(Completions { values: ranked.into_iter().map(|(_, value)| value).take(limit).collect(), total })
+        let mut ranked = Vec::from_iter(found);
+        if kind == CompletionKind::Day {
+            ranked.sort_by_key(|(quality, day)| (*quality, Reverse(day.clone())));
+        }
+        Ok((ranked.into_iter().map(|(_, value)| value).take(limit).collect(), total))
     }
 }

@@ -2,9 +2,12 @@
 //! system's own message goes to the log, and to the model only where `std` has no kind for it.
 
 use crate::limits;
+use crate::lock::Unpoisoned;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
+use std::sync::Mutex;
 
 /// A refusal or failure of a vault operation; one variant per reaction.
 #[derive(Debug)]
@@ -93,6 +96,23 @@ pub enum Error {
         /// Shown by its kind, or in the system's words where it has none.
         cause: io::Error,
     },
+}
+
+/// Logs a warning, once, so that the log has one line per problem, and not one per walk; of each kind the first
+/// [`limits::WARNINGS`], the others with `LOG_LEVEL=debug`.
+pub(super) fn warn_once(about: &'static str, warning: String) {
+    static WARNINGS: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
+    let mut warnings = WARNINGS.lock().unpoisoned();
+    let known = warnings.entry(about).or_default();
+    if known.len() == limits::WARNINGS {
+        log::debug!("{warning}");
+    } else if !known.contains(&warning) {
+        log::warn!("{warning}");
+        known.insert(warning);
+        if known.len() == limits::WARNINGS {
+            log::warn!("there are more warnings about {about}; LOG_LEVEL=debug shows them all");
+        }
+    }
 }
 
 /// The system's description of a failure, without a path. `std` has a kind for most, and calls the others (EIO, EMFILE)

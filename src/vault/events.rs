@@ -95,17 +95,10 @@ impl Events {
                 return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
             }
         }
-        let flags = WatchFlags::CREATE
-            | WatchFlags::MODIFY
-            | WatchFlags::CLOSE_WRITE
-            | WatchFlags::ATTRIB
-            | WatchFlags::MOVE
-            | WatchFlags::DELETE
-            | WatchFlags::DELETE_SELF
-            | WatchFlags::MOVE_SELF
-            | WatchFlags::ONLYDIR
-            | WatchFlags::DONT_FOLLOW
-            | WatchFlags::EXCL_UNLINK;
+        // All but what only reads.
+        let reads = WatchFlags::ACCESS | WatchFlags::OPEN | WatchFlags::CLOSE_NOWRITE;
+        let only = WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW | WatchFlags::EXCL_UNLINK;
+        let flags = WatchFlags::ALL_EVENTS.difference(reads) | only;
         match add_watch(&self.queue, on_disk, flags) {
             Ok(watch) => {
                 let path: Arc<str> = below.into();

@@ -5,7 +5,7 @@
 //! up to date: it compares the file's [`Stamp`] with the one it was read at.
 
 use super::entry::{Entry, Stamp};
-use super::error::Error;
+use super::error::{Error, warn_once};
 use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
 use super::path::{VaultPath, range_below, slash_separated};
@@ -15,7 +15,7 @@ use super::word_index::WordIndex;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::Quota;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,8 +58,6 @@ pub(super) struct Index {
     pub(super) refresh_policy: RefreshPolicy,
     /// The permit for the background walk.
     pub(super) walk_permit: Arc<Quota>,
-    /// The warnings so far, so that the log has one line per problem, not one per walk.
-    warnings: Mutex<BTreeSet<String>>,
     /// The newest word index.
     pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
     /// The permit for building one.
@@ -82,7 +80,6 @@ impl Index {
             update_lock: Mutex::new(()),
             refresh_policy: RefreshPolicy::default(),
             walk_permit: Quota::one(),
-            warnings: Mutex::default(),
             word_index: Mutex::default(),
             word_index_permit: Quota::one(),
             is_gone: AtomicBool::new(false),
@@ -175,9 +172,9 @@ impl Index {
             return;
         }
         if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
-            return self.warn_once(format!("more than {} files; the rest is not served", limits::FILES));
+            return warn_once("the size of the vault", format!("more than {} files; the rest is not served", limits::FILES));
         }
-        if let Some(entry) = self.load(path, on_disk, known.as_deref()) {
+        if let Some(entry) = self.load(path, on_disk) {
             self.change(|table| table.insert(entry));
         }
     }
@@ -222,15 +219,6 @@ impl Index {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
         Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path)))
-    }
-
-    /// Logs a warning, once.
-    pub(super) fn warn_once(&self, warning: String) {
-        let mut warnings = self.warnings.lock().unpoisoned();
-        if warnings.len() < limits::WARNINGS && !warnings.contains(&warning) {
-            log::warn!("{warning}");
-            warnings.insert(warning);
-        }
     }
 }
 

@@ -108,13 +108,8 @@ impl Jail {
         if !on_disk.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a file, not a folder" });
         }
-        let folder = Folder::open(&self.root, &on_disk.below).map_err(|error| {
-            // It has become a link, or was moved, since.
-            if disk::is_link_error(&error) {
-                return Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
-            }
-            Error::disk("read the folder", path.as_str())(error)
-        })?;
+        // This fails if it has become a link since.
+        let folder = Folder::open(&self.root, &on_disk.below).map_err(Error::disk("read the folder", path.as_str()))?;
         Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
     }
 
@@ -180,17 +175,7 @@ impl Jail {
         match wanted.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(wanted),
             Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
-            Ok(_) => {
-                let on_disk = self.existing(path)?;
-                let found = on_disk.metadata().map_err(Error::disk("write the file", path.as_str()))?;
-                if found.is_dir() {
-                    return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" });
-                }
-                if !found.is_file() {
-                    return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
-                }
-                Ok(on_disk)
-            }
+            Ok(_) => self.existing(path),
         }
     }
 

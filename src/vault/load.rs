@@ -1,11 +1,10 @@
 //! Reads a file of the vault into an index entry.
 
 use super::entry::{Entry, Stamp, Text};
-use super::error::words;
+use super::error::{warn_once, words};
 use super::index::{Index, Memory};
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
-use super::properties::warn_of_frontmatter;
 use super::walk;
 use crate::clock;
 use crate::limits;
@@ -17,8 +16,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 impl Index {
-    /// Reads a file into an entry. `known` is its previous entry: problems of an unchanged file are not logged again.
-    pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath, known: Option<&Entry>) -> Option<Entry> {
+    /// Reads a file into an entry.
+    pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
         let kind = media::of(path);
         let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
             Some(Entry {
@@ -43,30 +42,29 @@ impl Index {
         let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
-                self.warn_once(format!("{path:?} cannot be read: {}", words(&error)));
+                warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(&error)));
                 // Retried each time: granting the right to read may not change the stamp.
                 let nothing = Text::NotKept { frontmatter: Box::default() };
                 return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
-        let is_changed = known.is_none_or(|known| known.stamp != stamp);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // It begins as text, but is binary.
             Err(_) if kind.0 == Kind::Other => return entry(stamp, Vec::new(), Text::None, uncertain),
             Ok(text) => text,
             Err(error) => {
-                if whole && is_changed {
-                    log::warn!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD");
+                if whole {
+                    warn_once("UTF-8", format!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD"));
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             }
         };
         let tags = if kind.1 == "text/markdown" {
             let (tags, problem) = markdown::tags(&text);
-            if let Some(problem) = problem.filter(|_| is_changed) {
-                warn_of_frontmatter(path, &problem);
+            if let Some(problem) = problem {
+                warn_once("frontmatter", format!("frontmatter of {path:?} is ignored: {problem}"));
             }
             tags
         } else {
@@ -75,11 +73,15 @@ impl Index {
         let kept_bytes = self.with_table(|table| table.kept_bytes);
         let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
         if !whole || !fits {
-            if !whole && is_changed {
-                log::warn!("{path:?} is larger than {} MB: it is found by name, tag and property only", limits::INDEXED_BYTES >> 20);
-            } else if !fits {
+            if !whole {
+                let most = limits::INDEXED_BYTES >> 20;
+                warn_once("large files", format!("{path:?} is larger than {most} MB: it is found by name, tag and property only"));
+            } else {
                 let most = limits::INDEX_BYTES >> 20;
-                self.warn_once(format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"));
+                warn_once(
+                    "the size of the vault",
+                    format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"),
+                );
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;

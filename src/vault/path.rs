@@ -149,11 +149,7 @@ pub(super) fn is_hidden(name: &str) -> bool {
 
 /// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the version that lost a conflict.
 fn is_conflict_copy(name: &str) -> bool {
-    let rest = name.split_once(".sync-conflict-").map(|(_, rest)| rest.as_bytes());
-    let time = rest.and_then(|rest| rest.get(..16));
-    time.is_some_and(|time| {
-        time.iter().enumerate().all(|(at, byte)| if matches!(at, 8 | 15) { *byte == b'-' } else { byte.is_ascii_digit() })
-    })
+    name.split_once(".sync-conflict-").is_some_and(|(_, date)| date.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// An error that repeats the path sanitized: without control characters, and truncated.

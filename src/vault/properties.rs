@@ -2,10 +2,9 @@
 
 use super::Vault;
 use super::entry::{Entry, Text};
-use super::error::Error;
+use super::error::{Error, warn_once};
 use super::list::wanted_tag;
 use crate::clock::Now;
-use crate::limits;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
 use memchr::memmem;
@@ -15,7 +14,6 @@ use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What notes must match. An empty criterion matches every note.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -81,7 +79,7 @@ impl Entry {
             // The index logged this when it read the tags.
             Err(_) if frontmatter::may_have_tags(yaml) => None,
             Err(problem) => {
-                warn_of_frontmatter(&self.path, &problem);
+                warn_once("frontmatter", format!("frontmatter of {:?} is ignored: {problem}", self.path));
                 None
             }
         }
@@ -198,35 +196,16 @@ pub fn json(value: Yaml) -> Value {
     }
 }
 
-/// Warns about a note whose frontmatter cannot be read. A vault may have thousands: the first are named, and all of them with
-/// `LOG_LEVEL=debug`.
-pub(super) fn warn_of_frontmatter(path: &str, problem: &str) {
-    static WARNINGS: AtomicU64 = AtomicU64::new(0);
-    let before = WARNINGS.fetch_add(1, Ordering::Relaxed);
-    if before == limits::MALFORMED_SHOWN {
-        log::warn!("more notes have malformed frontmatter; LOG_LEVEL=debug names them all");
-    }
-    let level = if before < limits::MALFORMED_SHOWN { log::Level::Warn } else { log::Level::Debug };
-    log::log!(level, "frontmatter of {path:?} is ignored: {problem}");
-}
-
 /// Whether a frontmatter value matches the wanted one. A list matches each of its elements. Dates are strings, as written; null
 /// matches a key without a value.
 fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
-        (Value::Array(items), Value::Array(all)) => {
-            items.len() == all.len() && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
-        }
-        (Value::Array(items), _) => items.iter().any(|item| matches(item, wanted)),
+        (Value::Array(items), wanted) if !wanted.is_array() => items.iter().any(|item| matches(item, wanted)),
         (Value::String(text), Value::Null) => text.is_empty(),
         (Value::Number(number), Value::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
             (Some(number), Some(wanted)) => number == wanted,
             _ => number.as_f64() == wanted.as_f64(),
         },
-        (Value::Object(members), Value::Object(wanted)) => {
-            members.len() == wanted.len()
-                && wanted.iter().all(|(name, wanted)| members.get(name).is_some_and(|value| matches(value, wanted)))
-        }
         (value, wanted) => value == wanted,
     }
 }

@@ -137,7 +137,8 @@ impl Vault {
     /// be resolved again. `None` if it has changed or is too large.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);
-        if entry.stamp.size <= limit { walk::read_known(&on_disk, entry.stamp) } else { None }
+        let read = |limit| walk::read_stamped(&on_disk, limit + 1).ok().filter(|(_, stamp, stable)| *stable && *stamp == entry.stamp);
+        Some(entry.stamp.size).filter(|size| *size <= limit).and_then(read).map(|(bytes, ..)| bytes)
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {

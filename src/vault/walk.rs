@@ -1,13 +1,12 @@
 //! Walking the vault or one of its folders: every served file with its stamp.
 
 use super::entry::Stamp;
-use super::error::words;
+use super::error::{warn_once, words};
 use super::index::Index;
 use super::jail::Jail;
 use super::path::{is_hidden, is_odd};
 use crate::disk;
 use crate::limits;
-use crate::slice::Part;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
@@ -97,13 +96,13 @@ impl Walk<'_> {
     }
 
     fn warn(&self, path: &str, error: &io::Error) {
-        self.index.warn_once(format!("{path:?} cannot be read: {}", words(error)));
+        warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(error)));
     }
 
     /// Handles an entry of a folder. If it is a folder to walk, returns that and whether the entry is a link.
     fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<(Folder, bool)> {
         let index = self.index;
-        let skip = |why: &str| index.warn_once(format!("{:?} has {why}; that is not served", folder.below));
+        let skip = |why: &str| warn_once("names", format!("{:?} has {why}; that is not served", folder.below));
         let (name, kind) = (entry.file_name(), entry.file_type().ok());
         let Some(name) = name.to_str() else {
             skip("a name that is not UTF-8");
@@ -174,46 +173,23 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
 
 /// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
 pub(super) fn looks_like_text(on_disk: &Path) -> bool {
-    let read = |(mut file, _): (fs::File, Stamp)| {
-        let mut bytes = [0; limits::SNIFFED_BYTES];
-        let count = file.read(&mut bytes)?;
-        Ok(bytes.part(..count).to_vec())
-    };
-    open_stamped(on_disk).and_then(read).is_ok_and(|bytes: Vec<u8>| {
-        // The last character may be cut.
-        let whole =
-            std::str::from_utf8(&bytes).map_or_else(|error| error.error_len().is_none() && bytes.len() == limits::SNIFFED_BYTES, |_| true);
-        whole && memchr::memchr(0, &bytes).is_none()
-    })
+    let Ok((bytes, ..)) = read_stamped(on_disk, limits::SNIFFED_BYTES) else { return false };
+    // The last character may be cut.
+    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none() && bytes.len() as u64 == limits::SNIFFED_BYTES;
+    std::str::from_utf8(&bytes).map_or_else(is_cut, |_| true) && memchr::memchr(0, &bytes).is_none()
 }
 
 /// Reads at most `max` bytes of a file; also returns its stamp, and whether it stayed the same while it was read. Does not follow
 /// links.
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
-    let (mut file, stamp) = open_stamped(on_disk)?;
-    read_open(&mut file, stamp, max)
-}
-
-/// Reads a file whose stamp is, and during the read remains, the known one; otherwise `None`.
-pub(super) fn read_known(on_disk: &Path, known: Stamp) -> Option<Vec<u8>> {
-    let (mut file, stamp) = open_stamped(on_disk).ok().filter(|(_, stamp)| *stamp == known)?;
-    let (bytes, _, stable) = read_open(&mut file, stamp, known.size.saturating_add(1)).ok()?;
-    stable.then_some(bytes)
-}
-
-fn open_stamped(on_disk: &Path) -> io::Result<(fs::File, Stamp)> {
     let file = disk::open_plain(on_disk)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let stamp = Stamp::of(&metadata);
-    Ok((file, stamp))
-}
-
-fn read_open(file: &mut fs::File, before: Stamp, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
+    let before = Stamp::of(&metadata);
     let mut bytes = Vec::with_capacity(before.size.saturating_add(1).min(max) as usize);
-    file.take(max).read_to_end(&mut bytes)?;
+    (&file).take(max).read_to_end(&mut bytes)?;
     let after = Stamp::of(&file.metadata()?);
     let length = bytes.len() as u64;
     // A read shorter than the size, which did not change, is incomplete: an edit would cut off the rest.

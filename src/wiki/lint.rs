@@ -6,7 +6,6 @@ use super::links::{Pages, remote_images};
 use crate::markdown::frontmatter;
 use crate::markdown::links::links;
 use crate::markdown::parts::Note;
-use crate::slice::Part;
 use crate::vault::{Entry, Error, Vault, VaultPath};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -76,12 +75,9 @@ fn index_of(tree: &str) -> String {
 /// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
 fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     for entry in everything {
-        let reminders = entry
-            .path
-            .match_indices("reminders/")
-            .find(|(at, _)| *at == 0 || entry.path.get(..*at).is_some_and(|above| above.ends_with('/')));
-        let (page, what) = match reminders {
-            Some((at, _)) => (format!("{}reminders", entry.path.part(..at)), "a folder for reminders; those live on the board"),
+        let above = entry.path.split_once("reminders/").map(|(above, _)| above).filter(|above| above.is_empty() || above.ends_with('/'));
+        let (page, what) = match above {
+            Some(above) => (format!("{above}reminders"), "a folder for reminders; those live on the board"),
             None if entry.name() == "priorities.md" => (entry.path.to_string(), "a page for priorities; those live on the board"),
             None => continue,
         };

@@ -180,13 +180,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };
-    let most = if arguments.has("max_chars") {
-        arguments.number("max_chars")
-    } else if snippets == PASSAGES {
-        limits::PASSAGES_CHARS
-    } else {
-        limits::RESULT_CHARS
-    };
+    let usual = if snippets == PASSAGES { limits::PASSAGES_CHARS } else { limits::RESULT_CHARS };
+    let most = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
     let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
         let cursor = last.map(|hit| found.cursor(hit)).transpose();
         let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
