@@ -124,24 +124,24 @@ fn a_person_who_edits_the_note_during_the_push_keeps_their_bytes() {
 #[test]
 fn a_slow_hook_has_a_limit_and_a_cancelled_call_commits_nothing() {
     let repository = busy();
-    hook(&repository.folder.vault().join(".git"), "pre-commit", "touch started; sleep 30");
-    let before = belongings(&repository, &["started"]);
+    hook(&repository.folder.vault().join(".git"), "pre-commit", "touch \"$GIT_DIR/started\"; sleep 30");
+    let before = belongings(&repository, &[]);
     let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1000")]);
     let refused = write(&server, "ours.md", "new");
     assert!(refused["git_error"].as_str().unwrap().contains("GIT_TIMEOUT_MS"), "{refused}");
-    assert_eq!(belongings(&repository, &["started"]), before);
-    std::fs::remove_file(repository.folder.vault().join("started")).unwrap();
+    assert_eq!(belongings(&repository, &[]), before);
+    std::fs::remove_file(repository.folder.vault().join(".git/started")).unwrap();
     let server = repository.serve();
     let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } });
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| server.post_with(TOKEN, &session, &call).status);
-        crate::support::eventually("the hook runs", || repository.folder.vault().join("started").exists());
+        crate::support::eventually("the hook runs", || repository.folder.vault().join(".git/started").exists());
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
         assert_eq!(server.post_with(TOKEN, &session, &cancel).status, 202);
         assert_eq!(waiting.join().unwrap(), 202, "no answer");
     });
-    assert_eq!(belongings(&repository, &["started"]), before);
+    assert_eq!(belongings(&repository, &[]), before);
     server.log_with("outcome=CANCELLED");
 }
 

@@ -169,14 +169,14 @@ impl Change<'_> {
     pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         for step in self.vault.steps_of_move(from, to)? {
             match step {
-                Step::Write { path, before: Some(before), after: Some(after), .. } if path == *to => {
+                Step::Write { path, before: Some(before), after } if path == *to => {
                     let note = self.note(from)?;
                     if note.text.as_bytes() != before {
                         return Err(VaultError::Busy.into());
                     }
                     note.text = text(after, to)?;
                 }
-                Step::Write { path, before: Some(before), after: Some(after), .. } if path.as_str().ends_with(".canvas") => {
+                Step::Write { path, before: Some(before), after } if path.as_str().ends_with(".canvas") => {
                     let canvas = self.canvas(&path, false)?;
                     if canvas.text.as_bytes() != before {
                         return Err(VaultError::Busy.into());

@@ -6,8 +6,6 @@ use super::process::Runner;
 use super::repository::{Note, Repository};
 use crate::disk;
 use crate::vault::VaultPath;
-use crate::vault::journal::Step;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A note that a commit changes.
@@ -56,7 +54,7 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     add_entries(&private, others.map(|(name, entry)| (name, entry, 0)).chain(new))?;
     let tree = private.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        run_pre_commit(repository, &private, targets)?;
+        run_pre_commit(repository, &private)?;
         refuse_changed(&private, &tree, &private.must(&["write-tree"])?.line(), targets)?;
     }
     let message_file = repository.scratch();
@@ -111,18 +109,15 @@ fn commit_tree(repository: &Repository, runner: &Runner<'_>, tree: &str, parent:
     Err(Failure::Git(output.words()))
 }
 
-/// Runs the pre-commit hook with the new notes in the working tree: many hooks look there and not
-/// at the index.
-fn run_pre_commit(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
-    let step = |target: &Target| {
-        let (path, before, after) = (target.path.clone(), target.before.clone(), target.after.clone());
-        let on_disk = repository.vault.root().join(path.as_str());
-        let mode = after.is_none().then(|| on_disk.metadata().map_or(0o644, |found| found.permissions().mode()));
-        (before != after).then_some(Step::Write { path, before, after, mode })
-    };
-    let steps: Vec<Step> = targets.iter().filter_map(step).collect();
-    let run = || repository.hook(runner, "pre-commit", &[]);
-    if steps.is_empty() { run() } else { repository.vault.begin_transaction()?.show(&steps, run)? }
+/// Runs the pre-commit hook in a working tree of its own with the files of the index: many hooks look at files and not at the index, and
+/// the vault never has what is not published yet.
+fn run_pre_commit(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
+    let folder = repository.scratch();
+    disk::create_private_folder(&folder)
+        .map_err(|error| Failure::Git(format!("the working tree of the pre-commit hook could not be made: {}", error.kind())))?;
+    let there = Runner { folder, ..runner.clone() };
+    there.must(&["checkout-index", "--all", "--quiet"])?;
+    repository.hook(&there, "pre-commit", &[])
 }
 
 /// Refuses what a pre-commit hook has changed in the tree: our commit has exactly its own paths, with the caller's bytes.

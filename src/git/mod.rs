@@ -1,7 +1,7 @@
 //! The vault as a git repository: every change is a commit that the remote has, and no other change is touched.
 //!
 //! A commit is built in a private index file and pushed. Only then do the branch, the index and, for a change by this toolset, the working
-//! tree move, so that a failure leaves nothing to undo; a pre-commit hook sees the new file while it runs. What other tools have changed
+//! tree move, so that a failure leaves nothing to undo; a pre-commit hook runs in a working tree of its own. What other tools have changed
 //! stays on disk. What a person has staged, changed, deleted or not yet added is checked first, and is neither committed nor overwritten
 //! (`repository`, `checkout`).
 //!

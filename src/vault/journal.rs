@@ -4,23 +4,21 @@ use super::error::Error;
 use super::path::VaultPath;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashSet;
 
 /// One step of a change; also its form in the journal, with bytes in base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
 pub enum Step {
-    /// New bytes for a file: a new one, with its missing folders, where there are none before. It is removed where there are none after:
-    /// only by [`Transaction::show`](super::transaction::Transaction::show), which restores it with these permission bits.
+    /// New bytes for a file; where there are none before, for a new one, with its missing folders.
     Write {
         path: VaultPath,
-        #[serde(default, with = "in_base64")]
+        #[serde(default, serialize_with = "encode_option", deserialize_with = "decode_option")]
         before: Option<Vec<u8>>,
-        #[serde(default, with = "in_base64")]
-        after: Option<Vec<u8>>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<u32>,
+        #[serde(serialize_with = "encode", deserialize_with = "decode")]
+        after: Vec<u8>,
     },
     /// Another path for a file, or a folder with all its contents; nothing may be at `to` yet.
     Rename { from: VaultPath, to: VaultPath },
@@ -28,18 +26,21 @@ pub enum Step {
     Trash { path: VaultPath },
 }
 
-mod in_base64 {
-    use super::{Engine, STANDARD};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+fn encode<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    STANDARD.encode(bytes).serialize(serializer)
+}
 
-    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
-        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
-    }
+fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    STANDARD.decode(String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
-        let text = Option::<String>::deserialize(deserializer)?;
-        text.map(|text| STANDARD.decode(text)).transpose().map_err(D::Error::custom)
-    }
+fn encode_option<S: Serializer>(bytes: &Option<Vec<u8>>, serializer: S) -> Result<S::Ok, S::Error> {
+    bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
+}
+
+fn decode_option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<u8>>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| STANDARD.decode(text)).transpose().map_err(D::Error::custom)
 }
 
 /// A step with the name that a file has in the trash.
@@ -67,9 +68,6 @@ pub(super) struct Journal {
     pub(super) version: u32,
     /// Which vault on which computer: a sync program may copy the file to others, where it does not apply.
     pub(super) vault: String,
-    /// Whether the steps are temporary ([`Transaction::show`](super::transaction::Transaction::show)): they are always undone.
-    #[serde(default)]
-    pub(super) shown: bool,
     pub(super) steps: Vec<JournalStep>,
 }
 
@@ -110,7 +108,7 @@ pub(super) fn derives_from_new(before: &[u8], after: &[u8], here: &[u8]) -> bool
 impl Step {
     /// New bytes for a file, or a new file.
     pub fn write(path: VaultPath, before: Option<Vec<u8>>, after: Vec<u8>) -> Step {
-        Step::Write { path, before, after: Some(after), mode: None }
+        Step::Write { path, before, after }
     }
 
     pub fn path(&self) -> &str {

@@ -35,14 +35,13 @@
 //! | `template` | the text of a new note |
 //! | `rewrite`, `move_file` | moving files and updating the links to them, renaming headings and tags, deleting files |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside the vault; undoing what one login did |
-//! | [`transaction`], [`journal`], `moves`, `recovery`, `shown` | changing several files all together or not at all, also after a crash |
+//! | [`transaction`], [`journal`], `moves`, `recovery` | changing several files all together or not at all, also after a crash |
 //! | [`commits`] | committing changed files |
 //! | [`properties`] | frontmatter as values, and notes selected by them |
 //! | [`media`] | the kind of a file, by its name |
 //! | [`error`] | refusals and failures |
 //!
-//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite` or `move_file`, without `context` no `grep`, without
-//! `git` no `shown`.
+//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite` or `move_file`, without `context` no `grep`.
 
 mod candidate;
 pub mod commits;
@@ -88,8 +87,6 @@ pub mod replace_text;
 pub mod rewrite;
 mod scope;
 pub mod search;
-#[cfg(feature = "git")]
-mod shown;
 mod table;
 #[cfg(feature = "notes")]
 mod template;

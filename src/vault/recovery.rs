@@ -32,7 +32,6 @@ impl Transaction<'_> {
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let shown = ours.as_ref().is_some_and(|journal| journal.shown);
         let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
             log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
@@ -42,21 +41,12 @@ impl Transaction<'_> {
         let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
         // If a file was edited after its step was done, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
-        let finishes = !shown && (states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done));
+        let finishes = states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done);
         log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "undoing" });
         let outcomes: Vec<Result<(), Error>> = if finishes {
             all.iter().filter(|(_, state)| *state == State::Pending).map(|(noted, _)| self.apply_step(noted)).collect()
         } else {
-            let undo = |(noted, state): &(&JournalStep, State)| match (state, &noted.step) {
-                (State::Done, _) => self.undo(noted, true),
-                (State::ResultChanged | State::OriginalChanged, Step::Write { path, before: Some(before), after: Some(_), .. })
-                    if shown =>
-                {
-                    self.save_to_trash(path, before)
-                }
-                _ => Ok(()),
-            };
-            all.iter().rev().map(undo).collect()
+            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
         };
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
@@ -73,9 +63,9 @@ impl Transaction<'_> {
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
         let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Pending });
         let (path, before, after) = match step {
-            Step::Write { path, before, after: Some(after), .. } => (path, before.as_ref(), after),
+            Step::Write { path, before, after } => (path, before.as_ref(), after),
             Step::Rename { from, to } => return either(!exists(from) && exists(to)),
-            Step::Write { path, .. } | Step::Trash { path } => return either(!exists(path)),
+            Step::Trash { path } => return either(!exists(path)),
         };
         Ok(match self.vault.bytes_if_any(path) {
             Err(error) if is_disk_failure(&error) => return Err(error),

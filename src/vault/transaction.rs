@@ -100,7 +100,7 @@ impl Transaction<'_> {
         let steps = self.with_trash_names(steps)?;
         let changes = || steps.iter().flat_map(|step| self.step_changes(step)).collect();
         // A change of one file needs no journal: it is replaced atomically.
-        let journal = || if steps.len() > 1 { self.write_journal(&steps, false) } else { Ok(()) };
+        let journal = || if steps.len() > 1 { self.write_journal(&steps) } else { Ok(()) };
         self.vault.act_and_record(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
         self.remove_journal();
         let in_trash = steps.into_iter().filter(|step| !step.trash_name.is_empty());
@@ -119,8 +119,8 @@ impl Transaction<'_> {
         Ok(named)
     }
 
-    pub(super) fn write_journal(&self, steps: &[JournalStep], shown: bool) -> Result<(), Error> {
-        let journal = Journal { version: 2, vault: self.vault.identity(), shown, steps: steps.to_vec() };
+    pub(super) fn write_journal(&self, steps: &[JournalStep]) -> Result<(), Error> {
+        let journal = Journal { version: 2, vault: self.vault.identity(), steps: steps.to_vec() };
         let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
         if size > limits::JOURNAL_BYTES {
@@ -153,7 +153,7 @@ impl Transaction<'_> {
     /// The changes of a step, with the bytes to keep.
     fn step_changes(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
         match step {
-            Step::Write { path, before, after, .. } => after.iter().map(|after| write_change(path, before.as_deref(), after)).collect(),
+            Step::Write { path, before, after } => vec![write_change(path, before.as_deref(), after)],
             Step::Rename { from, to } => {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
@@ -166,7 +166,7 @@ impl Transaction<'_> {
 
     pub(super) fn apply_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
         match step {
-            Step::Write { path, before, after, .. } => self.vault.put(path, before.as_deref(), after.as_deref()),
+            Step::Write { path, before, after } => self.vault.put(path, before.as_deref(), Some(after)),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Trash { path } => self.vault.move_to_trash(path, trash_name, None),
         }
@@ -176,25 +176,14 @@ impl Transaction<'_> {
     /// brought back, and the file may have changed since.
     pub(super) fn undo(&self, JournalStep { step, trash_name }: &JournalStep, keep: bool) -> Result<(), Error> {
         match step {
-            Step::Write { path, before: None, after, .. } if keep => {
+            Step::Write { path, before: None, after } if keep => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
-                self.vault.move_to_trash(path, &trash_name, after.as_deref())
+                self.vault.move_to_trash(path, &trash_name, Some(after))
             }
-            Step::Write { path, before, after, mode } => {
-                self.vault.put(path, after.as_deref(), before.as_deref())?;
-                let Some(mode) = mode else { return Ok(()) };
-                let on_disk = self.vault.jail.existing(path)?;
-                disk::set_mode(&on_disk, *mode).map_err(Error::disk("write the file", path.as_str()))
-            }
+            Step::Write { path, before, after } => self.vault.put(path, Some(after), before.as_deref()),
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Trash { path } => self.vault.restore_from_trash(trash_name, path),
         }
-    }
-
-    pub(super) fn save_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
-        let copy = self.copy_to_trash(path, bytes)?;
-        log::warn!("{} was changed while a hook ran, or afterwards; the text that it no longer has is in {copy}", path.as_str());
-        Ok(())
     }
 
     /// Saves bytes of a file as a copy in the trash. Returns its path there.
@@ -289,7 +278,7 @@ mod tests {
             {
                 let transaction = vault.begin_transaction().unwrap();
                 let noted = transaction.with_trash_names(&steps()).unwrap();
-                transaction.write_journal(&noted, false).unwrap();
+                transaction.write_journal(&noted).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             drop(vault);
@@ -308,7 +297,7 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let journal = Journal { version: 2, vault: vault.identity(), shown: false, steps: Vec::new() };
+        let journal = Journal { version: 2, vault: vault.identity(), steps: Vec::new() };
         let noted = JournalStep { step: steps()[4].clone(), trash_name: String::new() };
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(JOURNAL), serde_json::to_vec(&journal).unwrap()).unwrap();
@@ -367,7 +356,7 @@ mod tests {
             {
                 let transaction = vault.begin_transaction().unwrap();
                 let noted = transaction.with_trash_names(&change()).unwrap();
-                transaction.write_journal(&noted, false).unwrap();
+                transaction.write_journal(&noted).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             edit(&root);
@@ -421,7 +410,7 @@ mod tests {
         {
             let transaction = vault.begin_transaction().unwrap();
             let noted = transaction.with_trash_names(&steps()).unwrap();
-            transaction.write_journal(&noted, false).unwrap();
+            transaction.write_journal(&noted).unwrap();
             noted.iter().take(3).for_each(|noted| transaction.apply_step(noted).unwrap());
         }
         // This file's step was not done, so a person's edit of it is no reason to finish.
