@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Channel, Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
+use crate::mcp::{Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -124,9 +124,7 @@ impl Client {
 
     fn cancel(&self, id: &Id) {
         self.requests.cancel(id);
-        if let Some((subscription, _)) = self.subscriptions.lock().unpoisoned().remove(id) {
-            self.server.unsubscribe(&subscription);
-        }
+        drop(self.subscriptions.lock().unpoisoned().remove(id));
     }
 
     /// Gives each tool call a thread of its own; answers other messages one after the other, in order.
@@ -191,9 +189,12 @@ impl Client {
     }
 
     fn handle(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Outcome {
-        let channel = PipeChannel { pipe: &self.pipe, running };
-        let exchange = Exchange { principal: &self.principal, revision, session: self.session.get(), channel: &channel };
-        self.server.handle(&exchange, message)
+        let notify = |message: &str| {
+            self.pipe.send(message);
+        };
+        let is_cancelled = || running.is_some_and(Running::is_cancelled) || !self.pipe.is_open();
+        let (principal, session) = (&self.principal, self.session.get());
+        self.server.handle(&Exchange { principal, revision, session, notify: &notify, is_cancelled: &is_cancelled }, message)
     }
 
     fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Result<Option<String>, Error> {
@@ -233,10 +234,7 @@ impl Client {
         let id = wanted.id.clone();
         let permit = self.server.stream_permit(&self.principal).map_err(|busy| busy.answering(Some(id.clone())))?;
         let subscription = self.server.subscribe(wanted, self.listener());
-        let before = self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit));
-        if let Some((before, _)) = before {
-            self.server.unsubscribe(&before);
-        }
+        drop(self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit)));
         // A cancellation that came meanwhile did not find the subscription.
         if running.is_some_and(Running::is_cancelled) {
             self.cancel(&id);
@@ -246,22 +244,6 @@ impl Client {
 
     fn listener(&self) -> Arc<dyn Listener> {
         Arc::clone(&self.pipe) as Arc<dyn Listener>
-    }
-}
-
-/// A request that came through the pipe.
-struct PipeChannel<'a> {
-    pipe: &'a Pipe,
-    running: Option<&'a Running>,
-}
-
-impl Channel for PipeChannel<'_> {
-    fn notify(&self, message: &str) {
-        self.pipe.send(message);
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.running.is_some_and(Running::is_cancelled) || !self.pipe.is_open()
     }
 }
 

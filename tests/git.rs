@@ -259,7 +259,11 @@ fn a_refused_write_leaves_everything_as_it_was() {
             "commit-msg hook refused",
         ),
         ("a pre-push hook refuses", |r| hook(&r.folder.vault().join(".git"), "pre-push", "exit 1"), "git:"),
-        ("a hook adds files", |r| hook(&r.folder.vault().join(".git"), "pre-commit", "echo theirs > more.md; git add more.md"), "added other files"),
+        (
+            "a hook adds files",
+            |r| hook(&r.folder.vault().join(".git"), "pre-commit", "echo theirs > more.md; git add more.md"),
+            "added other files",
+        ),
         (
             "a merge is in progress",
             |r| std::fs::write(r.folder.vault().join(".git/MERGE_HEAD"), r.git(&["rev-parse", "HEAD"])).unwrap(),

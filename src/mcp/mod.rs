@@ -41,7 +41,7 @@ use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
 use methods::{Eras, Row};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
 /// The MCP server, shared by all threads and transports.
@@ -56,17 +56,9 @@ pub struct Server {
     /// The legacy sessions.
     pub sessions: Sessions,
     streams: Arc<Quota>,
-    /// Subscriptions with a listening client.
-    subscriptions: Mutex<Vec<Arc<Subscription>>>,
+    /// Subscriptions with a listening client; one that is dropped has ended.
+    subscriptions: Mutex<Vec<Weak<Subscription>>>,
     has_subscriptions: Condvar,
-}
-
-/// The client of a request, while the request is in progress.
-pub trait Channel {
-    /// Sends a notification that belongs to the request, where it is answered with a stream.
-    fn notify(&self, message: &str);
-    /// Whether the client no longer wants the answer.
-    fn is_cancelled(&self) -> bool;
 }
 
 /// Who sent a message, how, and in which session.
@@ -77,8 +69,10 @@ pub struct Exchange<'a> {
     pub revision: Revision,
     /// The legacy session, where there is one.
     pub session: Option<&'a Arc<Session>>,
-    /// Where messages to the client go.
-    pub channel: &'a dyn Channel,
+    /// Sends a notification that belongs to the message, where it is answered with a stream.
+    pub notify: &'a dyn Fn(&str),
+    /// Whether the client no longer wants the answer.
+    pub is_cancelled: &'a dyn Fn() -> bool,
 }
 
 /// What becomes of a message.
@@ -248,7 +242,7 @@ impl Server {
             return Outcome::Forbidden { needs, answer: answer.answering(Some(id.clone())).to_json() };
         }
         let answer = (row.run)(&Call { server: self, exchange, id, params });
-        if exchange.channel.is_cancelled() {
+        if (exchange.is_cancelled)() {
             return Outcome::Nothing;
         }
         if answer.is_ok() {

@@ -1,6 +1,6 @@
 //! The progress of a call, for a client that asked for it with a `progressToken` (MCP, "Progress").
 
-use super::{Channel, Exchange};
+use super::Exchange;
 use crate::clock;
 use crate::limits;
 use crate::object::without_nulls;
@@ -18,27 +18,27 @@ pub fn token(params: &Params) -> Option<&Value> {
 
 /// One call's progress. Quick calls report nothing, long ones now and then, and the numbers only grow.
 pub(super) struct Progress<'a> {
-    channel: &'a dyn Channel,
+    exchange: &'a Exchange<'a>,
     token: Option<&'a Value>,
     sent: Cell<(Instant, u64)>,
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn of(exchange: &Exchange<'a>, params: &'a Params) -> Progress<'a> {
-        Progress { channel: exchange.channel, token: token(params), sent: Cell::new((clock::instant(), 0)) }
+    pub(super) fn of(exchange: &'a Exchange<'a>, params: &'a Params) -> Progress<'a> {
+        Progress { exchange, token: token(params), sent: Cell::new((clock::instant(), 0)) }
     }
 }
 
 impl Caller for Progress<'_> {
     fn has_cancelled(&self) -> bool {
-        self.channel.is_cancelled()
+        (self.exchange.is_cancelled)()
     }
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
         let (at, before) = self.sent.get();
         let Some(token) = self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY) else { return };
         let params = without_nulls(json!({ "progressToken": token, "progress": done, "total": total, "message": doing }));
-        self.channel.notify(&encode::notification("notifications/progress", &params));
+        (self.exchange.notify)(&encode::notification("notifications/progress", &params));
         self.sent.set((clock::instant(), done));
     }
 }

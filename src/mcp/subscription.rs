@@ -183,9 +183,8 @@ impl Server {
         let _ = vault.refresh();
         subscription.begin(&vault);
         let mut open = self.subscriptions.lock().unpoisoned();
-        if !open.iter().any(|known| Arc::ptr_eq(known, subscription)) {
-            open.push(Arc::clone(subscription));
-        }
+        open.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
+        open.push(Arc::downgrade(subscription));
         drop(open);
         self.has_subscriptions.notify_all();
     }
@@ -197,7 +196,7 @@ impl Server {
         subscription.notify(self, &mut Versions::new());
     }
 
-    /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until the stream ends.
+    /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until what this returns is dropped.
     pub fn subscribe(&self, wanted: ListenRequest, listener: Arc<dyn Listener>) -> Arc<Subscription> {
         // What cannot be read now counts as changed when it can.
         let vault = self.vault_of(&wanted.principal);
@@ -219,11 +218,6 @@ impl Server {
         subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
         self.listening(&subscription);
         subscription
-    }
-
-    /// Ends a subscription whose client no longer wants it.
-    pub fn unsubscribe(&self, subscription: &Arc<Subscription>) {
-        self.subscriptions.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, subscription));
     }
 }
 

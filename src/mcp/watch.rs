@@ -1,10 +1,10 @@
 //! The thread that sends notifications of changes. Without subscriptions it sleeps.
 
 use super::Server;
-use super::subscription::Versions;
+use super::subscription::{Subscription, Versions};
 use crate::lock::Unpoisoned;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 impl Server {
     /// Starts the thread; it lives as long as the process.
@@ -28,7 +28,7 @@ fn watch_once(server: &Server) {
     // A panic must not end the notifications of all clients for good.
     let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
-            let open = server.subscriptions.lock().unpoisoned().clone();
+            let open: Vec<Arc<Subscription>> = server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
             // A folder is scanned once, however many subscriptions name it, by however many URIs.
             let mut versions = Versions::new();
             open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
@@ -37,5 +37,9 @@ fn watch_once(server: &Server) {
     if sent.is_err() {
         log::error!("sending notifications panicked; the next change sends them");
     }
-    server.subscriptions.lock().unpoisoned().retain(|subscription| subscription.is_open());
+    server
+        .subscriptions
+        .lock()
+        .unpoisoned()
+        .retain(|subscription| subscription.upgrade().is_some_and(|subscription| subscription.is_open()));
 }

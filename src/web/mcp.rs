@@ -6,7 +6,7 @@ use crate::http::{EventStream, Events, HangUp, Head, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
 use crate::mcp::running::Running;
-use crate::mcp::{Channel, Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, progress};
+use crate::mcp::{Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
@@ -123,8 +123,7 @@ impl HttpRequest<'_> {
     }
 
     fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &HangUp) -> Outcome {
-        let channel = HttpChannel::of(&self.app.mcp, session, revision, message, peer, None);
-        self.app.mcp.handle(&Exchange { principal: &self.principal, revision, session, channel: &channel }, message)
+        handle(&self.app.mcp, &self.principal, session, revision, message, peer, &|_| {})
     }
 
     /// Whether notifications may precede the answer: the client asks for the progress of a call.
@@ -138,9 +137,11 @@ impl HttpRequest<'_> {
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
         let work = move |events: &Arc<EventStream>, peer: &HangUp| {
-            let channel = HttpChannel::of(&engine, session.as_ref(), revision, &message, peer, Some(events));
-            let exchange = Exchange { principal: &principal, revision, session: session.as_ref(), channel: &channel };
-            if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = engine.handle(&exchange, &message) {
+            let notify = |message: &str| {
+                events.send(message);
+            };
+            let outcome = handle(&engine, &principal, session.as_ref(), revision, &message, peer, &notify);
+            if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = outcome {
                 events.send(&answer);
             }
             None
@@ -151,10 +152,7 @@ impl HttpRequest<'_> {
     /// The stream of a `subscriptions/listen`; its subscription ends with it.
     fn listen(&self, wanted: ListenRequest) -> Reply {
         let engine = Arc::clone(&self.app.mcp);
-        self.events(Some(wanted.id.clone()), Some(wanted.last_message()), move |listener| {
-            let subscription = engine.subscribe(wanted, listener);
-            Box::new(Listening { engine, subscription })
-        })
+        self.events(Some(wanted.id.clone()), Some(wanted.last_message()), move |listener| Box::new(engine.subscribe(wanted, listener)))
     }
 
     /// GET: the stream on which a session is notified of changes. There is one per session; a new one replaces it.
@@ -251,49 +249,20 @@ fn event_stream() -> Response {
     Response::with(200, "text/event-stream", Vec::new()).header("Cache-Control", "no-store, no-transform").header("X-Accel-Buffering", "no")
 }
 
-/// An open `subscriptions/listen`.
-struct Listening {
-    engine: Arc<Server>,
-    subscription: Arc<Subscription>,
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        self.engine.unsubscribe(&self.subscription);
-    }
-}
-
-/// A request in progress.
-struct HttpChannel<'a> {
-    running: Option<Running>,
-    /// Set if hanging up cancels.
-    peer: Option<&'a HangUp>,
-    /// Set if the answer is a stream.
-    events: Option<&'a EventStream>,
-}
-
-impl<'a> HttpChannel<'a> {
-    fn of(
-        engine: &Server,
-        session: Option<&Arc<Session>>,
-        revision: Revision,
-        message: &Message,
-        peer: &'a HangUp,
-        events: Option<&'a EventStream>,
-    ) -> HttpChannel<'a> {
-        let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
-        HttpChannel { running, peer: Some(peer).filter(|_| revision.is_modern() || engine.may_be_abandoned(message)), events }
-    }
-}
-
-impl Channel for HttpChannel<'_> {
-    fn notify(&self, message: &str) {
-        let _ = self.events.is_some_and(|events| events.send(message));
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.running.as_ref().is_some_and(Running::is_cancelled) || self.peer.is_some_and(HangUp::has_hung_up)
-    }
+/// Handles a message; `notify` sends a notification that belongs to it.
+fn handle(
+    engine: &Server,
+    principal: &Principal,
+    session: Option<&Arc<Session>>,
+    revision: Revision,
+    message: &Message,
+    peer: &HangUp,
+    notify: &dyn Fn(&str),
+) -> Outcome {
+    let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
+    let peer = Some(peer).filter(|_| revision.is_modern() || engine.may_be_abandoned(message));
+    let is_cancelled = || running.as_ref().is_some_and(Running::is_cancelled) || peer.is_some_and(HangUp::has_hung_up);
+    engine.handle(&Exchange { principal, revision, session, notify, is_cancelled: &is_cancelled }, message)
 }
 
 impl Listener for EventStream {
