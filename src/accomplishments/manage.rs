@@ -118,12 +118,10 @@ impl Accomplishments {
             return Err(invalid("data.canvas_source cannot be changed: an accomplishment stays on its canvas."));
         }
         let title = data.title.map(checked_title).transpose()?;
-        self.change(vault, |change| {
-            let accomplishment = change.snapshot.find(id)?.clone();
+        let changed = self.change_note(vault, id, if_match, |change, accomplishment| {
             let path = &accomplishment.path;
-            change.must_match(path, if_match)?;
             if let Some(title) = &title {
-                retitle(change, &accomplishment, title)?;
+                retitle(change, accomplishment, title)?;
             }
             let note = change.note(path)?;
             for (key, value) in [("effort", data.effort), ("status", data.status), ("priority", data.priority)] {
@@ -136,12 +134,12 @@ impl Accomplishments {
             }
             write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
-                let canvas = change.canvas_of(&accomplishment)?;
+                let canvas = change.canvas_of(accomplishment)?;
                 set_dependencies(change, (id, path, &canvas), &accomplishment.depends_on, &unique(wanted.iter().copied()))?;
             }
-            change.touch(path)?;
-            change.outcome(path)
-        })
+            Ok(())
+        })?;
+        Ok(changed.0)
     }
 
     /// Deletes an accomplishment: moves its note to the trash, and removes its nodes, their edges, and its id from what depends on it.
@@ -227,20 +225,15 @@ impl Accomplishments {
         task: Option<(&str, &str)>,
         if_match: Option<&str>,
     ) -> Result<(Changed, Option<Task>), Error> {
-        self.change(vault, |change| {
-            let path = change.snapshot.find(id)?.path.clone();
-            change.must_match(&path, if_match)?;
-            let note = change.note(&path)?;
-            let task = match task {
-                Some((task_id, status)) => Some(edit_task(note, id, task_id, &TaskData { status: Some(status), ..TaskData::default() })?),
-                None => None,
-            };
+        let with_status = |status| TaskData { status: Some(status), ..TaskData::default() };
+        self.change_note(vault, id, if_match, |change, found| {
+            let note = change.note(&found.path)?;
+            let task = task.map(|(task_id, status)| edit_task(note, id, task_id, &with_status(status))).transpose()?;
             let begun = task.as_ref().is_some_and(|task| task.status == "InProgress").then_some(true);
             if let Some(truth) = in_progress.or(begun) {
                 note.set("inProgress", truth)?;
             }
-            change.touch(&path)?;
-            Ok((change.outcome(&path)?, task))
+            Ok(task)
         })
     }
 
@@ -251,12 +244,24 @@ impl Accomplishments {
         if_match: Option<&str>,
         edit: impl Fn(&mut Note) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        Ok(self.change_note(vault, id, if_match, |change, found| edit(change.note(&found.path)?))?.1)
+    }
+
+    /// Makes a change that begins with the note of an accomplishment; gives it as it is afterwards.
+    fn change_note<T>(
+        &self,
+        vault: &Vault,
+        id: &str,
+        if_match: Option<&str>,
+        edit: impl Fn(&mut Change<'_>, &Accomplishment) -> Result<T, Error>,
+    ) -> Result<(Changed, T), Error> {
         self.change(vault, |change| {
-            let path = change.snapshot.find(id)?.path.clone();
-            change.must_match(&path, if_match)?;
-            let outcome = edit(change.note(&path)?)?;
-            change.touch(&path)?;
-            Ok(outcome)
+            let snapshot = change.snapshot;
+            let found = snapshot.find(id)?;
+            change.must_match(&found.path, if_match)?;
+            let outcome = edit(change, found)?;
+            change.touch(&found.path)?;
+            Ok((change.outcome(&found.path)?, outcome))
         })
     }
 }
@@ -350,9 +355,6 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
         if value != old
             && let Some(found) = again(&text)
         {
-            if found.has_twice(name) {
-                return Err(invalid(format!("The task has the field {name} twice; a person has to remove one.")));
-            }
             text = found.with(&text, name, &value);
         }
     }

@@ -8,7 +8,9 @@ use super::{Error, invalid, malformed};
 use crate::markdown::parts;
 use crate::markdown::properties::{self, splice};
 use crate::slice::Part;
+use crate::yaml;
 use serde_yaml::{Mapping, Value};
+use std::collections::HashSet;
 
 /// What a note's body says.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,12 +40,7 @@ impl Body {
 
 /// A property as text; `None` for a list or mapping.
 pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
-    match properties.get(key)? {
-        Value::String(text) => Some(text.trim().to_owned()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(truth) => Some(truth.to_string()),
-        _ => None,
-    }
+    yaml::scalar(properties.get(key)?).map(|text| text.trim().to_owned())
 }
 
 /// The ids in `depends_on`: a list, or one comma-separated text.
@@ -58,13 +55,8 @@ pub(super) fn depends_on(properties: &Mapping) -> Vec<String> {
 
 /// Ids without white space around them, each once, in their order.
 pub(super) fn unique<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::new();
-    for id in ids.map(str::trim) {
-        if !unique.iter().any(|known| known == id) {
-            unique.push(id.to_owned());
-        }
-    }
-    unique
+    let mut seen = HashSet::new();
+    ids.map(str::trim).filter(|id| seen.insert(*id)).map(str::to_owned).collect()
 }
 
 /// A note that is being edited.

@@ -147,32 +147,26 @@ fn in_canvas(text: &str) -> Vec<Link> {
     if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_err() {
         return Vec::new();
     }
-    let Some(nodes) = json::member(text, start, "nodes").filter(|nodes| text.as_bytes().get(nodes.start) == Some(&b'[')) else {
-        return Vec::new();
-    };
+    let Some(nodes) = json::member(text, start, "nodes") else { return Vec::new() };
     let mut links = Vec::new();
-    for node in json::elements(text, nodes.start).into_iter().filter(|node| text.as_bytes().get(node.start) == Some(&b'{')) {
-        for (name, value) in json::members(text, node.start) {
-            let Some(string) = Quoted::json(text, value.start) else { continue };
-            match name.as_str() {
-                "text" => links.extend(self::links(&string.text).into_iter().map(|link| link.inside(&string))),
-                "file" | "background" if !string.text.is_empty() => {
-                    let all = string.outer(0..string.text.len());
-                    let subpath = json::member(text, node.start, "subpath").and_then(|range| Quoted::json(text, range.start));
-                    links.push(Link {
-                        is_embed: true,
-                        syntax: Syntax::CanvasPath,
-                        quoting: string.quoting,
-                        range: all.clone(),
-                        target: all.clone(),
-                        subpath_at: subpath.as_ref().map_or(all.end..all.end, |subpath| subpath.outer(0..subpath.text.len())),
-                        path_at: all,
-                        path: string.text,
-                        subpath: subpath.map(|subpath| subpath.text).filter(|subpath| subpath.starts_with('#')),
-                    });
-                }
-                _ => {}
-            }
+    for node in json::elements(text, nodes.start) {
+        let members = json::members(text, node.start);
+        let string = |name: &str| members.iter().find(|(known, _)| *known == name).and_then(|(_, value)| Quoted::json(text, value.start));
+        let texts = string("text").into_iter();
+        links.extend(texts.flat_map(|string| self::links(&string.text).into_iter().map(|link| link.inside(&string)).collect::<Vec<_>>()));
+        for file in ["file", "background"].into_iter().filter_map(string).filter(|file| !file.text.is_empty()) {
+            let (all, subpath) = (file.outer(0..file.text.len()), string("subpath"));
+            links.push(Link {
+                is_embed: true,
+                syntax: Syntax::CanvasPath,
+                quoting: file.quoting,
+                range: all.clone(),
+                target: all.clone(),
+                subpath_at: subpath.as_ref().map_or(all.end..all.end, |subpath| subpath.outer(0..subpath.text.len())),
+                path_at: all,
+                path: file.text,
+                subpath: subpath.map(|subpath| subpath.text).filter(|subpath| subpath.starts_with('#')),
+            });
         }
     }
     links.sort_by_key(|link| link.range.start);

@@ -159,11 +159,14 @@ impl<'a> Note<'a> {
 
     /// All blocks with an id, in order.
     pub fn blocks(&self) -> Vec<Block> {
-        let (text_starts, part_starts) = (self.text_starts(), self.part_starts());
+        let part_starts = self.part_starts();
         let mut blocks = Vec::new();
+        // The first line of the current paragraph; of a line in no paragraph its own number.
+        let mut first = 0;
         // The open list items: indentation and line of each.
         let mut items: Vec<(usize, usize)> = Vec::new();
         for (number, line) in self.lines.iter().enumerate() {
+            first = if self.continues_paragraph(number) { first } else { number };
             let indent = columns(self.line(number));
             if matches!(line.kind, Kind::Item { .. }) {
                 items.retain(|(outer, _)| *outer < indent);
@@ -185,7 +188,6 @@ impl<'a> Note<'a> {
                 let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
                 blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !continues {
-                let first = text_starts.get(number).copied().unwrap_or(number);
                 let is_of_item = line.kind == Kind::Text
                     && first > 0
                     && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
@@ -199,18 +201,11 @@ impl<'a> Note<'a> {
         blocks
     }
 
-    /// For each line of a paragraph its first line, for any other line its own number.
-    fn text_starts(&self) -> Vec<usize> {
-        let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
-        for (number, line) in self.lines.iter().enumerate() {
-            // A quote ends a paragraph.
-            let continues = line.kind == Kind::Text
-                && number
-                    .checked_sub(1)
-                    .is_some_and(|before| self.kind(before) == Some(Kind::Text) && (self.is_quote(before) || !self.is_quote(number)));
-            starts.push(if continues { starts.last().copied().unwrap_or(number) } else { number });
-        }
-        starts
+    /// Whether a line belongs to the same paragraph as the one before. A quote ends a paragraph.
+    fn continues_paragraph(&self, number: usize) -> bool {
+        let is_text = |number| self.kind(number) == Some(Kind::Text);
+        let before = number.checked_sub(1).filter(|before| is_text(*before) && is_text(number));
+        before.is_some_and(|before| self.is_quote(before) || !self.is_quote(number))
     }
 
     /// For each line the first line of the quote, table, list, code block or paragraph that may end with it.
@@ -268,13 +263,13 @@ impl<'a> Note<'a> {
     pub fn find_block(&self, id: &str) -> Result<Block, FindError> {
         let id = id.trim().trim_start_matches('^');
         let all = self.blocks();
-        let mut found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
-        match (found.pop(), found.as_slice()) {
-            (Some(block), []) => Ok(block.clone()),
-            (None, _) => Err(FindError::Missing(all.into_iter().map(|block| block.id).collect())),
-            (Some(last), others) => {
-                let several = others.iter().copied().chain([last]);
-                Err(FindError::Several(several.map(|block| (block.lines.start + 1, self.line(block.lines.start).to_owned())).collect()))
+        let found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
+        match found.as_slice() {
+            [block] => Ok((*block).clone()),
+            [] => Err(FindError::Missing(all.into_iter().map(|block| block.id).collect())),
+            several => {
+                let line = |block: &&Block| (block.lines.start + 1, self.line(block.lines.start).to_owned());
+                Err(FindError::Several(several.iter().map(line).collect()))
             }
         }
     }

@@ -77,21 +77,12 @@ impl Quoted {
 
 /// The character that an escape sequence stands for, and the sequence's length; `None` if JSON does not have it.
 fn escaped(rest: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| rest.get(at..at + 4)?.chars().try_fold(0, |code, digit| Some(code * 16 + digit.to_digit(16)?));
-    Some(match rest.chars().nth(1)? {
-        'n' => ('\n', 2),
-        't' => ('\t', 2),
-        'r' => ('\r', 2),
-        'b' => ('\u{8}', 2),
-        'f' => ('\u{c}', 2),
-        'u' => match unit(2)? {
-            high @ 0xd800..=0xdbff if rest.get(6..8) == Some("\\u") => {
-                (char::from_u32(0x10000 + ((high - 0xd800) << 10) + unit(8)?.checked_sub(0xdc00)?)?, 12)
-            }
-            code => (char::from_u32(code).unwrap_or('\u{fffd}'), 6),
-        },
-        c @ ('"' | '\\' | '/') => (c, 2),
-        _ => return None,
+    // A character beyond U+FFFF is a pair of sequences.
+    let lengths: &[usize] = if rest.starts_with("\\u") { &[12, 6] } else { &[2] };
+    lengths.iter().find_map(|&length| {
+        let text: String = serde_json::from_str(&format!("\"{}\"", rest.get(..length)?)).ok()?;
+        let mut chars = text.chars();
+        chars.next().filter(|_| chars.next().is_none()).map(|c| (c, length))
     })
 }
 

@@ -9,11 +9,12 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::vault::Entry;
 use crate::vault::properties::property_in;
+use regex::{Captures, Regex};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 impl Evaluator<'_> {
     pub(super) fn call(&self, name: &str, arguments: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
@@ -365,29 +366,13 @@ fn replace(text: &str, wanted: &Value, with: &str) -> String {
 
 /// A JavaScript replacement in the regex crate's syntax: `$1` is the first group whatever follows, and there are no names.
 fn dollar_groups(with: &str) -> String {
-    let mut made = String::new();
-    let mut rest = with;
-    while let Some(at) = rest.find('$') {
-        let (before, behind) = rest.split_at(at);
-        made.push_str(before);
-        let behind = behind.strip_prefix('$').unwrap_or(behind);
-        let digits = behind.bytes().take(2).take_while(u8::is_ascii_digit).count();
-        let (group, after) = behind.split_at(digits);
-        rest = after;
-        match (group, after.chars().next()) {
-            ("", Some('&')) => {
-                made.push_str("${0}");
-                rest = after.strip_prefix('&').unwrap_or(after);
-            }
-            ("", after) => {
-                made.push_str("$$");
-                rest = rest.strip_prefix('$').filter(|_| after == Some('$')).unwrap_or(rest);
-            }
-            (group, _) => made.push_str(&format!("${{{group}}}")),
-        }
-    }
-    made.push_str(rest);
-    made
+    static DOLLAR: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\$(\$|&|[0-9]{1,2})?").ok());
+    let group = |found: &Captures<'_>| match found.get(1).map_or("$", |what| what.as_str()) {
+        "$" => "$$".to_owned(),
+        "&" => "${0}".to_owned(),
+        number => format!("${{{number}}}"),
+    };
+    DOLLAR.as_ref().map_or_else(|| with.to_owned(), |dollar| dollar.replace_all(with, group).into_owned())
 }
 
 fn title(text: &str) -> String {

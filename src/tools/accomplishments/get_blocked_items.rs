@@ -1,6 +1,6 @@
 //! `get_blocked_items`: what waits, and for what.
 
-use super::{Summary, by_priority, page, snapshot};
+use super::{Blocking, Summary, by_priority, page, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
 use crate::tools::paging::{CURSOR, Next};
 use crate::tools::result::{Inline, Members, result};
@@ -22,35 +22,17 @@ result! {
         /// On all pages.
         count: usize,
         /// Sorted by priority.
-        blocked_items: Vec<Blocked<'a>>,
+        blocked_items: Vec<Summary<'a>>,
         next: Inline<Next>,
     }
 }
 
-result! {
-    struct Blocked<'a> {
-        summary: Inline<Summary<'a>>,
-        /// What it waits for; the first hundred.
-        blocking_items: Vec<Blocking<'a>>,
-    }
-}
-
-result! {
-    struct Blocking<'a> {
-        id: &'a str,
-        /// Empty when it does not exist.
-        title: &'a str,
-        /// `Missing` when it does not exist.
-        status: &'static str,
-    }
-}
-
-fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Blocked<'a> {
+fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Summary<'a> {
     let blocking = snapshot.blocking(found).take(crate::limits::LISTED).map(|id| {
         let about = snapshot.about(id);
         Blocking { id, title: about.map_or("", |about| &about.title), status: about.map_or("Missing", |about| about.status) }
     });
-    Blocked { summary: Inline(Summary::of(snapshot, found)), blocking_items: blocking.collect() }
+    Summary { blocking_items: Some(blocking.collect()), ..Summary::of(snapshot, found) }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -21,25 +21,17 @@ result! {
         /// On all pages.
         count: usize,
         /// Sorted by priority.
-        ready_items: Vec<Ready<'a>>,
+        ready_items: Vec<Summary<'a>>,
         next: Inline<Next>,
-    }
-}
-
-result! {
-    struct Ready<'a> {
-        summary: Inline<Summary<'a>>,
-        /// The state when it is done; cut when it is long.
-        outcome: String,
     }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let all = snapshot.iter().filter(|found| snapshot.is_ready(found)).map(|found| (by_priority(found), found)).collect();
-    let (count, ready_items, next) = page(arguments, all, |found| Ready {
-        summary: Inline(Summary::of(&snapshot, found)),
-        outcome: super::clipped(&found.body.outcome, crate::limits::TEXT_CUT),
+    let (count, ready_items, next) = page(arguments, all, |found| Summary {
+        outcome: Some(super::clipped(&found.body.outcome, crate::limits::TEXT_CUT)),
+        ..Summary::of(&snapshot, found)
     })?;
     Reply::of(&All { count, ready_items, next })
 }

@@ -93,6 +93,20 @@ result! {
         task_count: usize,
         completed_task_count: usize,
         vault_path: &'a str,
+        /// What it waits for; the first hundred.
+        blocking_items: Option<Vec<Blocking<'a>>>,
+        /// The state when it is done; cut when it is long.
+        outcome: Option<String>,
+    }
+}
+
+result! {
+    struct Blocking<'a> {
+        id: &'a str,
+        /// Empty when it does not exist.
+        title: &'a str,
+        /// `Missing` when it does not exist.
+        status: &'static str,
     }
 }
 
@@ -110,6 +124,8 @@ impl<'a> Summary<'a> {
             task_count: found.body.tasks.len(),
             completed_task_count: found.completed_tasks(),
             vault_path: found.path.as_str(),
+            blocking_items: None,
+            outcome: None,
         }
     }
 }

@@ -3,12 +3,12 @@
 use super::{BLOCK, HEADING, target};
 use crate::limits;
 use crate::markdown::insert::Target;
-use crate::markdown::parts::Note;
+use crate::markdown::parts::{Heading, Note};
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::slice::Part;
 use crate::text::words::words_of;
-use crate::tools::result::{Inline, Members, flag, result, unless_empty};
+use crate::tools::result::{Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Error as VaultError, VaultPath, fitting, notes::target_error};
@@ -61,28 +61,15 @@ result! {
         truncated: Option<bool>,
         /// `offset` for `vault_read` to go on.
         next_line: Option<usize>,
-        outline: Option<Inline<Outline>>,
-        properties: Option<Map<String, Value>>,
-    }
-}
-
-result! {
-    struct Outline {
-        headings: Vec<Value>,
-        blocks: Vec<Value>,
-        words: usize,
-        tasks: Tasks,
+        headings: Option<Vec<Value>>,
+        blocks: Option<Vec<Value>>,
+        words: Option<usize>,
+        tasks: Option<Value>,
         /// Links in the note.
-        links_out: usize,
+        links_out: Option<usize>,
         /// Links to the note.
-        links_in: usize,
-    }
-}
-
-result! {
-    struct Tasks {
-        open: usize,
-        done: usize,
+        links_in: Option<usize>,
+        properties: Option<Map<String, Value>>,
     }
 }
 
@@ -139,7 +126,7 @@ fn show(
     let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
     let shown = match view {
-        "outline" => Shown { outline: Some(Inline(outline(context, &path, &note, &lines)?)), ..shown },
+        "outline" => outline(context, &path, &note, &lines, shown)?,
         "properties" => Shown { properties: Some(properties_of(&path, &text)?), ..shown },
         _ => {
             let part = text.part(start..note.start(lines.end));
@@ -166,13 +153,12 @@ fn show(
         return Ok(None);
     }
     while length > budget.json {
-        let Some(outline) =
-            shown.outline.as_mut().map(|outline| &mut outline.0).filter(|outline| outline.headings.len() + outline.blocks.len() > 0)
-        else {
+        let lists = shown.headings.as_mut().zip(shown.blocks.as_mut());
+        let Some((headings, blocks)) = lists.filter(|(headings, blocks)| headings.len() + blocks.len() > 0) else {
             return Err(Error::new(Code::TooLarge, "The properties of this note are too long for one answer."));
         };
-        outline.headings.truncate(outline.headings.len() / 2);
-        outline.blocks.truncate(outline.blocks.len() / 2);
+        headings.truncate(headings.len() / 2);
+        blocks.truncate(blocks.len() / 2);
         shown.truncated = Some(true);
         length = Reply::of(&shown)?.json.chars().count();
     }
@@ -220,22 +206,23 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
     Some(fits)
 }
 
-fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Range<usize>) -> Result<Outline, Error> {
+fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Range<usize>, shown: Shown) -> Result<Shown, Error> {
     let tasks = note.tasks();
     let count = |is_it: fn(char) -> bool| tasks.iter().filter(|task| lines.contains(&task.line) && is_it(task.status)).count();
     let range = note.start(lines.start)..note.start(lines.end);
     let body = note.start(lines.start.max(note.body()))..range.end;
     let headings = note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
     let blocks = note.blocks().into_iter().filter(|block| lines.contains(&block.lines.start));
-    Ok(Outline {
-        headings: headings
-            .map(|heading| json!({ "level": heading.level, "text": heading.text, "line": heading.lines.start + 1 }))
-            .collect(),
-        blocks: blocks.map(|block| json!({ "id": block.id, "line": block.lines.start + 1 })).collect(),
-        words: words_of(note.text.part(body)).count(),
-        tasks: Tasks { open: count(is_open), done: count(is_done) },
-        links_out: links::links(note.text).iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty()).count(),
-        links_in: context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?,
+    let heading = |heading: Heading| json!({ "level": heading.level, "text": heading.text, "line": heading.lines.start + 1 });
+    let links = links::links(note.text).into_iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty());
+    Ok(Shown {
+        headings: Some(headings.map(heading).collect()),
+        blocks: Some(blocks.map(|block| json!({ "id": block.id, "line": block.lines.start + 1 })).collect()),
+        words: Some(words_of(note.text.part(body)).count()),
+        tasks: Some(json!({ "open": count(is_open), "done": count(is_done) })),
+        links_out: Some(links.count()),
+        links_in: Some(context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?),
+        ..shown
     })
 }
 
