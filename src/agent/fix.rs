@@ -4,7 +4,6 @@ use super::ingest::{cut, delimited};
 use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
 use crate::limits;
-use serde_json::json;
 
 impl Agent {
     /// Repairs what `findings` name: one change, and one commit where there is a repository. Returns the session's closing message.
@@ -15,7 +14,7 @@ impl Agent {
         let asked =
             SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Overrides::default())? };
         session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
-            let task = Task { prompt: prompt(findings), schema: json!({ "type": "object", "properties": {} }) };
+            let task = Task { prompt: prompt(findings), schema: r#"{"type":"object","properties":{}}"# };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
             let end = self.write(ready, &task, &[], id, watcher, so_far)?;
             Ok(cut(&ready.dir.copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS))

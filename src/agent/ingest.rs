@@ -15,7 +15,7 @@ use crate::vault::journal::Step;
 use crate::vault::versions::Caller;
 use crate::vault::{Vault, VaultPath};
 use crate::wiki::{TREES, links};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -98,7 +98,7 @@ impl Agent {
             let copy = &ready.dir.copy;
             let (paths, attached) = attach::copy_in(self, attach::read(self, &request.files, &request.attachments)?, copy)?;
             let filed_before = self.filed_before(&ready.begun);
-            let task = Task { prompt: prompt(request, &paths, &filed_before), schema: schema() };
+            let task = Task { prompt: prompt(request, &paths, &filed_before), schema: include_str!("ingest_schema.json") };
             let end = self.write(ready, &task, &attached, id, watcher, so_far)?;
             Ok(self.report(request, end, &so_far.filed, filed_before, copy))
         })
@@ -306,25 +306,6 @@ pub(super) fn delimited(what: &str, text: &str) -> String {
 /// A domain as it is described to a session.
 pub(super) fn domain_words(domain: &str) -> String {
     format!("the domain {domain} (the tree {domain}/wiki)")
-}
-
-fn schema() -> Value {
-    let paths = |about: &str| json!({ "type": "array", "items": { "type": "string" }, "description": about });
-    json!({
-        "type": "object",
-        "properties": {
-            "perDomain": {
-                "type": "object",
-                "properties": { "work": { "type": "string" }, "life": { "type": "string" }, "shared": { "type": "string" } },
-                "description": "For each domain that was touched, what was filed there, in a sentence or two",
-            },
-            "sourcesCreated": paths("Paths of the source pages that are new"),
-            "pagesResynthesized": paths("Paths of the entity and concept pages that were written or rewritten"),
-            "contradictions": paths("Where the material contradicts the wiki, and how that was resolved, each in a sentence"),
-            "boardRefsRecorded": paths("The board cases that were recorded, as they were given"),
-        },
-        "required": ["perDomain", "sourcesCreated", "pagesResynthesized", "contradictions", "boardRefsRecorded"],
-    })
 }
 
 /// The structured output of a session.

@@ -4,7 +4,7 @@ use super::ingest::{DOMAINS, Structured, VaultFiles, cut, delimited, domain_word
 use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
 use crate::limits;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// An answer.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Agent {
         let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, overrides)? };
         let ticket = self.ticket(Work::Query)?;
         session::with_session(self, ticket, &asked, watcher, so_far, |ready, so_far| {
-            let task = Task { prompt: prompt(question, domain), schema: schema() };
+            let task = Task { prompt: prompt(question, domain), schema: include_str!("query_schema.json") };
             let end = session::run(ready, &task, watcher, so_far)?;
             let given = Structured::of(&ready.dir.copy, end.structured_output);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
@@ -64,16 +64,4 @@ fn prompt(question: &str, domain: Option<&str>) -> String {
         Work::Query.skill(),
         delimited("question", question)
     )
-}
-
-fn schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "answer": { "type": "string", "description": "The answer in Markdown, with [[wikilinks]] to the pages it is from" },
-            "citations": { "type": "array", "items": { "type": "string" }, "description": "Paths of the pages that the answer rests on" },
-            "artifacts": { "type": "array", "items": { "type": "string" }, "description": "Paths of original files that those pages link to" },
-        },
-        "required": ["answer", "citations", "artifacts"],
-    })
 }

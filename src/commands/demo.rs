@@ -81,26 +81,5 @@ fn free_address() -> std::io::Result<String> {
 }
 
 fn banner(origin: &str, password: &str, token: &str, folder: &Path) -> String {
-    format!(
-        r#"
-A sample vault is being served. It is a copy in
-  {folder}
-and is deleted when you stop the demo with Ctrl-C.
-
-MCP endpoint  {origin}/mcp
-User name     demo
-Password      {password}
-API token     {token}
-
-Try it:
-
-curl -s {origin}/mcp -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"vault_search","arguments":{{"query":"heating controller"}}}}}}'
-
-With Claude Code, which opens the login page in your browser:
-
-claude mcp add --transport http vault {origin}/mcp
-
-"#,
-        folder = folder.display()
-    )
+    format!(include_str!("banner.txt"), origin = origin, password = password, token = token, folder = folder.display())
 }
