@@ -122,25 +122,14 @@ impl Oauth {
     /// delay a right password.
     pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
         let source = &Source::new(from.address, from.is_shared, user);
-        let state = self.store.state();
-        let standing = self.throttle.standing(&state, source, now);
-        let mut wait = Duration::ZERO;
-        let failed = || {
-            wait = self.throttle.failed(source, now);
-            // The user of an earlier login from there may be behind the same proxy.
-            if state.has_logged_in(source) { Duration::ZERO } else { wait }
-        };
-        let is_right = self.passwords.check(self.logins.users.get(user).map(String::as_str), password, standing, source, failed)?;
-        if is_right {
-            self.throttle.succeeded(source);
-        } else {
-            // The name is not logged: people type passwords into the wrong field.
-            log::warn!("login failed from={} client={:?}", from.address, request.client.id);
-            // Each answer that is held back holds a connection.
-            let _held = self.throttle.hold()?;
-            std::thread::sleep(wait);
-        }
-        Some(is_right)
+        let is_known = self.store.state().has_logged_in(source);
+        let hash = self.logins.users.get(user).map(String::as_str);
+        let Err(wait) = self.passwords.check(hash, password, is_known, source, now)? else { return Some(true) };
+        // The name is not logged: people type passwords into the wrong field.
+        log::warn!("login failed from={} client={:?}", from.address, request.client.id);
+        let _permit = self.passwords.delayed_answers.take("", Duration::ZERO)?;
+        std::thread::sleep(wait);
+        Some(false)
     }
 
     /// `EXPIRES.MAC.USER`: that a user has logged in for this request.

@@ -44,7 +44,6 @@ pub mod resource;
 pub mod revoke;
 pub mod source;
 pub mod store;
-pub mod throttle;
 pub mod token;
 
 pub use error::Error;
@@ -62,7 +61,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::{Client, State, Store};
-use throttle::Throttle;
 
 /// Who may log in, as configured.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +140,6 @@ pub struct Oauth {
     /// Clients, grants, codes and tokens.
     pub store: Store,
     passwords: Passwords,
-    throttle: Throttle,
     registrations: Registrations,
 }
 
@@ -151,8 +148,7 @@ impl Oauth {
     pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
         let registrations = Registrations::open(store.folder(), Now::read());
-        let throttle = Throttle::default();
-        Oauth { origin, logins, policy, store, passwords, throttle, registrations }
+        Oauth { origin, logins, policy, store, passwords, registrations }
     }
 
     /// A client by its id: one that registered, or one whose document is built in.

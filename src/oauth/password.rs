@@ -1,31 +1,51 @@
 //! Password checks. bcrypt is slow on purpose, so only a few run at once, on the threads of their requests; the number that
 //! waits is bounded, in all and per address. An address that has logged in before goes first, one that has failed goes
-//! last, and each has one check at a time, the next only when the last failure has been answered: a flood of wrong
+//! last, and each has one check at a time, the next only when the last failure has been answered, later each time: a flood of wrong
 //! passwords delays only itself, and sending them at the same time makes it no faster.
 
-use super::source::Source;
-use super::throttle::Standing;
-use crate::clock;
+use super::source::{Source, evict_oldest_if_full};
+use crate::clock::{self, Now};
 use crate::limits;
 use crate::lock::Unpoisoned;
-use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex};
+use crate::quota::{Bounds, Quota};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Checks passwords, a few at a time.
 pub(super) struct Passwords {
     /// Checked in place of a user's hash when there is no such user, so that it takes as long; the hash of no password.
-    stand_in: String,
+    dummy_hash: String,
     queue: Mutex<Queue>,
     changed: Condvar,
+    /// For answers that are held back: each holds a connection.
+    pub(super) delayed_answers: Arc<Quota>,
+}
+
+/// What is known of a source that wants to log in; the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// A login came from there before.
+    Known,
+    /// Nothing.
+    New,
+    /// The last attempt failed.
+    Failed,
+}
+
+/// The failures of a source.
+struct Failures {
+    count: u32,
+    last: Now,
+    /// It is not checked again before this.
+    until: Instant,
 }
 
 #[derive(Default)]
 struct Queue {
     /// The sources whose passwords are being checked.
     checking: Vec<Source>,
-    /// The sources that have failed, and until when they are not checked again.
-    delayed: Vec<(Source, Instant)>,
+    failures: HashMap<Source, Failures>,
     waiting: Vec<Waiting>,
     next: u64,
 }
@@ -37,13 +57,34 @@ struct Waiting {
 }
 
 impl Queue {
+    /// One that has logged in and failed since counts as new: others may share its address.
+    fn standing(&self, is_known: bool, from: &Source, now: Now) -> Standing {
+        let has_failed = self.failures.get(from).is_some_and(|failures| now.since(failures.last) <= limits::THROTTLE_MEMORY);
+        match (is_known, has_failed) {
+            (true, false) => Standing::Known,
+            (true, true) | (false, false) => Standing::New,
+            (false, true) => Standing::Failed,
+        }
+    }
+
+    /// Records a failure; gives how long to hold back its answer: a quarter second, then twice as long each time.
+    fn add_failure(&mut self, is_known: bool, from: &Source, now: Now) -> Duration {
+        evict_oldest_if_full(&mut self.failures, from, |failures| failures.last);
+        let failures = self.failures.entry(from.clone()).or_insert(Failures { count: 0, last: now, until: clock::instant() });
+        failures.count = if now.since(failures.last) > limits::THROTTLE_MEMORY { 1 } else { failures.count.saturating_add(1) };
+        let wait = (Duration::from_millis(250) * 2_u32.pow((failures.count - 1).min(8))).min(limits::THROTTLE_MAX_DELAY);
+        // The user of an earlier login from there may be behind the same proxy.
+        (failures.last, failures.until) = (now, clock::instant() + if is_known { Duration::ZERO } else { wait });
+        wait
+    }
+
     /// The next to be checked: the best standing first, then the first to arrive; no source that is being checked already.
     fn next(&self) -> Option<u64> {
         if self.checking.len() >= limits::PASSWORD_CHECKS {
             return None;
         }
         let now = clock::instant();
-        let is_delayed = |from: &Source| self.delayed.iter().any(|(delayed, until)| delayed == from && *until > now);
+        let is_delayed = |from: &Source| self.failures.get(from).is_some_and(|failures| failures.until > now);
         let ready = self.waiting.iter().filter(|waiting| !self.checking.contains(&waiting.from) && !is_delayed(&waiting.from));
         ready.min_by_key(|waiting| (waiting.standing, waiting.number)).map(|waiting| waiting.number)
     }
@@ -71,20 +112,23 @@ impl Passwords {
     pub(super) fn new(users: &BTreeMap<String, String>) -> Passwords {
         let cost = users.values().filter_map(|hash| hash.get(4..6)).max().unwrap_or("12");
         // 22 characters of salt and 31 of hash.
-        Passwords { stand_in: format!("$2b${cost}${}", ".".repeat(53)), queue: Mutex::default(), changed: Condvar::new() }
+        let dummy_hash = format!("$2b${cost}${}", ".".repeat(53));
+        let delayed_answers = Quota::new(Bounds { all: limits::THROTTLE_HELD, per_owner: usize::MAX, waiting: 0 });
+        Passwords { dummy_hash, queue: Mutex::default(), changed: Condvar::new(), delayed_answers }
     }
 
-    /// Whether the password matches the hash; `false` without one, after the same work. `None` when too many are waiting,
-    /// in all or from this source. `failed` is called on a mismatch, and says how long the source is not checked again.
+    /// Whether the password matches the hash: if not, or if there is none, how long to hold back the answer. `None` when too many are
+    /// waiting, in all or from this source. `is_known` says that a login came from there before.
     pub(super) fn check(
         &self,
         hash: Option<&str>,
         password: &str,
-        standing: Standing,
+        is_known: bool,
         from: &Source,
-        failed: impl FnOnce() -> Duration,
-    ) -> Option<bool> {
+        now: Now,
+    ) -> Option<Result<(), Duration>> {
         let mut queue = self.queue.lock().unpoisoned();
+        let standing = queue.standing(is_known, from, now);
         let number = queue.join(standing, from)?;
         loop {
             if !queue.waiting.iter().any(|waiting| waiting.number == number) {
@@ -101,22 +145,20 @@ impl Passwords {
         drop(queue);
         // Another login may be next now.
         self.changed.notify_all();
-        // A password that bcrypt would truncate is wrong, and takes as long as any other.
+        // A password that bcrypt would truncate is wrong; what it reads of it is hashed all the same, so that the answer takes as long.
         let hash = hash.filter(|_| password.len() <= limits::PASSWORD_BYTES);
-        let read: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
-        let checked = if hash.is_some() { password } else { &read };
-        let fits = bcrypt::verify(checked, hash.unwrap_or(&self.stand_in)).unwrap_or(false);
-        let fits = fits && hash.is_some();
-        {
-            let (mut queue, now) = (self.queue.lock().unpoisoned(), clock::instant());
-            queue.checking.retain(|checking| checking != from);
-            queue.delayed.retain(|(delayed, until)| delayed != from && *until > now);
-            if !fits {
-                queue.delayed.push((from.clone(), now + failed()));
-            }
+        let truncated: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
+        let hashed = if hash.is_some() { password } else { &truncated };
+        let fits = bcrypt::verify(hashed, hash.unwrap_or(&self.dummy_hash)).unwrap_or(false) && hash.is_some();
+        let mut queue = self.queue.lock().unpoisoned();
+        queue.checking.retain(|checking| checking != from);
+        let outcome = if fits { Ok(()) } else { Err(queue.add_failure(is_known, from, now)) };
+        if fits {
+            queue.failures.remove(from);
         }
+        drop(queue);
         self.changed.notify_all();
-        Some(fits)
+        Some(outcome)
     }
 }
 
@@ -151,8 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn failures_wait_longer_each_time_and_are_forgotten() {
+        let mut queue = Queue::default();
+        let source = |address: &str| Source::new(address.parse().unwrap(), false, "");
+        let from = &source("203.0.113.1");
+        let waits: Vec<u128> = (0..7).map(|_| queue.add_failure(false, from, Now(100)).as_millis()).collect();
+        assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000]);
+        assert_eq!(queue.add_failure(false, &source("203.0.113.2"), Now(100)).as_millis(), 250, "another address");
+        let later = Now(100 + limits::THROTTLE_MEMORY.as_secs() + 1);
+        assert_eq!(queue.add_failure(false, from, later).as_millis(), 250);
+        queue.failures.remove(from);
+        assert_eq!(queue.add_failure(false, from, later).as_millis(), 250);
+    }
+
+    #[test]
     fn the_hash_for_unknown_users_is_valid_and_fits_nothing() {
-        let hash = Passwords::new(&BTreeMap::from([("alex".to_owned(), format!("$2b$04${}", "x".repeat(53)))])).stand_in;
+        let hash = Passwords::new(&BTreeMap::from([("alex".to_owned(), format!("$2b$04${}", "x".repeat(53)))])).dummy_hash;
         assert_eq!(hash.split('$').nth(2), Some("04"));
         assert_eq!(bcrypt::verify("", &hash).ok(), Some(false));
     }

@@ -2,9 +2,8 @@
 //! with a state folder, in a file to which each is appended as a line. A client moves into the state when it first
 //! exchanges a code.
 
-use super::source::network_of;
+use super::source::{evict_oldest_if_full, network_of};
 use super::store::{Client, NotStored};
-use super::throttle::free_entry;
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -114,7 +113,7 @@ impl Registrations {
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
-        free_entry(counted, &network_of(from), |(_, since)| *since);
+        evict_oldest_if_full(counted, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
         *count = count.saturating_add(1);
         *count <= limits::REGISTRATIONS_PER_SOURCE

@@ -1,6 +1,10 @@
 //! Where a login comes from.
 
+use crate::clock::Now;
 use crate::limits;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Where a login comes from.
@@ -26,4 +30,23 @@ pub(super) fn network_of(address: IpAddr) -> IpAddr {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !((1 << 72) - 1)).into(),
         v4 => v4,
     }
+}
+
+/// As it is stored.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.user {
+            None => write!(f, "{}", self.network),
+            Some(user) => write!(f, "{} {user}", self.network),
+        }
+    }
+}
+
+/// Makes a table ready for one more source: if it is full, and does not have that source, the entry seen longest ago is removed.
+pub(super) fn evict_oldest_if_full<K: Clone + Eq + Hash, T>(sources: &mut HashMap<K, T>, newcomer: &K, when: impl Fn(&T) -> Now) {
+    if sources.len() < limits::THROTTLED_SOURCES || sources.contains_key(newcomer) {
+        return;
+    }
+    let oldest = sources.iter().min_by_key(|(_, about)| when(about)).map(|(source, _)| source.clone());
+    oldest.and_then(|oldest| sources.remove(&oldest));
 }
