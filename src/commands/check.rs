@@ -11,12 +11,14 @@ pub(super) fn check(raw: &Raw) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.notes.clone();
-    let vault = probes::vault(&config, &mut mistakes);
-    if let Some(trouble) = vault.as_ref().and_then(|vault| systems::check_repository(&config, vault, &mut mistakes)) {
+    let (vault, trouble) = probes::probe(&config, Purpose::Network, &mut mistakes).unzip();
+    if let Some(trouble) = trouble.flatten() {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
     let agent = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
-    mistakes.extend(probes::to_work(&config, vault.as_ref()));
+    if let Some(Err(error)) = vault.as_ref().map(|vault| vault.refresh()) {
+        mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
+    }
     match Server::bind(config.listen, config.max_connections, config.workers) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {

@@ -4,59 +4,33 @@ use super::systems;
 use crate::config::{Config, Mistake, Purpose};
 use crate::disk;
 use crate::vault::Vault;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
-fn mistake(setting: &'static str, what: String) -> Mistake {
-    Mistake { setting, what }
-}
-
-/// The vault, unless its path was already reported or it cannot be opened.
-pub(super) fn vault(config: &Config, mistakes: &mut Vec<Mistake>) -> Option<Arc<Vault>> {
+/// Adds what keeps the program from starting. Gives the vault, unless its path was already reported or it cannot be opened, and what
+/// keeps toolset `git` from writing at the moment.
+pub(super) fn probe(config: &Config, purpose: Purpose, mistakes: &mut Vec<Mistake>) -> Option<(Arc<Vault>, Option<String>)> {
+    let mut add = |setting, what: String| mistakes.push(Mistake { setting, what });
+    // The folder itself is created once all else is right.
+    if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
+        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
+    {
+        add("STATE_DIR", format!("cannot be written: {}", error.kind()));
+    }
     if config.vault_path.as_os_str().is_empty() {
         return None;
     }
-    let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
-    let opened = opened.inspect_err(|error| mistakes.push(mistake("VAULT_PATH", format!("cannot be opened: {}", error.kind()))));
-    opened.ok().map(Arc::new)
-}
-
-/// The mistakes that keep the program from starting.
-pub(super) fn to_start(config: &Config, purpose: Purpose) -> Vec<Mistake> {
-    let mut mistakes = Vec::new();
-    if let Some(vault) = vault(config, &mut mistakes) {
-        systems::check_repository(config, &vault, &mut mistakes);
-    }
-    if purpose == Purpose::Network {
-        state(config, &mut mistakes);
-    }
-    mistakes
-}
-
-/// Checks that logins can be stored; the folder itself is created once all else is right.
-fn state(config: &Config, mistakes: &mut Vec<Mistake>) {
-    if let Some(folder) = &config.state_dir
-        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
+    // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
+    if purpose == Purpose::Network
+        && let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
+        && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
     {
-        mistakes.push(mistake("STATE_DIR", format!("cannot be written: {}", error.kind())));
+        let why = error.kind();
+        add("VAULT_PATH", format!("cannot be written: {why}. Give the server's user the right, or set READ_ONLY=true"));
     }
-}
-
-#[cfg(unix)]
-/// What would make calls fail later, or logins be lost.
-pub(super) fn to_work(config: &Config, vault: Option<&Arc<Vault>>) -> Vec<Mistake> {
-    let mut mistakes = Vec::new();
-    if let Some(vault) = vault {
-        if let Err(error) = vault.refresh() {
-            mistakes.push(mistake("VAULT_PATH", error.to_string()));
-        }
-        if !config.read_only
-            && let Err(error) = disk::try_writing(&config.vault_path)
-        {
-            let why = error.kind();
-            let what = format!("cannot be written: {why}. Give the server's user the right, or set READ_ONLY=true");
-            mistakes.push(mistake("VAULT_PATH", what));
-        }
-    }
-    state(config, &mut mistakes);
-    mistakes
+    let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
+    let opened = opened.inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
+    let vault = Arc::new(opened.ok()?);
+    let trouble = systems::check_repository(config, &vault, mistakes);
+    Some((vault, trouble))
 }

@@ -21,13 +21,6 @@ pub(super) struct Serving {
 }
 
 pub(super) fn serve(config: Config) -> u8 {
-    // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
-    if let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
-        && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
-    {
-        log::error!("VAULT_PATH cannot be written: {}. Give the server's user the right, or set READ_ONLY=true", error.kind());
-        return FAILED;
-    }
     let store = match open_store(config.state_dir.as_deref()) {
         Ok(store) => store,
         Err(why) => {
