@@ -1,6 +1,6 @@
 //! Who is asking: the result of authentication, and all that other modules learn about the caller.
 
-use crate::vault::Folders;
+use crate::vault::GrantedFolders;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Principal {
     /// What the caller may do.
     pub access: Access,
     /// In which folders; `None` for the whole vault.
-    pub folders: Option<Arc<Folders>>,
+    pub folders: Option<Arc<GrantedFolders>>,
 }
 
 impl Principal {

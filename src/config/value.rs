@@ -3,7 +3,7 @@
 use crate::oauth::Secret;
 use crate::principal::Access;
 use crate::secret::SecretHash;
-use crate::vault::{Folders, VaultPath};
+use crate::vault::{GrantedFolders, VaultPath};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
     let access = if write.is_some() || !reads_all && read.is_none() { Access::Write } else { Access::Read };
     let is_whole = write.is_none() && read.is_none();
     let read = if reads_all { None } else { Some(read.unwrap_or_default()) };
-    let folders = (!is_whole).then(|| Arc::new(Folders { read, write: write.unwrap_or_default() }));
+    let folders = (!is_whole).then(|| Arc::new(GrantedFolders { read, write: write.unwrap_or_default() }));
     Ok((name, Secret { hash, access, folders }))
 }
 

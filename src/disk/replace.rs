@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// displaced one is checked once more: what another program saved in between is put back. If that program has by then
 /// saved over our bytes, both of its texts are kept, the first as a conflict copy in the same folder.
 ///
+/// `last_check` gets the path to check: `target`; after the exchange the temporary file, which then is the displaced one; after a failure
+/// `target` once more, for its error.
+///
 /// # Errors
 /// What `last_check` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
 /// meanwhile, `ResourceBusy` for one that was saved meanwhile.

@@ -93,7 +93,8 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
 /// Removes a file that its creator held locked, as a temporary file is while it is written, if it is no longer locked;
 /// returns whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
-    // A file that was displaced has such a name too, while the folder is locked.
+    // Two locks protect a file: its own, while it is being written, and its folder's, while it may be the displaced file of an exchange,
+    // which its writer has not locked.
     let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else { return false };
     // The file stays open, and so locked, until it is removed.
     !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))

@@ -53,7 +53,7 @@ pub const RANKED_HEAD_BYTES: usize = 500;
 pub const QUERY_CORRECTIONS: usize = 4;
 /// Cached corrections of words that no file contains.
 pub const CORRECTIONS_KEPT: usize = 256;
-/// Letters of the longest word that is corrected: there are 54 possible edits per letter, each about as long as the word.
+/// Letters of the longest word that is corrected: the cost of comparing it with one word of the vault grows with its length.
 pub const CORRECTED_LETTERS: usize = 40;
 /// Bytes of a passage: about two hundred words.
 pub const PASSAGE_BYTES: usize = 1_200;

@@ -11,7 +11,7 @@ use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
-use crate::vault::{Folders, Vault, VaultPath, Version};
+use crate::vault::{GrantedFolders, Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -59,7 +59,7 @@ struct Known {
 }
 
 /// The states of files that were asked for already, by grant.
-pub(super) type Versions = HashMap<Option<Arc<Folders>>, HashMap<VaultPath, Version>>;
+pub(super) type Versions = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultPath, Version>>;
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.

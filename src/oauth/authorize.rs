@@ -12,7 +12,7 @@ use crate::form::Form;
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
-use crate::vault::Folders;
+use crate::vault::GrantedFolders;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,7 +166,7 @@ impl Oauth {
         request: &AuthorizeRequest,
         user: &str,
         access: Access,
-        folders: Option<Arc<Folders>>,
+        folders: Option<Arc<GrantedFolders>>,
         from: PeerAddress,
         now: Now,
     ) -> Result<String, AuthorizeError> {

@@ -52,7 +52,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::SecretHash;
-use crate::vault::Folders;
+use crate::vault::GrantedFolders;
 use password::Passwords;
 use redirect::RedirectTarget;
 use registrations::Registrations;
@@ -79,7 +79,7 @@ pub struct Secret {
     pub hash: SecretHash,
     pub access: Access,
     /// In which folders; `None` for the whole vault.
-    pub folders: Option<Arc<Folders>>,
+    pub folders: Option<Arc<GrantedFolders>>,
 }
 
 impl Logins {

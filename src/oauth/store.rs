@@ -18,7 +18,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
-use crate::vault::Folders;
+use crate::vault::GrantedFolders;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -68,7 +68,7 @@ pub struct Grant {
     pub access: Access,
     /// In which folders; `None` for the whole vault.
     #[serde(default)]
-    pub folders: Option<Arc<Folders>>,
+    pub folders: Option<Arc<GrantedFolders>>,
     /// When.
     pub created: u64,
     /// See [`Grant::last_use`].
@@ -110,7 +110,7 @@ pub struct Code {
     pub access: Access,
     /// In which folders; `None` for the whole vault.
     #[serde(default)]
-    pub folders: Option<Arc<Folders>>,
+    pub folders: Option<Arc<GrantedFolders>>,
     /// Valid until.
     pub expires: u64,
     /// The grant that it was exchanged for: a second use ends that grant.

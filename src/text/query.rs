@@ -134,7 +134,7 @@ impl Parsed {
 }
 
 struct Parser<'a> {
-    /// Bytes of the query.
+    /// The whole query, without white space at its ends.
     whole: &'a str,
     rest: &'a str,
     known: &'a Known<'a>,

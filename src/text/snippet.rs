@@ -19,7 +19,7 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
     let start = word_start(line, before(line, match_start, CONTEXT).max(indent.min(match_start)), match_start);
     let end = word_end(line, after(line, match_end, CONTEXT).min(line.trim_end().len().max(match_end)), match_end);
     let text = kept.folded();
-    let mut marks = vec![within(line, match_start..match_end)];
+    let mut marks = vec![without_outer_punctuation(line, match_start..match_end)];
     for needle in needles.iter().filter(|needle| needle.contains(char::is_alphanumeric)) {
         // Folding shifts offsets only slightly; a window several times wider than the snippet is certain to cover it.
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
@@ -27,7 +27,7 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
         for (at, found) in text.part(from..to).match_indices(needle) {
             let (mark_start, mark_end) = offsets.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
-                marks.push(within(line, mark_start..mark_end));
+                marks.push(without_outer_punctuation(line, mark_start..mark_end));
             }
         }
     }
@@ -66,7 +66,7 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
 }
 
 /// A match without the punctuation around it, so that its Markdown stays intact; the whole match if it is only punctuation.
-fn within(line: &str, found: Range<usize>) -> Range<usize> {
+fn without_outer_punctuation(line: &str, found: Range<usize>) -> Range<usize> {
     let text = line.part(found.clone());
     let start = text.find(char::is_alphanumeric).unwrap_or(0);
     let is_of_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
@@ -87,7 +87,7 @@ pub fn of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needle
 pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
     let text = kept.folded();
     let line = line_around(text, first.clone());
-    // Twelve bytes for each character that is shown: no character is longer when it is folded.
+    // A character has four bytes at most and folds to three characters, so this is more than CONTEXT characters.
     let near = floor(text, first.start.saturating_sub(CONTEXT * 12)).max(line.start)..ceil(text, first.end + CONTEXT * 12).min(line.end);
     // Bold that begins or ends farther away depends on the whole line.
     let is_bold_beyond = [line.start..near.start, near.end..line.end].into_iter().any(|beyond| text.part(beyond).contains("**"));

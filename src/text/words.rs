@@ -80,7 +80,7 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let word = text.part(at..at + found.len() + tail.len());
     // A phrase, and a word with punctuation, is not split.
-    let word = if found.chars().all(char::is_alphanumeric) { Pieces { rest: word }.next().unwrap_or_default() } else { word };
+    let word = if found.chars().all(char::is_alphanumeric) { IndexedPieces { rest: word }.next().unwrap_or_default() } else { word };
     is_word_start(text, at) && stem(word).len() == stem_length
 }
 
@@ -101,16 +101,17 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
 
 /// The words of a text as the word index has them: for scripts without spaces between words, each pair of adjacent letters.
 pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    words_of(text).flat_map(|rest| Pieces { rest })
+    words_of(text).flat_map(|rest| IndexedPieces { rest })
 }
 
-/// See [`indexed_words`].
+/// The iterator of [`indexed_words`]: runs of letters with spaces between words are one piece; of a run of a script without spaces, each
+/// letter with the next is one, so that pieces overlap by a letter.
 #[derive(Clone)]
-struct Pieces<'a> {
+struct IndexedPieces<'a> {
     rest: &'a str,
 }
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for IndexedPieces<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {

@@ -32,7 +32,7 @@ pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 /// The inputs of ranking that do not come from a single file. They are fixed for all pages, so that a file added or removed between
 /// two pages moves no other. JSON names are short because this is serialized as the cursor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct RankingInputs {
     #[serde(rename = "w")]
     pub(super) words: Vec<Word>,
     /// How many of the first words are the query's own. The rest are texts of conditions, and parts of words that no file has; a file
@@ -41,7 +41,8 @@ pub(super) struct Order {
     pub(super) asked: usize,
     #[serde(rename = "l")]
     pub(super) average_length: f32,
-    /// In rough order, the last file that was ranked closely; `None` if all were.
+    /// The last file, by rough score, that was ranked from its text; files behind it follow by rough score. `None` if all were ranked
+    /// from their texts.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(super) close: Option<Key>,
     #[serde(rename = "k")]
@@ -50,10 +51,10 @@ pub(super) struct Order {
     pub(super) did_you_mean: Vec<(String, String)>,
 }
 
-impl Order {
+impl RankingInputs {
     /// The order stored in a cursor, which must belong to this query.
-    pub(super) fn from_cursor(cursor: &str, parsed: &Parsed) -> Result<Order, Error> {
-        let order: Option<Order> = serde_json::from_str(cursor).ok();
+    pub(super) fn from_cursor(cursor: &str, parsed: &Parsed) -> Result<RankingInputs, Error> {
+        let order: Option<RankingInputs> = serde_json::from_str(cursor).ok();
         order
             .filter(|order| {
                 // A word may have been stripped of punctuation, or split into parts.
@@ -89,7 +90,7 @@ impl Candidate {
     }
 
     /// Records a part of the query that the file has.
-    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &Order, table: &Table) {
+    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &RankingInputs, table: &Table) {
         self.id = posting.id();
         match what {
             QueryPart::Phrase => self.score += PHRASE_SCORE,

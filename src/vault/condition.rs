@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, name_of};
 use super::path::rest_below;
-use super::properties::shown;
+use super::properties::text_of_value;
 use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::{inline, properties};
 use crate::slice::Part;
@@ -183,7 +183,7 @@ fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
         // A link is meant by its target.
         let target = |own: &str| own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned);
         let equals = |own: &Value, wanted: &str| {
-            let own = fold(&shown(own));
+            let own = fold(&text_of_value(own));
             own == wanted || own.is_empty() && wanted == "null" || target(&own).is_some_and(|target| target == wanted)
         };
         own.is_some_and(|own| match (value, own) {

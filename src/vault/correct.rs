@@ -4,7 +4,7 @@
 use super::Vault;
 use super::entry::{Entry, Id};
 use super::error::Error;
-use super::parallel::Run;
+use super::parallel::SearchRun;
 use super::posting::Posting;
 use crate::limits;
 use crate::text::words::{indexed_words, is_one_edit, is_spelling, stem};
@@ -46,7 +46,7 @@ type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
     /// The text to search for instead of a folded word, if one is near; `None` for a phrase. Cached unless the search is narrowed.
-    pub(super) fn correction(&self, word: &str, run: &Run<'_>) -> Result<Option<String>, Error> {
+    pub(super) fn correction(&self, word: &str, run: &SearchRun<'_>) -> Result<Option<String>, Error> {
         if run.is_narrowed {
             return self.correct(word, run);
         }
@@ -59,8 +59,8 @@ impl Vault {
         Ok(instead)
     }
 
-    fn correct(&self, word: &str, run: &Run<'_>) -> Result<Option<String>, Error> {
-        let Run { wanted, read, .. } = run;
+    fn correct(&self, word: &str, run: &SearchRun<'_>) -> Result<Option<String>, Error> {
+        let SearchRun { wanted, read, .. } = run;
         if word.contains(' ') {
             return Ok(None);
         }

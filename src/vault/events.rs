@@ -51,10 +51,11 @@ struct State {
     devices: HashSet<u64>,
     /// Files that a program has written to and not closed yet, with the time of the last event.
     being_written: HashMap<String, Instant>,
-    /// The cookie of a rename of which only the first half was read, and the file's time in `being_written`.
+    /// A rename is two events with one cookie, which the kernel may deliver in two reads. The cookie of one of which only the first was
+    /// read, and the file's time in `being_written`, which goes to its new name.
     moving: Option<(u32, Instant)>,
-    /// The last name given by a rename, and the time in `being_written` of the file that had it: when two files exchange names, that
-    /// file is renamed next.
+    /// An exchange of two names is two renames. The name that the first one took over, and the time in `being_written` of the file that
+    /// had it and is renamed next.
     displaced: Option<(String, Option<Instant>)>,
 }
 

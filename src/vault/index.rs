@@ -137,7 +137,8 @@ impl Index {
     }
 
     /// Compares a file with its entry, and reads it again if its stamp differs, or if it was written to and its stamp does not
-    /// prove that it is unchanged. Returns whether the path is that of a served folder.
+    /// prove that it is unchanged: within one tick of the clock an equal stamp proves nothing. Returns whether the path is that of a
+    /// served folder.
     pub(super) fn update(&self, path: &str, was_written: bool) -> bool {
         let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {

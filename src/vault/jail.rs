@@ -113,8 +113,9 @@ impl Jail {
         Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
     }
 
-    /// The resolved path of a hidden file that this program itself reads or writes: its journal and lock, `.trash`, Obsidian's settings.
-    pub(super) fn hidden(&self, name: &str) -> io::Result<ResolvedPath> {
+    /// The resolved path of a dotfile that no client may name: the journal and lock of this program, `.trash`, Obsidian's settings. `name`
+    /// never comes from a client.
+    pub(super) fn own_or_obsidian_file(&self, name: &str) -> io::Result<ResolvedPath> {
         self.on_disk(name.into())
     }
 

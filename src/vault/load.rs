@@ -19,7 +19,7 @@ impl Index {
     /// Reads a file into an entry.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
         let kind = media::of(path);
-        let entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
+        let make_entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
             Some(Entry {
                 path: path.into(),
                 stamp,
@@ -36,23 +36,23 @@ impl Index {
         };
         let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::looks_like_text(on_disk);
         if !is_text {
-            return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
+            return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }
         let seen = clock::system();
         let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
                 warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(&error)));
-                // Retried each time: granting the right to read may not change the stamp.
+                // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
                 let nothing = Text::NotKept { frontmatter: Box::default() };
-                return entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
+                return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
         let uncertain = !stable || stamp.may_hide_a_change(seen);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // It begins as text, but is binary.
-            Err(_) if kind.0 == Kind::Other => return entry(stamp, Vec::new(), Text::None, uncertain),
+            Err(_) if kind.0 == Kind::Other => return make_entry(stamp, Vec::new(), Text::None, uncertain),
             Ok(text) => text,
             Err(error) => {
                 if whole {
@@ -86,7 +86,7 @@ impl Index {
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
             let text = Text::NotKept { frontmatter: if fits { head.into() } else { Box::default() } };
-            return entry(stamp, tags, text, uncertain);
+            return make_entry(stamp, tags, text, uncertain);
         }
         let text = match self.memory {
             Memory::Full => Text::Kept(Kept::of(&text)),
@@ -96,7 +96,7 @@ impl Index {
                 Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hasher.finish() }
             }
         };
-        entry(stamp, tags, text, uncertain)
+        make_entry(stamp, tags, text, uncertain)
     }
 }
 

@@ -106,7 +106,7 @@ pub use names::Named;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
 pub use read::fitting;
-pub use scope::{Folders, Hidden};
+pub use scope::{GrantedFolders, Hidden};
 
 use crate::clock;
 use crate::limits;
@@ -215,7 +215,7 @@ impl Vault {
 
     /// The part of the vault that a grant covers, with an index of its own, so that no count, ranking or resolved link depends on
     /// the rest.
-    pub fn within(&self, folders: Option<&Arc<Folders>>) -> Vault {
+    pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Vault {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
         let known = parts.iter().position(|part| part.jail.scope().folders.as_ref() == Some(folders));

@@ -57,7 +57,8 @@ impl<'a> Moves<'a> {
             Resolved::Several(_) => Decision::Stays,
             Resolved::One(file) => {
                 let wanted = self.new_path(file);
-                // Other programs follow a relative path only as it is written.
+                // Obsidian also finds a file to which a relative path does not lead; other programs do not. A relative path that led to its
+                // file must still do so.
                 let was_exact = !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
                 if !is_broken && self.resolve_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
@@ -156,7 +157,7 @@ impl Vault {
             plan.moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
         }
         if plan.moved.is_empty() {
-            plan.shown = Some((from.as_str().into(), to.as_str().into()));
+            plan.moved_instead = Some((from.as_str().into(), to.as_str().into()));
         }
         let moved = std::mem::take(&mut plan.moved);
         let moves = Moves::of(self, index, &moved);
@@ -222,7 +223,8 @@ impl Vault {
         if !is_heading {
             return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
         }
-        let mut plan = Plan { shown: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
+        let mut plan =
+            Plan { moved_instead: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
         let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));
         sources.insert(path.as_str().to_owned());
         for source in sources {

@@ -19,7 +19,7 @@ pub const TRASH: &str = ".trash";
 impl Vault {
     /// The trash folder, created if missing.
     pub(super) fn trash(&self) -> Result<Folder, Error> {
-        let on_disk = self.jail.hidden(TRASH).map_err(Error::disk("create the folder", TRASH))?;
+        let on_disk = self.jail.own_or_obsidian_file(TRASH).map_err(Error::disk("create the folder", TRASH))?;
         if on_disk.is_symlink() {
             return Err(Error::NotAllowed { path: TRASH.into(), why: "it is a link; nothing is moved there" });
         }

@@ -24,7 +24,7 @@ impl Vault {
     pub(super) fn obsidian(&self, name: &str) -> Value {
         let path = format!(".obsidian/{name}");
         let read = || {
-            let on_disk = self.jail.hidden(&path).ok()?;
+            let on_disk = self.jail.own_or_obsidian_file(&path).ok()?;
             on_disk.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
             let bytes = disk::read_at_most(&on_disk, limits::OBSIDIAN_BYTES).ok()?;
             let parsed = serde_json::from_slice(&bytes);

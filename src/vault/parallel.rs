@@ -7,7 +7,7 @@ use crate::limits;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// One search: the files it covers, how much it has read, and whether to continue.
-pub(super) struct Run<'a> {
+pub(super) struct SearchRun<'a> {
     pub(super) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     /// Whether `wanted` may exclude files.
     pub(super) is_narrowed: bool,

@@ -42,7 +42,8 @@ impl Posting {
         self
     }
 
-    /// The posting of a term that occurs in each occurrence of this word `forms` times as a form of it and `others` times inside it.
+    /// The posting of a search term, from that of a word that contains it: in each occurrence of the word the term is `forms` times the
+    /// beginning of a form of it, and `others` times inside of it.
     pub(super) fn times(self, forms: u32, others: u32) -> Posting {
         Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
     }

@@ -4,7 +4,7 @@
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::error::Error;
-use super::parallel::Run;
+use super::parallel::SearchRun;
 use super::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::table::Table;
 use super::word_index::WordIndex;
@@ -123,7 +123,7 @@ fn posting_of(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]
 
 impl Vault {
     /// The postings of folded terms, and how many files could not be read.
-    pub(super) fn postings(&self, texts: &[&str], run: &Run<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
+    pub(super) fn postings(&self, texts: &[&str], run: &SearchRun<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let read = &run.read;
         let mut found = HashMap::new();
         let word_index = self.word_index();
@@ -135,10 +135,11 @@ impl Vault {
             (missing.into_iter().collect::<Vec<_>>(), table.version)
         });
         let mut unread = 0;
-        for some in missing.chunks(u64::BITS as usize) {
+        // 64 terms at a time: which of them a file is scanned for are the bits of a u64.
+        for terms in missing.chunks(u64::BITS as usize) {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
                 let mut bits = vec![0_u64; table.id_bound()];
-                for (number, text) in some.iter().enumerate() {
+                for (number, text) in terms.iter().enumerate() {
                     for entry in self.files_with_all(&[text], word_index.as_deref(), table, read) {
                         bits.get_mut(entry.id as usize).into_iter().for_each(|bits| *bits |= 1 << number);
                     }
@@ -146,7 +147,7 @@ impl Vault {
                 let having = bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0);
                 having.filter_map(|(id, bits)| Some((Arc::clone(table.entry(id as Id)?), bits))).collect()
             });
-            let finders: Vec<Finder<'_>> = some.iter().map(Finder::new).collect();
+            let finders: Vec<Finder<'_>> = terms.iter().map(Finder::new).collect();
             let look = |(entry, bits): &(Arc<Entry>, u64)| {
                 let text = self.folded_text(entry, read);
                 let was_read = text.is_some();
@@ -156,13 +157,13 @@ impl Vault {
                 let of = |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
                 (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
             };
-            let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); some.len()];
+            let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); terms.len()];
             let unread_before = unread;
             for (was_read, postings) in self.map_parallel(&candidates, &|(entry, _)| entry.text_bytes(), &look, run.proceed)? {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }
-            for (text, list) in some.iter().zip(lists) {
+            for (text, list) in terms.iter().zip(lists) {
                 let postings = Postings::new(version, list);
                 if unread == unread_before {
                     self.postings.put(text, &postings, self.size());
@@ -261,7 +262,7 @@ impl Vault {
 #[cfg(test)]
 mod tests {
     use crate::vault::Vault;
-    use crate::vault::parallel::Run;
+    use crate::vault::parallel::SearchRun;
     use std::sync::atomic::AtomicU64;
 
     /// Looking up part of a word in the word index gives the same as scanning the files.
@@ -285,7 +286,7 @@ mod tests {
         std::fs::write(folder.join("long.md"), long).unwrap();
         let vault = Vault::open(&folder).unwrap();
         vault.refresh().unwrap();
-        let run = Run { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), proceed: &|_, _| true };
+        let run = SearchRun { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), proceed: &|_, _| true };
         let parts = [
             "plugin",
             "plug",

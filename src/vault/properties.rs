@@ -100,7 +100,7 @@ impl Entry {
 
     /// A property as a line of text, lists separated by commas; empty if the note does not have it.
     pub fn property_text(&self, name: &str) -> String {
-        self.properties().and_then(|properties| properties.get(name).map(shown)).unwrap_or_default()
+        self.properties().and_then(|properties| properties.get(name).map(text_of_value)).unwrap_or_default()
     }
 
     fn satisfies(&self, criteria: &Criteria, folded_tags: &[String]) -> bool {
@@ -168,7 +168,7 @@ impl Vault {
         let mut counts = BTreeMap::<String, usize>::new();
         for value in notes.iter().filter_map(|entry| entry.properties()?.remove(property)) {
             let values = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
-            for text in values.iter().map(shown).filter(|text| !text.is_empty()) {
+            for text in values.iter().map(text_of_value).filter(|text| !text.is_empty()) {
                 *counts.entry(text).or_default() += 1;
             }
         }
@@ -191,7 +191,7 @@ pub fn json(value: Yaml) -> Value {
         },
         Yaml::String(text) => text.into(),
         Yaml::Sequence(items) => items.into_iter().map(json).collect(),
-        Yaml::Mapping(members) => members.into_iter().map(|(name, value)| (shown(&json(name)), json(value))).collect(),
+        Yaml::Mapping(members) => members.into_iter().map(|(name, value)| (text_of_value(&json(name)), json(value))).collect(),
         Yaml::Tagged(tagged) => json(tagged.value),
     }
 }
@@ -210,15 +210,15 @@ fn matches(value: &Value, wanted: &Value) -> bool {
     }
 }
 
-pub(super) fn shown(value: &Value) -> String {
+pub(super) fn text_of_value(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => number.to_string(),
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Array(items) => items.iter().map(text_of_value).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
-            let pairs = members.iter().map(|(name, value)| format!("{name}: {}", shown(value)));
+            let pairs = members.iter().map(|(name, value)| format!("{name}: {}", text_of_value(value)));
             pairs.collect::<Vec<_>>().join(", ")
         }
     }

@@ -132,11 +132,11 @@ pub(super) struct Relevance {
     /// Start and end of the best passage; none if only the name or a tag contains the words.
     passage: Option<(usize, usize)>,
     pub(super) match_type: MatchType,
-    all: Vec<Occurrence>,
+    occurrences: Vec<Occurrence>,
 }
 
 /// A word's stem, ready to be searched for.
-struct Form<'a> {
+struct StemFinder<'a> {
     /// The index of the word.
     number: usize,
     text: &'a str,
@@ -148,11 +148,11 @@ pub(super) struct Ranker<'a> {
     pub(super) words: &'a [Word],
     /// How many of them are the query's own.
     asked: usize,
-    forms: Vec<Form<'a>>,
+    forms: Vec<StemFinder<'a>>,
     phrase: &'a str,
     phrase_finder: Finder<'a>,
     /// The bits of the query's own words.
-    all: u32,
+    asked_bits: u32,
     average_length: f32,
 }
 
@@ -168,7 +168,7 @@ impl<'a> ShortField<'a> {
     }
 
     /// How much a form counts here: less in a long field, and less inside another word.
-    fn frequency(&self, form: &Form<'_>) -> f32 {
+    fn frequency(&self, form: &StemFinder<'_>) -> f32 {
         let mut found = form.stem.find_iter(self.text.as_bytes()).peekable();
         if found.peek().is_none() {
             return 0.0;
@@ -180,15 +180,15 @@ impl<'a> ShortField<'a> {
 impl<'a> Ranker<'a> {
     /// The first `asked` words are the query's own.
     pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
-        let form = |(number, word): (usize, &'a Word)| Form { number, text: word.text(), stem: Finder::new(word.stem()) };
+        let form = |(number, word): (usize, &'a Word)| StemFinder { number, text: word.text(), stem: Finder::new(word.stem()) };
         let forms = words.iter().enumerate().map(form).collect();
-        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), all: first_bits(asked), average_length }
+        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), asked_bits: first_bits(asked), average_length }
     }
 
     /// The query words in a name, as bits; `None` if it has other words that are not stop words.
     fn words_of_name(&self, name: &str) -> Option<u32> {
         let is_of =
-            |form: &&Form<'_>, word: &str| form.stem.needle() == stem(word).as_bytes() || form.text.strip_suffix(".md") == Some(word);
+            |form: &&StemFinder<'_>, word: &str| form.stem.needle() == stem(word).as_bytes() || form.text.strip_suffix(".md") == Some(word);
         let bit_of = |word| self.forms.iter().find(|form| is_of(form, word)).map(|form| 1_u32 << form.number);
         words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
     }
@@ -238,13 +238,13 @@ impl<'a> Ranker<'a> {
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
         let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
-        let class = if is_phrase(name) || is_phrase(path) || self.all != 0 && consist_of.contains(&self.all) {
+        let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && consist_of.contains(&self.asked_bits) {
             0
         } else if phrase_at.is_some()
             || !self.phrase.is_empty() && self.phrase_finder.find(entry.path_for(self.phrase.as_bytes()).as_bytes()).is_some()
         {
             1
-        } else if best.words & self.all == self.all {
+        } else if best.words & self.asked_bits == self.asked_bits {
             2
         } else {
             3
@@ -252,7 +252,8 @@ impl<'a> Ranker<'a> {
         let phrase_at = phrase_at.map(|at| (at, at + self.phrase.len()));
         let passage = best.at.map(|(from, _)| (from, best.end));
         let at = phrase_at.or(passage);
-        let is_by_name = in_name != 0 && in_name == having && (at.is_none() || name == self.phrase || in_name & self.all == self.all);
+        let is_by_name =
+            in_name != 0 && in_name == having && (at.is_none() || name == self.phrase || in_name & self.asked_bits == self.asked_bits);
         let match_type = match at {
             _ if is_by_name => MatchType::Filename,
             Some(_) => MatchType::Content,
@@ -260,7 +261,7 @@ impl<'a> Ranker<'a> {
             None if in_name == 0 => MatchType::Content,
             None => MatchType::Filename,
         };
-        Relevance { class, score, phrase_at, passage, match_type, all }
+        Relevance { class, score, phrase_at, passage, match_type, occurrences: all }
     }
 }
 
@@ -270,12 +271,12 @@ impl Relevance {
         let in_passage = || {
             let (from, to) = self.passage?;
             let best = |is_shown: &dyn Fn(&Occurrence) -> bool| {
-                let shown: Vec<Occurrence> = self.all.iter().filter(|one| is_shown(one)).copied().collect();
+                let shown: Vec<Occurrence> = self.occurrences.iter().filter(|one| is_shown(one)).copied().collect();
                 best_passage(&shown, 0, words, limits::SNIPPET_BYTES)
             };
             let inside = best(&|(at, ..)| (from..=to).contains(at));
             let (at, _) = inside.at?;
-            if !self.all.iter().any(|(from, .., in_link_target)| *from == at && *in_link_target) {
+            if !self.occurrences.iter().any(|(from, .., in_link_target)| *from == at && *in_link_target) {
                 return inside.at;
             }
             // A link target repeats the words of a title side by side, but is not what a reader sees.
@@ -289,7 +290,7 @@ impl Relevance {
     pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
         // Another program may have changed the text since it was ranked.
         let is_there = |from: usize, to: usize| text.get(from..to).is_some();
-        let mut all: Vec<Occurrence> = self.all.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
+        let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
         let phrase = self.phrase_at.filter(|(from, to)| is_there(*from, *to));
         let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| part_of(text, from..to)).into_iter().collect();
         let mut least = 0.0;
@@ -312,7 +313,7 @@ impl Relevance {
 type Occurrence = (usize, usize, usize, bool);
 
 /// The weighted number of occurrences of a form in a text; each is added to `all`.
-fn occurrences(text: &str, form: &Form<'_>, all: &mut Vec<Occurrence>) -> f32 {
+fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> f32 {
     let length = form.stem.needle().len();
     let mut count = 0.0;
     for at in form.stem.find_iter(text.as_bytes()).take(limits::RANKED_OCCURRENCES) {

@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct Range {
     /// First line, from 1.
     pub offset: usize,
-    /// First character of that line, from 1; for lines too long for one answer.
+    /// First character of that line, from 1; another than 1 where the previous answer ended within a line.
     pub column: usize,
     /// Lines at most; 0 means all that follow.
     pub limit: usize,

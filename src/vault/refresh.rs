@@ -25,7 +25,7 @@ impl Index {
         let has_events = self.events().is_some();
         // While the vault is unavailable every call fails, after checking whether it is back.
         let always_check = has_events || self.is_gone.load(Ordering::Acquire);
-        match if always_check { Due::Foreground } else { self.refresh_policy.call(now) } {
+        match if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) } {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
             Due::Foreground | Due::Background => self.take_changes(now)?,
@@ -106,12 +106,12 @@ impl Index {
         // Reading changed files is not counted: the next walk will cost only this.
         let took = began.elapsed();
         self.update_all(differing)?;
-        self.refresh_policy.walked(began, took);
+        self.refresh_policy.record_walk(began, took);
         Ok(())
     }
 
     /// The paths below a folder where the disk and the index differ, for [`Index::update_all`]; the empty path means the whole
-    /// vault.
+    /// vault. With `clean`, as at the first walk, temporary files that a crash has left are removed.
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();

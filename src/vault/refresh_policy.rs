@@ -39,7 +39,7 @@ impl RefreshPolicy {
     }
 
     /// Records a call at this time, and returns what is due before it.
-    pub(super) fn call(&self, now: Instant) -> Due {
+    pub(super) fn due_before_call(&self, now: Instant) -> Due {
         let mut state = self.state();
         let called = state.called.replace(now);
         let (Some(began), Some(&shortest)) = (state.began, state.took.iter().min()) else { return Due::Foreground };
@@ -59,7 +59,7 @@ impl RefreshPolicy {
     }
 
     /// Records a walk.
-    pub(super) fn walked(&self, began: Instant, took: Duration) {
+    pub(super) fn record_walk(&self, began: Instant, took: Duration) {
         let mut state = self.state();
         state.began = Some(began);
         state.took.push_back(took);
@@ -78,16 +78,16 @@ mod tests {
     fn a_walk_is_valid_for_ten_times_the_shortest_and_then_runs_in_the_background() {
         const MS: Duration = Duration::from_millis(1);
         let (policy, start) = (RefreshPolicy::default(), clock::instant());
-        assert_eq!(policy.call(start), Due::Foreground, "nothing is known yet");
-        policy.walked(start, 100 * MS);
-        assert_eq!(policy.call(start + 500 * MS), Due::Nothing);
-        assert_eq!(policy.call(start + 999 * MS), Due::Nothing);
-        assert_eq!(policy.call(start + 1001 * MS), Due::Background, "calls keep coming");
-        policy.walked(start + 1001 * MS, 4000 * MS);
-        assert_eq!(policy.call(start + 1950 * MS), Due::Nothing);
-        assert_eq!(policy.call(start + 2002 * MS), Due::Background, "a busy machine makes no walk valid for longer");
-        assert_eq!(policy.call(start + 9000 * MS), Due::Foreground, "after a pause");
-        policy.walked(start + 9000 * MS, MS);
-        assert_eq!(policy.call(start + 9011 * MS), Due::Foreground, "a short walk is waited for");
+        assert_eq!(policy.due_before_call(start), Due::Foreground, "nothing is known yet");
+        policy.record_walk(start, 100 * MS);
+        assert_eq!(policy.due_before_call(start + 500 * MS), Due::Nothing);
+        assert_eq!(policy.due_before_call(start + 999 * MS), Due::Nothing);
+        assert_eq!(policy.due_before_call(start + 1001 * MS), Due::Background, "calls keep coming");
+        policy.record_walk(start + 1001 * MS, 4000 * MS);
+        assert_eq!(policy.due_before_call(start + 1950 * MS), Due::Nothing);
+        assert_eq!(policy.due_before_call(start + 2002 * MS), Due::Background, "a busy machine makes no walk valid for longer");
+        assert_eq!(policy.due_before_call(start + 9000 * MS), Due::Foreground, "after a pause");
+        policy.record_walk(start + 9000 * MS, MS);
+        assert_eq!(policy.due_before_call(start + 9011 * MS), Due::Foreground, "a short walk is waited for");
     }
 }

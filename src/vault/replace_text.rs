@@ -40,6 +40,8 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
 /// The bytes with the one occurrence of `old_text` replaced. CR LF and LF match each other, and the new text gets the line endings of
 /// the file: CR LF or LF or, in a file with both, those at the replaced text.
 pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
+    // An occurrence that begins or ends between CR and LF is none; the text is then searched with line ends treated alike. A text that
+    // begins with LF or ends with CR may have such occurrences, so their number is not trusted.
     let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
     let exact = occurrences(bytes, old_text.as_bytes());
     let range = match exact {

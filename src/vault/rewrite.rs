@@ -107,8 +107,8 @@ pub(super) struct Plan {
     pub(super) rename: Option<(VaultPath, VaultPath)>,
     /// Old and new path of every file that moves.
     pub(super) moved: BTreeMap<String, String>,
-    /// What is reported as moved, if it is not a file.
-    pub(super) shown: Option<(String, String)>,
+    /// What the result lists as moved where no indexed file moves: an empty folder, or a heading.
+    pub(super) moved_instead: Option<(String, String)>,
     /// The files that change.
     pub(super) files: Vec<FilePlan>,
     pub(super) left_alone: Vec<LeftAlone>,
@@ -189,7 +189,8 @@ impl Vault {
         Ok(Deleted { files, broken_links, broken })
     }
 
-    /// Makes a plan and carries it out; replans if another program has changed one of the files since it was indexed.
+    /// Makes a plan from the link index and applies it in one transaction; replans if another program has changed one of the files since it
+    /// was indexed. `plan` reads only. With `dry_run` nothing is locked or changed.
     pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
         for _ in 0..limits::EDIT_RETRIES {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
@@ -252,7 +253,8 @@ impl Vault {
         }
         // What follows the renamed tag in a nested tag.
         let rest = |tag: &str| rest_below(&fold(tag), &wanted).map(str::to_owned);
-        // A name that YAML does not read as a string needs quotes; any other may need them depending on the context.
+        // A name that YAML does not read as a string needs quotes; any other may need them depending on the context: the first form with
+        // which the tags of the result are the expected ones is taken. Inside of quotes the name is always bare.
         let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
         let forms: Vec<String> = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
         let look = |entry: &Arc<Entry>| {
@@ -399,7 +401,7 @@ impl Plan {
     }
 
     fn outcome(&self) -> Rewritten {
-        let is_heading = self.rename.is_none() && self.shown.is_some();
+        let is_heading = self.rename.is_none() && self.moved_instead.is_some();
         let edits: usize = self.files.iter().map(|file| file.edits.len()).sum();
         let mut changes = Vec::new();
         for file in &self.files {
@@ -410,7 +412,7 @@ impl Plan {
         }
         changes.truncate(limits::CHANGES_SHOWN);
         Rewritten {
-            moved: self.shown.iter().cloned().chain(self.moved.clone()).collect(),
+            moved: self.moved_instead.iter().cloned().chain(self.moved.clone()).collect(),
             // The heading itself is not a link.
             updated: edits - usize::from(is_heading),
             files_changed: self.files.len(),

@@ -12,13 +12,13 @@ use unicode_normalization::UnicodeNormalization;
 
 /// The folders that a login may read, and those that it may change, which it may also read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Folders {
+pub struct GrantedFolders {
     /// `None`: the whole vault.
     pub read: Option<Vec<VaultPath>>,
     pub write: Vec<VaultPath>,
 }
 
-impl Folders {
+impl GrantedFolders {
     fn may_read(&self, path: &str) -> bool {
         self.read.as_ref().is_none_or(|folders| is_in(folders, path)) || self.may_change(path)
     }
@@ -37,7 +37,7 @@ impl Folders {
 }
 
 /// In the syntax of `API_TOKENS`.
-impl fmt::Display for Folders {
+impl fmt::Display for GrantedFolders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |folders: &[VaultPath]| folders.iter().map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(";");
         match &self.read {
@@ -142,7 +142,7 @@ impl Pattern {
 pub(super) struct Scope {
     pub(super) hidden: Arc<Hidden>,
     /// `None`: everything.
-    pub(super) folders: Option<Arc<Folders>>,
+    pub(super) folders: Option<Arc<GrantedFolders>>,
 }
 
 impl Scope {
@@ -153,7 +153,7 @@ impl Scope {
 
     /// Whether a path below the root exists for the caller, provided it exists on disk.
     pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
-        let is_granted = |folders: &Arc<Folders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(root, path);
+        let is_granted = |folders: &Arc<GrantedFolders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(root, path);
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
     }
 
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
         let folder = |path: &str| VaultPath::folder(path).unwrap();
-        let folders = Folders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
+        let folders = GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
         let scope = Scope { folders: Some(Arc::new(folders)), ..Scope::default() };
         let root = Path::new("/nowhere");
         for (path, shows, may_change) in [

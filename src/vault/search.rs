@@ -5,12 +5,12 @@
 //! the order of the first page, whose inputs from the vault are part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Key, Order, QueryPart, Rank, match_rank, score_rank};
+use super::candidate::{Candidate, Key, QueryPart, Rank, RankingInputs, match_rank, score_rank};
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
-use super::parallel::Run;
+use super::parallel::SearchRun;
 use super::path::VaultPath;
 use super::posting::{IN_PATH, IN_TAG};
 use super::postings::Postings;
@@ -98,7 +98,7 @@ pub struct Found {
     pub not_searched: usize,
     /// Whether the first indexing is running: the results cover the files indexed so far.
     pub indexing: bool,
-    order: Order,
+    order: RankingInputs,
 }
 
 impl Found {
@@ -107,7 +107,7 @@ impl Found {
     /// # Errors
     /// None in practice: its parts always serialize.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&Order { last: Some(last.key.clone()), ..self.order.clone() })
+        serde_json::to_string(&RankingInputs { last: Some(last.key.clone()), ..self.order.clone() })
     }
 }
 
@@ -124,7 +124,7 @@ impl Vault {
         let indexing = self.index.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
-        let everything = Run { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
+        let everything = SearchRun { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
         let is_written = |text: &str| {
             let found = self.postings(&[text], &everything);
             found.is_ok_and(|(lists, _)| lists.get(text).is_some_and(|list| list.len() > 0))
@@ -141,27 +141,28 @@ impl Vault {
                     && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                     && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
-        let run = Run { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
+        let run = SearchRun { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
         let read = &run.read;
         let order = match query.after {
-            Some(after) => Order::from_cursor(after, &parsed)?,
+            Some(after) => RankingInputs::from_cursor(after, &parsed)?,
             None => self.order(&parsed, &run)?,
         };
         let asked = order.asked;
         let (mut found, mut not_searched) = self.candidates(&parsed, &order, &run)?;
-        let mut fulfilled_at = HashMap::new();
+        let mut condition_matches = HashMap::new();
         if !parsed.conditions.is_empty() {
-            not_searched += self.retain_matching(&parsed.conditions, &mut found, &mut fulfilled_at, &run)?;
+            not_searched += self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
         }
+        // A file has all words if it has each asked word as it was asked for. A corrected word is in no file, so with one, no file has all.
         let all = first_bits(asked);
-        // A corrected word does not count towards containing all words.
         let exact = order.words.iter().take(asked).enumerate().filter(|(_, word)| word.instead.is_none());
         let exact = exact.fold(0_u32, |bits, (number, _)| bits | 1 << number);
         let has_all = |candidate: &Candidate| candidate.words & exact & all == all;
         let total = found.iter().filter(|candidate| has_all(candidate)).count();
         let partial = found.len() - total;
 
-        let is_one_text = matches!(order.words.as_slice(), [word] if word.asked == parsed.phrase) && parsed.conditions.is_empty();
+        // Sorted by where it is (name, tag, text), and not by relevance.
+        let is_single_term = matches!(order.words.as_slice(), [word] if word.asked == parsed.phrase) && parsed.conditions.is_empty();
         let after = order.last.as_ref();
         let mut last_close = order.close.clone();
         let ranker = Ranker::new(&order.words, asked, &parsed.phrase, order.average_length);
@@ -172,7 +173,7 @@ impl Vault {
         let page_length = query.max_results + 1;
         let mut page: Vec<(Key, Candidate, Arc<Entry>)>;
         let mut ranked_closely: HashMap<Id, Relevance> = HashMap::new();
-        if query.newest_first || is_one_text {
+        if query.newest_first || is_single_term {
             let rank = |candidate: &Candidate, table: &Table| {
                 let Facts { modified, is_note, .. } = table.facts(candidate.id);
                 // Bitwise not reverses the order.
@@ -219,9 +220,9 @@ impl Vault {
             |candidate: &Candidate, entry: &Entry| order.words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
             let close = ranked_closely.remove(&candidate.id).unwrap_or_else(|| close(&candidate, &entry));
-            let fulfilled = fulfilled_at.get(&candidate.id).copied();
+            let fulfilled = condition_matches.get(&candidate.id).copied();
             let at = if asked == 0 { fulfilled.or(close.shown_at(&order.words)) } else { close.shown_at(&order.words).or(fulfilled) };
-            let match_type = match is_one_text {
+            let match_type = match is_single_term {
                 _ if !tag_asked.is_empty() && at.is_none() => MatchType::Tag,
                 _ if asked == 0 && fulfilled.is_some() => MatchType::Content,
                 _ if asked == 0 && order.words.is_empty() => MatchType::Filename,
@@ -242,7 +243,7 @@ impl Vault {
             Hit { entry, match_type, snippet, line, missing: ranker.missing(candidate.words), passages, key }
         };
         let hits = page.into_iter().map(hit).collect();
-        let order = Order { close: last_close, ..order };
+        let order = RankingInputs { close: last_close, ..order };
         Ok(Found { total, partial, did_you_mean: order.did_you_mean.clone(), hits, more, not_searched, indexing, order })
     }
 
@@ -255,7 +256,7 @@ impl Vault {
     }
 
     /// The words to search for, corrections of those that no file contains, and the weight of each.
-    fn order(&self, parsed: &Parsed, run: &Run<'_>) -> Result<Order, Error> {
+    fn order(&self, parsed: &Parsed, run: &SearchRun<'_>) -> Result<RankingInputs, Error> {
         let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, run)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
@@ -327,11 +328,11 @@ impl Vault {
             }
         }
         let average_length = self.index.with_table(Table::average_length);
-        Ok(Order { words, asked, average_length, close: None, last: None, did_you_mean })
+        Ok(RankingInputs { words, asked, average_length, close: None, last: None, did_you_mean })
     }
 
     /// Those terms that at least one wanted file contains.
-    fn having(&self, lists: &HashMap<String, Arc<Postings>>, run: &Run<'_>) -> HashSet<String> {
+    fn having(&self, lists: &HashMap<String, Arc<Postings>>, run: &SearchRun<'_>) -> HashSet<String> {
         let numbered = lists.iter().enumerate();
         let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
         let mut found = vec![false; lists.len()];
@@ -346,7 +347,7 @@ impl Vault {
     }
 
     /// The files that contain some of the words or, if there are none, may meet the conditions; and how many could not be searched.
-    fn candidates(&self, parsed: &Parsed, order: &Order, run: &Run<'_>) -> Result<(Vec<Candidate>, usize), Error> {
+    fn candidates(&self, parsed: &Parsed, order: &RankingInputs, run: &SearchRun<'_>) -> Result<(Vec<Candidate>, usize), Error> {
         let asked = order.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in order.words.iter().enumerate() {
@@ -391,8 +392,8 @@ impl Vault {
         &self,
         conditions: &[Condition],
         candidates: &mut Vec<Candidate>,
-        fulfilled_at: &mut HashMap<Id, (usize, usize)>,
-        run: &Run<'_>,
+        condition_matches: &mut HashMap<Id, (usize, usize)>,
+        run: &SearchRun<'_>,
     ) -> Result<usize, Error> {
         let any_term = |is_of_kind: &dyn Fn(&Term) -> bool| conditions.iter().any(|condition| condition.any_term(is_of_kind));
         let has_regex = any_term(&|term| matches!(term, Term::Regex(_)));
@@ -420,7 +421,7 @@ impl Vault {
             match outcome {
                 Some(Some(at)) => {
                     candidates.push(candidate);
-                    fulfilled_at.extend(at.map(|range| (candidate.id, (range.start, range.end))));
+                    condition_matches.extend(at.map(|range| (candidate.id, (range.start, range.end))));
                 }
                 Some(None) => {}
                 None => unread += 1,

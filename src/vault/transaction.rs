@@ -41,7 +41,7 @@ impl Vault {
         let in_process = self.locks.transactions.lock().unpoisoned();
         let on_disk = self.own_file(LOCK)?;
         let between_processes = wait_for_lock(&on_disk).map_err(Error::disk("write the file", LOCK))?.ok_or(Error::Busy)?;
-        // What a crash left may concern the whole vault.
+        // A crash may have left steps outside of the caller's folders: recovery works on the whole vault, the caller's own steps do not.
         let mut transaction = Transaction { vault: self.whole(), _in_process: in_process, _between_processes: between_processes };
         transaction.recover()?;
         transaction.vault = self.clone();
@@ -50,7 +50,7 @@ impl Vault {
 
     /// A file of ours in the vault's root. A link by that name is not ours and may lead anywhere.
     pub(super) fn own_file(&self, name: &str) -> Result<ResolvedPath, Error> {
-        let on_disk = self.jail.hidden(name).map_err(Error::disk("write the file", name))?;
+        let on_disk = self.jail.own_or_obsidian_file(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for a writer.
         if on_disk.symlink_metadata().is_ok_and(|found| !found.is_file()) {
             return Err(Error::NotAllowed { path: name.into(), why: "it is not a regular file; remove it" });
@@ -101,7 +101,7 @@ impl Transaction<'_> {
         let changes = || steps.iter().flat_map(|step| self.step_changes(step)).collect();
         // A change of one file needs no journal: it is replaced atomically.
         let journal = || if steps.len() > 1 { self.write_journal(&steps) } else { Ok(()) };
-        self.vault.act_and_record(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
+        self.vault.keep_and_apply(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
         self.remove_journal();
         let in_trash = steps.into_iter().filter(|step| !step.trash_name.is_empty());
         Ok(in_trash.map(|step| format!("{TRASH}/{}", step.trash_name)).collect())

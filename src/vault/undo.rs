@@ -28,7 +28,7 @@ fn moved(path: &str, old: &str, new: &str) -> Option<String> {
 }
 
 /// The files of the vault as they will be after the steps planned so far, by path.
-struct View<'a> {
+struct PlannedFiles<'a> {
     vault: &'a Vault,
     files: BTreeMap<Arc<str>, Content>,
     /// Paths before and after each planned rename.
@@ -38,13 +38,13 @@ struct View<'a> {
 }
 
 enum Content {
-    /// That of the file that is now at this path.
+    /// Not changed by a planned step: the bytes of the file that is now at this path, which may be another than its key.
     OnDisk(Arc<str>),
-    /// Its hash.
+    /// Bytes that a planned step writes, by their hash.
     Written(String),
 }
 
-impl View<'_> {
+impl PlannedFiles<'_> {
     /// Forgets the planned steps.
     fn reset(&mut self) {
         let file = |path: &Arc<str>| (Arc::clone(path), Content::OnDisk(Arc::clone(path)));
@@ -70,7 +70,8 @@ impl View<'_> {
         is_here || self.on_disk(path).is_some_and(|now| self.has_other_file(&now))
     }
 
-    /// Where on disk, before the planned renames, something is that will be at a path.
+    /// The present path of what will be at a path: the planned renames undone, the last first. `None` if one of them moves away what is
+    /// there now.
     fn on_disk(&self, path: &str) -> Option<String> {
         self.renamed.iter().rev().try_fold(path.to_owned(), |path, (from, to)| {
             moved(&path, to, from).or_else(|| rest_below(&path, from).is_none().then_some(path))
@@ -110,7 +111,7 @@ struct Plan {
 
 impl Plan {
     /// Reports, once per file, why it is left as it is.
-    fn leave(&mut self, view: &mut View<'_>, path: &str, why: String) {
+    fn leave(&mut self, view: &mut PlannedFiles<'_>, path: &str, why: String) {
         self.is_whole = false;
         if view.left.insert(path.to_owned()) {
             self.left.push(format!("{path}: {why}"));
@@ -226,7 +227,7 @@ impl Vault {
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
         let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
-        let mut view = View { vault: &vault, files: BTreeMap::new(), renamed: Vec::new(), left: HashSet::new() };
+        let mut view = PlannedFiles { vault: &vault, files: BTreeMap::new(), renamed: Vec::new(), left: HashSet::new() };
         view.reset();
         let mut undone = Undone::default();
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
@@ -260,7 +261,7 @@ impl Vault {
 }
 
 /// Plans the steps that undo the changes of a call, the last first.
-fn plan_undo(view: &mut View<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
+fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
     let mut plan = Plan { is_whole: true, steps: Vec::new(), done: Vec::new(), left: Vec::new() };
     // A move that cannot be undone stays, together with everything that belongs to it.
     for line in lines {

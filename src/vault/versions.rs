@@ -77,7 +77,7 @@ impl Caller {
         paths
     }
 
-    pub(super) fn note(&self, paths: Vec<String>) {
+    pub(super) fn add_changed(&self, paths: Vec<String>) {
         self.changed.lock().unpoisoned().extend(paths);
     }
 }
@@ -209,7 +209,8 @@ impl Versions {
             .collect();
         let is_own = |line: &Line| line.kept().is_some_and(|(_, hash)| written.contains(&(&*line.by, hash)));
         let (mut bytes, mut hashes, mut paths) = (0, HashSet::new(), HashSet::new());
-        // Of lines with and without a version.
+        // First the texts that the login had not written itself, then its own, each newest first: what does not fit is dropped, so a login's
+        // own texts go before those of others. Lines with and without a version are counted apart.
         let mut log_bytes = [0_u64; 2];
         let mut stay: BTreeMap<usize, String> = BTreeMap::new();
         let newest_first = || lines.iter().enumerate().rev();

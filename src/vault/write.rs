@@ -19,7 +19,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::RwLockReadGuard;
 
-/// The outcome of [`Vault::write`].
+/// A file after a change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Written {
     /// The path as it is on disk.
@@ -108,7 +108,8 @@ impl Vault {
         written
     }
 
-    /// Keeps transactions from being applied meanwhile; `None` for a step of a transaction.
+    /// Waits for the transaction in progress, and keeps others from being applied until the guard is dropped. `None` without a caller:
+    /// then this is a step of a transaction, which holds the lock already.
     fn lock_out_transactions(&self) -> Option<RwLockReadGuard<'_, ()>> {
         self.caller.as_ref().map(|_| self.locks.writes.read().unpoisoned())
     }
@@ -132,7 +133,7 @@ impl Vault {
             let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path));
             let change = || vec![write_change(path, known.as_deref(), &bytes)];
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
-            match self.act_and_record(vec![path.as_str().to_owned()], change, put) {
+            match self.keep_and_apply(vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
                 kept => {
                     let previous = kept?.pop().filter(|_| known.is_some());
@@ -158,9 +159,9 @@ impl Vault {
         }
     }
 
-    /// Makes a change of some files that the grant allows, on behalf of the caller. If versions are kept, the bytes that it replaces
-    /// or deletes are kept first; returns their ids.
-    pub(super) fn act_and_record(
+    /// Checks the grant for all files, keeps what the changes replace or delete, then calls `act`. If that fails, the log of versions says
+    /// so. Returns the ids of the kept versions, in the order of the changes.
+    pub(super) fn keep_and_apply(
         &self,
         files: Vec<String>,
         changes: impl FnOnce() -> Vec<Change>,
@@ -190,7 +191,7 @@ impl Vault {
             }
         }
         outcome?;
-        caller.note(files);
+        caller.add_changed(files);
         Ok(ids)
     }
 
@@ -210,7 +211,8 @@ impl Vault {
     }
 
     /// Whether a file, on a file system that does not report changes, was written so recently that more may follow. A file that we
-    /// wrote is complete, and so is one that was renamed, which changes its ctime but not its mtime.
+    /// wrote is complete, and so is one that was written under another name and renamed, which changes its ctime but not its mtime; a
+    /// program that writes in place sets both at once.
     fn may_be_incomplete(&self, path: &VaultPath, on_disk: &Path) -> bool {
         let Ok(found) = fs::metadata(on_disk) else { return false };
         let stamp = Stamp::of(&found);
@@ -282,7 +284,7 @@ impl Vault {
         writable_metadata(on_disk, path)?;
         let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
         let change = || vec![removal_change(path, String::new(), Some(known.to_vec()))];
-        self.act_and_record(vec![path.as_str().to_owned()], change, || {
+        self.keep_and_apply(vec![path.as_str().to_owned()], change, || {
             disk::remove(on_disk, look).map_err(|error| change_error(error, path))
         })?;
         self.index.update(path.as_str(), true);

@@ -10,7 +10,7 @@ use crate::oauth::error::AuthorizeError;
 use crate::oauth::page;
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
-use crate::vault::{Folders, VaultPath};
+use crate::vault::{GrantedFolders, VaultPath};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -103,8 +103,8 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &st
         chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
     };
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };
-    let folders = Folders { read: Some(of("read")), write };
-    if folders == (Folders { read: Some(Vec::new()), write: Vec::new() }) {
+    let folders = GrantedFolders { read: Some(of("read")), write };
+    if folders == (GrantedFolders { read: Some(Vec::new()), write: Vec::new() }) {
         return folders_page(app, request, proof, "No folder was chosen. Choose at least one.");
     }
     let access = if folders.write.is_empty() { Access::Read } else { Access::Write };

@@ -50,7 +50,7 @@ result! {
 pub struct Chunk {
     /// Its text, with the line that says which it is.
     pub text: String,
-    /// Which it is.
+    /// Its index and length among all chunks.
     pub about: About,
 }
 
@@ -110,7 +110,7 @@ impl Document<'_> {
         let next_hint = match next_chunk_index {
             None if chunks == 1 => String::new(),
             None => format!("Chunk {chunks} of {chunks}, the last.\n"),
-            Some(next) => format!("Chunk {next} of {chunks}; for the next call again with chunk_index {next}.\n"),
+            Some(next) => format!("Chunk {next} of {chunks}; for the next one call again with chunk_index {next}.\n"),
         };
         let text = if files == 0 { nothing } else { format!("{next_hint}{}{text}", self.head) };
         Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
