@@ -6,42 +6,59 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// A command: its name, its usage, its own flags (those that take a value end in `=`), the positional arguments it takes at most, and
-/// what it does, in lines for `--help`.
-struct Row(&'static str, &'static str, &'static [&'static str], usize, &'static str);
+struct Command {
+    name: &'static str,
+    usage: &'static str,
+    /// Its own flags; those that take a value end in `=`.
+    flags: &'static [&'static str],
+    /// The positional arguments that it takes at most.
+    arguments: usize,
+    /// What it does, in lines for `--help`.
+    about: &'static str,
+}
 
-static COMMANDS: &[Row] = &[
-    Row("serve", "serve", &[], 0, "the HTTP server (the default command)"),
-    Row("stdio", "stdio", &[], 0, "the same tools over stdin and stdout, for clients on this machine"),
-    Row("demo", "demo", &[], 0, "a sample vault with a login, ready to try; no configuration"),
-    Row(
+const fn command(
+    name: &'static str,
+    usage: &'static str,
+    flags: &'static [&'static str],
+    arguments: usize,
+    about: &'static str,
+) -> Command {
+    Command { name, usage, flags, arguments, about }
+}
+
+static COMMANDS: &[Command] = &[
+    command("serve", "serve", &[], 0, "the HTTP server (the default command)"),
+    command("stdio", "stdio", &[], 0, "the same tools over stdin and stdout, for clients on this machine"),
+    command("demo", "demo", &[], 0, "a sample vault with a login, ready to try; no configuration"),
+    command(
         "check",
         "check [--server URL]",
         &["server="],
         0,
         "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)",
     ),
-    Row("init-wiki", "init-wiki", &[], 0, "write the starter wiki of toolset agent into the vault, overwriting nothing"),
-    Row(
+    command("init-wiki", "init-wiki", &[], 0, "write the starter wiki of toolset agent into the vault, overwriting nothing"),
+    command(
         "lint",
         "lint [--fix]",
         &["fix"],
         0,
         "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back",
     ),
-    Row("jobs", "jobs", &[], 0, "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder"),
-    Row("grants", "grants", &[], 0, "list who is logged in: user, client, scope, when; from the state folder"),
-    Row("revoke", "revoke ID | --all", &["all"], 1, "end a grant, or all of them, at once, also while the server runs"),
-    Row(
+    command("jobs", "jobs", &[], 0, "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder"),
+    command("grants", "grants", &[], 0, "list who is logged in: user, client, scope, when; from the state folder"),
+    command("revoke", "revoke ID | --all", &["all"], 1, "end a grant, or all of them, at once, also while the server runs"),
+    command(
         "undo",
         "undo --login ID --since TIME [--dry-run]",
         &["login=", "since=", "dry-run"],
         0,
         "undo all that a login has changed in that time (30m, 2h, 7d), also while the\nserver runs; what others changed after it is left alone and listed",
     ),
-    Row("hash-password", "hash-password", &[], 0, "hash a password with bcrypt, for AUTH_USERS"),
-    Row("generate-token", "generate-token [NAME]", &[], 1, "make an API token and its entry for API_TOKENS"),
-    Row("help", "help", &[], 0, "this text"),
+    command("hash-password", "hash-password", &[], 0, "hash a password with bcrypt, for AUTH_USERS"),
+    command("generate-token", "generate-token [NAME]", &[], 1, "make an API token and its entry for API_TOKENS"),
+    command("help", "help", &[], 0, "this text"),
 ];
 
 /// Settings as typed: variable name to value. A flag wins over the variable; an empty variable counts as unset.
@@ -89,7 +106,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
 
 impl Parsed {
     fn read_flag(&mut self, flag: &str, parser: &mut Parser) {
-        let own = COMMANDS.iter().flat_map(|row| row.2).find(|own| own.trim_end_matches('=') == flag);
+        let own = COMMANDS.iter().flat_map(|command| command.flags).find(|own| own.trim_end_matches('=') == flag);
         if let Some(own) = own {
             let value = if own.ends_with('=') { parser.value().and_then(|value| value.string()) } else { Ok(String::new()) };
             if value.is_err() {
@@ -121,9 +138,9 @@ impl Parsed {
     /// Takes the command from the positional arguments, and checks the others and the flags.
     fn find_command(&mut self) {
         let first = if self.words.is_empty() { "serve".to_owned() } else { self.words.remove(0) };
-        let Some(Row(name, _, own, words, _)) = COMMANDS.iter().find(|row| row.0 == first) else {
+        let Some(Command { name, flags: own, arguments, .. }) = COMMANDS.iter().find(|command| command.name == first) else {
             let is_near = |known: &&str| strsim::osa_distance(known, &first) <= 2 || known.len() > 3 && first.starts_with(*known);
-            let near = COMMANDS.iter().map(|row| row.0).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
+            let near = COMMANDS.iter().map(|command| command.name).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
             let meant = if ["server", "run", "start", "http"].contains(&&*first) { Some("serve") } else { near };
             let meant = meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default();
             self.mistakes.push(format!("{first:?} is not a command; see --help.{meant}"));
@@ -131,7 +148,7 @@ impl Parsed {
             return;
         };
         let before = self.mistakes.len();
-        if self.words.len() > *words {
+        if self.words.len() > *arguments {
             let word = self.words.last().map(String::as_str).unwrap_or_default();
             self.mistakes
                 .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and the value of a switch = before it"));
@@ -179,7 +196,7 @@ pub fn help() -> String {
     let mut text =
         "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients\n\nUsage: vault-sync-mcp [COMMAND] [FLAGS]\n\nCommands:\n"
             .to_owned();
-    for Row(_, usage, _, _, about) in COMMANDS {
+    for Command { usage, about, .. } in COMMANDS {
         let gap = if usage.len() > 22 { format!("\n{:25}", "") } else { format!("{:1$}", "", 23 - usage.len()) };
         text += &format!("  {usage}{gap}{}\n", about.replace('\n', &format!("\n{:25}", "")));
     }

@@ -69,7 +69,8 @@ pub enum Event {
 pub struct Process {
     events: Receiver<Event>,
     group: Pid,
-    lifeline: Option<Sender<()>>,
+    /// Dropping it closes the program's standard input, by which a supervisor knows that it must end.
+    stdin_guard: Option<Sender<()>>,
     stdout: Collected,
     stderr: Collected,
 }
@@ -86,7 +87,7 @@ impl Process {
         let (stdin_guard, stdin_released) = channel();
         let (stdout, stderr) = (Collected::default(), Collected::default());
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
-        let process = Process { events, group, lifeline: spawn.lines.then_some(stdin_guard), stdout, stderr };
+        let process = Process { events, group, stdin_guard: spawn.lines.then_some(stdin_guard), stdout, stderr };
         let threads = || {
             if spawn.lines {
                 read_lines(out, spawn.keep, &sender)?
@@ -126,15 +127,15 @@ impl Process {
     /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove
     /// their lock files when they are asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
-        self.lifeline = None;
+        self.stdin_guard = None;
         self.signal(Signal::TERM);
-        if !self.has_ended(grace) {
+        if !self.wait_for_end(grace) {
             self.kill();
         }
     }
 
     /// Whether it ends within this time.
-    pub fn has_ended(&self, patience: Duration) -> bool {
+    pub fn wait_for_end(&self, patience: Duration) -> bool {
         let until = Deadline::after(patience);
         while let Some(left) = until.left() {
             match self.next(left) {
@@ -147,7 +148,7 @@ impl Process {
 
     /// Its exit status, and whether both pipes were read to the end, at most `linger` after its own end. `None` if it has not ended by
     /// the deadline, or the wait is cancelled: it may still run.
-    pub fn finished(
+    pub fn wait_with_output(
         &self,
         mut until: Deadline,
         linger: Duration,

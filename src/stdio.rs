@@ -43,7 +43,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.systems.stop();
-        server.systems.wait_for_sessions();
+        server.systems.wait_for_writing_sessions();
         read
     })
 }

@@ -91,7 +91,8 @@ impl WorkingCopy {
         Ok(copy)
     }
 
-    /// Copies a file. Whether it is in the copy now, or no longer exists.
+    /// Copies a file. False where it is left out, because it cannot be read or is larger than what is left; a file that is gone by now counts
+    /// as copied.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let target = self.folder.join(&*entry.path);
         if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
@@ -122,7 +123,7 @@ impl WorkingCopy {
     }
 
     /// The path in the vault of a file that a tool names; of a path elsewhere only the last component.
-    pub(super) fn page(&self, path: &str) -> String {
+    pub(super) fn shown_path(&self, path: &str) -> String {
         let inside = Path::new(path).strip_prefix(&self.folder).ok().and_then(Path::to_str);
         let mut names: Vec<&str> = Vec::new();
         for name in inside.unwrap_or(path).split('/').filter(|name| !name.is_empty() && *name != ".") {
@@ -151,7 +152,7 @@ impl WorkingCopy {
     pub(super) fn changes(&self, vault: &Vault, mark: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
-        for path in self.candidates(&mut changes.left_out) {
+        for path in self.wiki_files(&mut changes.left_out) {
             let step = match self.read(&path) {
                 Ok(bytes) if self.originals.get(&path) == Some(&etag(&bytes)) => continue,
                 Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => Err(format!("a session may change {} pages", limits::AGENT_PAGES)),
@@ -176,7 +177,7 @@ impl WorkingCopy {
     }
 
     /// The plain files of the wiki, by path.
-    fn candidates(&self, left_out: &mut Vec<String>) -> Vec<String> {
+    fn wiki_files(&self, left_out: &mut Vec<String>) -> Vec<String> {
         let mut found = vec![ALIASES.to_owned()];
         let mut open: Vec<(String, usize)> = TREES.iter().map(|tree| ((*tree).to_owned(), 0)).collect();
         while let Some((folder, depth)) = open.pop() {
@@ -236,6 +237,7 @@ impl WorkingCopy {
             vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
+        // An empty original was recorded for a missing aliases.md, so that a new one is no conflict.
         let is_new = matches!(now, Ok(None)) && (path == ALIASES || !self.originals.contains_key(path));
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
             return Ok(Some((Step::write(known, None, bytes), None)));

@@ -2,7 +2,7 @@
 
 use super::ingest::{cut, delimited};
 use super::session::{self, SessionRequest, Task};
-use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
+use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
 use crate::limits;
 
 impl Agent {
@@ -10,13 +10,13 @@ impl Agent {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn fix(&self, login: &str, findings: &str, watcher: &dyn Watcher, so_far: &mut SoFar) -> Result<String, Failure> {
+    pub fn fix(&self, login: &str, findings: &str, watcher: &dyn Watcher, progress: &mut Progress) -> Result<String, Failure> {
         let asked =
             SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Overrides::default())? };
-        session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, so_far, |ready, so_far| {
+        session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, progress, |ready, progress| {
             let task = Task { prompt: prompt(findings), schema: r#"{"type":"object","properties":{}}"# };
             let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
-            let end = self.write(ready, &task, &[], id, watcher, so_far)?;
+            let end = self.write(ready, &task, &[], id, watcher, progress)?;
             Ok(cut(&ready.dir.copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS))
         })
     }

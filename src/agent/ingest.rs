@@ -5,9 +5,9 @@ use super::attach::{self, AttachedFile, Attachment};
 use super::copy::WorkingCopy;
 use super::gate::Ticket;
 use super::ledger::{self, SessionStart};
-use super::session::{self, Ready, SessionRequest, Task};
+use super::session::{self, PreparedSession, SessionRequest, Task};
 use super::transcript::End;
-use super::{Agent, Failure, Filed, Overrides, Page, SoFar, Watcher, Work};
+use super::{Agent, Failure, Filed, Overrides, Page, Progress, Watcher, Work};
 use crate::limits;
 use crate::secret;
 use crate::vault::commits::Committed;
@@ -92,15 +92,15 @@ impl Agent {
         ticket: Ticket,
         id: &str,
         watcher: &dyn Watcher,
-        so_far: &mut SoFar,
+        progress: &mut Progress,
     ) -> Result<Ingested, Failure> {
-        session::with_session(self, ticket, asked, watcher, so_far, |ready, so_far| {
+        session::with_session(self, ticket, asked, watcher, progress, |ready, progress| {
             let copy = &ready.dir.copy;
             let (paths, attached) = attach::copy_in(self, attach::read(self, &request.files, &request.attachments)?, copy)?;
             let filed_before = self.filed_before(&ready.begun);
             let task = Task { prompt: prompt(request, &paths, &filed_before), schema: include_str!("ingest_schema.json") };
-            let end = self.write(ready, &task, &attached, id, watcher, so_far)?;
-            Ok(self.report(request, end, &so_far.filed, filed_before, copy))
+            let end = self.write(ready, &task, &attached, id, watcher, progress)?;
+            Ok(self.report(request, end, &progress.filed, filed_before, copy))
         })
     }
 
@@ -110,17 +110,17 @@ impl Agent {
     /// Those of [`session::run`], and [`Failure::Failed`] where the vault took nothing.
     pub(super) fn write(
         &self,
-        ready: &Ready<'_>,
+        ready: &PreparedSession<'_>,
         task: &Task,
         attached: &[Attachment],
         id: &str,
         watcher: &dyn Watcher,
-        so_far: &mut SoFar,
+        progress: &mut Progress,
     ) -> Result<End, Failure> {
-        let outcome = session::run(ready, task, watcher, so_far);
-        let caller = Arc::new(Caller::new(&ready.begun.login, ready.asked.work.name()));
+        let outcome = session::run(ready, task, watcher, progress);
+        let caller = Arc::new(Caller::new(&ready.begun.login, ready.request.work.name()));
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &caller, id, outcome.is_ok());
-        *so_far.filed = filed;
+        *progress.filed = filed;
         match (outcome, trouble) {
             (Ok(_), Some(why)) => Err(Failure::Failed(why)),
             (outcome, _) => outcome,
@@ -326,7 +326,7 @@ impl<'a> Structured<'a> {
         let list = self.value.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         let mut taken = Vec::new();
         for text in list.take(limits::AGENT_LISTED) {
-            let text = if text.starts_with('/') { self.copy.page(text) } else { self.copy.without_root(text) };
+            let text = if text.starts_with('/') { self.copy.shown_path(text) } else { self.copy.without_root(text) };
             let Some(left) = self.left.get().checked_sub(text.chars().count()) else { break };
             self.left.set(left);
             taken.push(text);

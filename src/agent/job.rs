@@ -4,7 +4,7 @@
 use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
 use super::session::SessionRequest;
-use super::{Agent, Failure, SoFar, Watcher, Work};
+use super::{Agent, Failure, Progress, Watcher, Work};
 use crate::clock::{self, Now};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -40,7 +40,7 @@ pub struct JobState {
     /// Calls that it continues for: those that wait for its end, and those that have begun or joined it in the background.
     callers: usize,
     /// What it has done.
-    pub so_far: SoFar,
+    pub progress: Progress,
     /// What it is doing now; empty when it has ended.
     pub doing: String,
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
@@ -55,7 +55,7 @@ impl JobState {
     pub fn status(&self) -> &'static str {
         match self.outcome.as_deref() {
             None => "working",
-            Some(Ok(_)) if self.so_far.filed.pages.is_empty() => "nothing_filed",
+            Some(Ok(_)) if self.progress.filed.pages.is_empty() => "nothing_filed",
             Some(Ok(_)) => "completed",
             Some(Err(Failure::Cancelled)) => "cancelled",
             Some(Err(_)) => "failed",
@@ -94,14 +94,14 @@ impl Agent {
         });
         let (agent, own, by) = (Arc::clone(self), Arc::clone(&job), by.to_owned());
         let work = move || {
-            let mut so_far = SoFar::default();
+            let mut progress = Progress::default();
             let asked = SessionRequest { work: Work::Ingest, login: &by, text: &request.content, route };
-            let filed = catch_unwind(AssertUnwindSafe(|| agent.file(&request, &asked, ticket, &own.id, &*own, &mut so_far)));
+            let filed = catch_unwind(AssertUnwindSafe(|| agent.file(&request, &asked, ticket, &own.id, &*own, &mut progress)));
             let outcome = filed.unwrap_or_else(|_| {
-                so_far = own.state().so_far.clone();
+                progress = own.state().progress.clone();
                 Err(Failure::Failed("Internal error; see the server's log.".into()))
             });
-            own.end(outcome, so_far);
+            own.end(outcome, progress);
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
         thread.map_err(|error| Failure::Failed(format!("The job's thread cannot be started: {}", error.kind())))?;
@@ -130,7 +130,7 @@ impl Agent {
         let job = self.jobs_of(login).into_iter().find(|job| job.id == id);
         let state = job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
         let mut request = state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
-        request.written_before.extend(state.so_far.filed.pages.iter().map(|page| page.path.clone()));
+        request.written_before.extend(state.progress.filed.pages.iter().map(|page| page.path.clone()));
         request.written_before.truncate(limits::AGENT_LISTED);
         Ok(request)
     }
@@ -154,9 +154,9 @@ impl Job {
     pub fn wait(&self, watcher: &dyn Watcher) {
         let mut reported = String::new();
         loop {
-            let (has_ended, so_far, doing) = {
+            let (has_ended, progress, doing) = {
                 let (state, _) = self.changed.wait_timeout(self.state(), limits::HANG_UP_EVERY).unpoisoned();
-                (state.outcome.is_some(), state.so_far.clone(), state.doing.clone())
+                (state.outcome.is_some(), state.progress.clone(), state.doing.clone())
             };
             if has_ended {
                 return;
@@ -168,7 +168,7 @@ impl Job {
                 return;
             }
             if doing != reported {
-                watcher.report(&so_far, &doing);
+                watcher.report(&progress, &doing);
                 reported = doing;
             }
         }
@@ -195,9 +195,9 @@ impl Job {
         state
     }
 
-    fn end(&self, outcome: Result<Ingested, Failure>, so_far: SoFar) {
+    fn end(&self, outcome: Result<Ingested, Failure>, progress: Progress) {
         let mut state = self.state();
-        state.so_far = so_far;
+        state.progress = progress;
         if outcome.is_ok() {
             state.request = None;
         }
@@ -218,9 +218,9 @@ impl Watcher for Job {
         self.state().cancelled
     }
 
-    fn report(&self, so_far: &SoFar, doing: &str) {
+    fn report(&self, progress: &Progress, doing: &str) {
         let mut state = self.state();
-        state.so_far = so_far.clone();
+        state.progress = progress.clone();
         doing.clone_into(&mut state.doing);
         self.changed.notify_all();
     }

@@ -1,7 +1,7 @@
 //! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one, which replaces it, when it has
 //! ended. The owner's commands read them while the server runs; without a state folder they are kept in memory.
 
-use super::{SoFar, session_dir};
+use super::{Progress, session_dir};
 use crate::clock::Now;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -92,12 +92,12 @@ impl Ledger {
     }
 
     /// Records the end of a session, in the log too.
-    pub(super) fn end(&self, begun: &SessionStart, outcome: &str, so_far: &SoFar) {
+    pub(super) fn end(&self, begun: &SessionStart, outcome: &str, progress: &Progress) {
         let SessionStart { login, tool, model, .. } = begun;
-        let pages: Vec<String> = so_far.filed.shown().map(|page| page.path.clone()).collect();
-        let (turns, cost_usd, refused, ms) = (so_far.turns, so_far.cost_usd, so_far.refused.len(), so_far.took.as_millis() as u64);
+        let pages: Vec<String> = progress.filed.shown().map(|page| page.path.clone()).collect();
+        let (turns, cost_usd, refused, ms) = (progress.turns, progress.cost_usd, progress.refused.len(), progress.took.as_millis() as u64);
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
-        let written = so_far.filed.pages.len();
+        let written = progress.filed.pages.len();
         log::info!(
             "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
         );

@@ -194,7 +194,7 @@ pub struct Page {
 
 /// What a session has done so far.
 #[derive(Debug, Clone, Default)]
-pub struct SoFar {
+pub struct Progress {
     /// Turns of the model.
     pub turns: u64,
     /// Its cost in dollars; `None` until the program reports it, which one that was cut off never does.
@@ -235,7 +235,7 @@ pub trait Watcher {
     /// Whether the session is no longer needed.
     fn has_cancelled(&self) -> bool;
     /// Takes its progress, and what it is doing now.
-    fn report(&self, so_far: &SoFar, doing: &str);
+    fn report(&self, progress: &Progress, doing: &str);
 }
 
 /// Why there is no result.
@@ -344,7 +344,7 @@ impl Agent {
     }
 
     /// Waits, up to a limit, until no session that writes runs or waits.
-    pub fn wait_for_sessions(&self) {
+    pub fn wait_for_writing_sessions(&self) {
         if !self.gate.is_idle_within(limits::AGENT_CANCEL_WAIT) {
             log::warn!("agent: a session is still running; its supervisor ends it");
         }

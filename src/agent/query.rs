@@ -2,7 +2,7 @@
 
 use super::ingest::{DOMAINS, Structured, VaultFiles, cut, delimited, domain_words};
 use super::session::{self, SessionRequest, Task};
-use super::{Agent, Failure, Overrides, SoFar, Watcher, Work};
+use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
 use crate::limits;
 use serde_json::Value;
 
@@ -31,16 +31,16 @@ impl Agent {
         domain: Option<&str>,
         overrides: &Overrides,
         watcher: &dyn Watcher,
-        so_far: &mut SoFar,
+        progress: &mut Progress,
     ) -> Result<Answer, Failure> {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
         let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, overrides)? };
         let ticket = self.ticket(Work::Query)?;
-        session::with_session(self, ticket, &asked, watcher, so_far, |ready, so_far| {
+        session::with_session(self, ticket, &asked, watcher, progress, |ready, progress| {
             let task = Task { prompt: prompt(question, domain), schema: include_str!("query_schema.json") };
-            let end = session::run(ready, &task, watcher, so_far)?;
+            let end = session::run(ready, &task, watcher, progress)?;
             let given = Structured::of(&ready.dir.copy, end.structured_output);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));

@@ -8,7 +8,7 @@ use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::{LaunchSpec, SUPERVISE};
 use super::transcript::{End, Transcript};
-use super::{Agent, Failure, Key, Route, SoFar, Watcher, Work, command};
+use super::{Agent, Failure, Key, Progress, Route, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::process::{self, Event, Process, SpawnOptions};
@@ -35,10 +35,10 @@ pub(super) struct Task {
     pub(super) schema: &'static str,
 }
 
-/// What a session needs before it can be started.
-pub(super) struct Ready<'a> {
+/// A session that has its slot, folder and budget, and whose program is not started yet.
+pub(super) struct PreparedSession<'a> {
     agent: &'a Agent,
-    pub(super) asked: &'a SessionRequest<'a>,
+    pub(super) request: &'a SessionRequest<'a>,
     key: Key,
     pub(super) dir: SessionDir,
     pub(super) begun: SessionStart,
@@ -53,28 +53,33 @@ pub(super) fn with_session<T>(
     mut ticket: Ticket,
     asked: &SessionRequest<'_>,
     watcher: &dyn Watcher,
-    so_far: &mut SoFar,
-    work: impl FnOnce(&Ready<'_>, &mut SoFar) -> Result<T, Failure>,
+    progress: &mut Progress,
+    work: impl FnOnce(&PreparedSession<'_>, &mut Progress) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let ready = prepare(agent, &mut ticket, asked, watcher)?;
-    let outcome = work(&ready, so_far);
+    let outcome = work(&ready, progress);
     let name = match &outcome {
-        Ok(_) if asked.work.writes() && so_far.filed.pages.is_empty() => "nothing_filed",
+        Ok(_) if asked.work.writes() && progress.filed.pages.is_empty() => "nothing_filed",
         Ok(_) => "completed",
         Err(Failure::TimedOut(_)) => "timed_out",
         Err(Failure::Cancelled) => "cancelled",
         Err(_) => "failed",
     };
-    // A session that failed before its first turn cost nothing.
-    let free = SoFar { cost_usd: Some(0.0), ..SoFar::default() };
-    agent.ledger.end(&ready.begun, name, if name == "failed" && so_far.turns == 0 { &free } else { so_far });
+    // A session that failed before its first turn cost nothing; without a cost it would count with its whole allowance.
+    let without_cost = Progress { cost_usd: Some(0.0), ..Progress::default() };
+    agent.ledger.end(&ready.begun, name, if name == "failed" && progress.turns == 0 { &without_cost } else { progress });
     outcome
 }
 
 /// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's folder.
-fn prepare<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<'_>, watcher: &dyn Watcher) -> Result<Ready<'a>, Failure> {
+fn prepare<'a>(
+    agent: &'a Agent,
+    ticket: &mut Ticket,
+    asked: &'a SessionRequest<'_>,
+    watcher: &dyn Watcher,
+) -> Result<PreparedSession<'a>, Failure> {
     let waits = |ahead: usize| {
-        watcher.report(&SoFar { ahead: Some(ahead), ..SoFar::default() }, &format!("waiting; {ahead} before this one"));
+        watcher.report(&Progress { ahead: Some(ahead), ..Progress::default() }, &format!("waiting; {ahead} before this one"));
         !agent.must_stop(watcher)
     };
     if !ticket.wait(&waits) {
@@ -99,15 +104,15 @@ fn prepare<'a>(agent: &'a Agent, ticket: &mut Ticket, asked: &'a SessionRequest<
     })?;
     let begun = SessionStart::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
     let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(Failure::Failed)?;
-    Ok(Ready { agent, asked, key, dir, begun })
+    Ok(PreparedSession { agent, request: asked, key, dir, begun })
 }
 
-/// Runs a session; `so_far` becomes what it has done, however it ends. When this returns, no process of it is running.
+/// Runs a session; `progress` becomes what it has done, however it ends. When this returns, no process of it is running.
 ///
 /// # Errors
 /// [`Failure`].
-pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far: &mut SoFar) -> Result<End, Failure> {
-    let Ready { agent, asked: SessionRequest { work, route, .. }, begun, .. } = ready;
+pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watcher, progress: &mut Progress) -> Result<End, Failure> {
+    let PreparedSession { agent, request: SessionRequest { work, route, .. }, begun, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
     if work.writes() {
@@ -131,14 +136,14 @@ pub(super) fn run(ready: &Ready<'_>, task: &Task, watcher: &dyn Watcher, so_far:
     if followed.is_err() {
         // The supervisor ends the session when its standard input closes.
         running.end(limits::AGENT_GRACE + Duration::from_secs(1));
-        running.has_ended(limits::AGENT_GRACE);
+        running.wait_for_end(limits::AGENT_GRACE);
     }
     let stderr = agent.without_paths(&running.take_stderr());
-    *so_far = SoFar { took: started.elapsed(), ..transcript.so_far };
+    *progress = Progress { took: started.elapsed(), ..transcript.progress };
     let followed = followed?;
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
-        Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.asked, begun.allowed_usd))),
+        Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.request, begun.allowed_usd))),
         None => Err(Failure::Failed(missing_result(agent, followed, &stderr))),
     }
 }
@@ -156,13 +161,18 @@ fn api_port(base_url: Option<&str>) -> u16 {
 ///
 /// # Errors
 /// Why it must be ended; it is still running.
-fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript, watcher: &dyn Watcher) -> Result<Option<i32>, Failure> {
-    let SessionRequest { work, route, .. } = ready.asked;
+fn follow(
+    ready: &PreparedSession<'_>,
+    running: &mut Process,
+    transcript: &mut Transcript,
+    watcher: &dyn Watcher,
+) -> Result<Option<i32>, Failure> {
+    let SessionRequest { work, route, .. } = ready.request;
     let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
-    let page = |path: &str| ready.dir.copy.page(path);
+    let page = |path: &str| ready.dir.copy.shown_path(path);
     let deadline = Deadline::after(route.timeout);
     let (mut printed, mut closed, mut ended, mut code) = (0, 0, None::<Deadline>, None);
-    watcher.report(&transcript.so_far, "the session starts");
+    watcher.report(&transcript.progress, "the session starts");
     loop {
         if ready.agent.must_stop(watcher) {
             return Err(Failure::Cancelled);
@@ -184,7 +194,7 @@ fn follow(ready: &Ready<'_>, running: &mut Process, transcript: &mut Transcript,
                     return Err(too_much_output());
                 }
                 if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
-                    watcher.report(&transcript.so_far, &doing);
+                    watcher.report(&transcript.progress, &doing);
                 }
             }
             Ok(Event::LineTooLong) => return Err(too_much_output()),
@@ -285,7 +295,7 @@ impl Agent {
         let spawn = SpawnOptions { lines: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
-        if running.finished(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &|| false).is_none() {
+        if running.wait_with_output(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &|| false).is_none() {
             running.end(limits::AGENT_GRACE);
             return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));
         }

@@ -1,6 +1,6 @@
 //! What a session prints while it runs (`--output-format stream-json`): one JSON object a line.
 
-use super::SoFar;
+use super::Progress;
 use super::command::TOOLS;
 use crate::limits;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// What a session's output has shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
-    pub(super) so_far: SoFar,
+    pub(super) progress: Progress,
     /// The final object, of type `result`.
     pub(super) end: Option<End>,
     /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it has answered.
@@ -67,9 +67,9 @@ impl Transcript {
             "result" => {
                 // One that is not understood is a failure without words.
                 let end = End::deserialize(Value::Object(message)).unwrap_or_default();
-                self.so_far.turns = self.so_far.turns.max(end.num_turns);
-                self.so_far.cost_usd = end.total_cost_usd;
-                self.so_far.refused = refused(&end.permission_denials, page);
+                self.progress.turns = self.progress.turns.max(end.num_turns);
+                self.progress.cost_usd = end.total_cost_usd;
+                self.progress.refused = refused(&end.permission_denials, page);
                 self.end = Some(end);
             }
             _ => {}
@@ -84,7 +84,7 @@ impl Transcript {
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
         if self.turn != id {
             id.clone_into(&mut self.turn);
-            self.so_far.turns += 1;
+            self.progress.turns += 1;
         }
         let mut doing = None;
         let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
@@ -94,7 +94,7 @@ impl Transcript {
                 return Err(unconfined(&format!("it called a tool that it should not have: {}", plain(tool))));
             }
             let call = describe_call(tool, block.get("input"), page);
-            doing = Some(format!("turn {}: {call}", self.so_far.turns));
+            doing = Some(format!("turn {}: {call}", self.progress.turns));
         }
         Ok(doing)
     }
@@ -196,11 +196,11 @@ mod tests {
         assert_eq!(read_line(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
         read_line(&mut transcript, &call("Read")).unwrap();
         read_line(&mut transcript, &json!("garbage")).unwrap();
-        assert_eq!(transcript.so_far.turns, 1);
+        assert_eq!(transcript.progress.turns, 1);
         let denials = json!([{ "tool_name": "Read", "tool_input": { "file_path": "/etc/passwd" } }, { "odd": 1 }]);
         read_line(&mut transcript, &json!({ "type": "result", "num_turns": 3, "total_cost_usd": 0.5, "permission_denials": denials }))
             .unwrap();
-        assert_eq!((transcript.so_far.turns, transcript.so_far.cost_usd), (3, Some(0.5)));
-        assert_eq!(transcript.so_far.refused, ["Read /etc/passwd"]);
+        assert_eq!((transcript.progress.turns, transcript.progress.cost_usd), (3, Some(0.5)));
+        assert_eq!(transcript.progress.refused, ["Read /etc/passwd"]);
     }
 }

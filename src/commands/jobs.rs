@@ -2,7 +2,7 @@
 
 use super::{FAILED, columns, fail, grants, open_vault, print, print_error, systems, until_signal, wiki, wrong};
 use crate::agent::ledger::{Session, sessions_of};
-use crate::agent::{Agent, SoFar, Watcher};
+use crate::agent::{Agent, Progress, Watcher};
 use crate::cli::Raw;
 use crate::clock::Now;
 use crate::config::Config;
@@ -54,7 +54,7 @@ impl Watcher for Terminal {
         false
     }
 
-    fn report(&self, _: &SoFar, doing: &str) {
+    fn report(&self, _: &Progress, doing: &str) {
         print_error(&format!("{doing}\n"));
     }
 }
@@ -75,19 +75,19 @@ pub(super) fn fix(config: Config) -> u8 {
     let agent = Arc::new(Agent::new(Arc::clone(&vault), systems::open(&config, &vault).commits, config.agent.clone()));
     let fixing = Arc::clone(&agent);
     let work = move || {
-        let mut so_far = SoFar::default();
-        let summary = match fixing.fix("owner", &found, &Terminal, &mut so_far) {
+        let mut progress = Progress::default();
+        let summary = match fixing.fix("owner", &found, &Terminal, &mut progress) {
             Ok(summary) => summary,
             Err(failure) => return fail(failure.words(), FAILED),
         };
-        let written = &so_far.filed.pages;
+        let written = &progress.filed.pages;
         let pages: String = written.iter().map(|page| format!("written  {}\n", page.path)).collect();
-        let cost = so_far.cost_usd.unwrap_or_default();
+        let cost = progress.cost_usd.unwrap_or_default();
         print(&format!("\n{summary}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", written.len()));
         wiki::report(lint::lint(&vault))
     };
     until_signal(work, || {
         agent.stop();
-        agent.wait_for_sessions();
+        agent.wait_for_writing_sessions();
     })
 }

@@ -77,16 +77,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(unix)]
         "check" => parsed.flag("server").map_or_else(|| check::check(raw), outside::check_server),
         #[cfg(unix)]
-        "demo" => either(demo::demo(raw)),
+        "demo" => exit_code(demo::demo(raw)),
         #[cfg(unix)]
-        "grants" => either(grants::list(raw)),
+        "grants" => exit_code(grants::list(raw)),
         #[cfg(unix)]
-        "revoke" => either(grants::revoke(raw, word)),
+        "revoke" => exit_code(grants::revoke(raw, word)),
         #[cfg(unix)]
         "undo" => {
             let (login, since) = (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
             let dry_run = parsed.flag("dry-run").is_some();
-            run_on_vault(raw, LevelFilter::Warn, |config| either(undo::undo(raw, &config, login, since, dry_run)))
+            run_on_vault(raw, LevelFilter::Warn, |config| exit_code(undo::undo(raw, &config, login, since, dry_run)))
         }
         #[cfg(feature = "agent")]
         "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
@@ -95,7 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "agent")]
         "lint" => run_on_vault(raw, LevelFilter::Error, wiki::check),
         #[cfg(feature = "agent")]
-        "jobs" => either(jobs::list(raw)),
+        "jobs" => exit_code(jobs::list(raw)),
         "help" => print(&cli::help()),
         other if cfg!(windows) => {
             fail(format!("on Windows there is no {other}: this program has stdio, hash-password and generate-token"), WRONG)
@@ -106,7 +106,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The exit code of a command, or of the step that failed and has said why.
 #[cfg(unix)]
-fn either(code: Result<u8, u8>) -> u8 {
+fn exit_code(code: Result<u8, u8>) -> u8 {
     code.unwrap_or_else(|code| code)
 }
 
@@ -156,7 +156,7 @@ fn stdio(config: Config) -> u8 {
     };
     until_signal(work, || {
         engine.systems.stop();
-        engine.systems.wait_for_sessions();
+        engine.systems.wait_for_writing_sessions();
     })
 }
 

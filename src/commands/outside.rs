@@ -92,7 +92,7 @@ fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
         ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
         kind => format!("curl cannot be started: {kind}"),
     })?;
-    let ended = process.finished(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &|| false);
+    let ended = process.wait_with_output(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &|| false);
     if ended.is_none() {
         process.kill();
     }

@@ -77,7 +77,7 @@ pub(super) fn until_stopped(serving: Serving) -> u8 {
         // Sessions, which take minutes, are not waited for: they are ended, with an error to the caller.
         serving.engine.systems.stop();
         let busy = serving.running.stop();
-        serving.engine.systems.wait_for_sessions();
+        serving.engine.systems.wait_for_writing_sessions();
         if busy > 0 {
             log::warn!("stopped with {busy} connections still busy");
         }

@@ -1,4 +1,5 @@
-//! What the toolsets that this program was built with need besides the vault, as configured.
+//! Makes what toolsets need besides the vault (repository, projects, sessions) from the configuration, and checks whether git and
+//! Claude Code can be used.
 #![cfg_attr(
     not(feature = "default"),
     allow(unused_imports, unused_variables, unused_mut, dead_code, reason = "each is for one of the toolsets")

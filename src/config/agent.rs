@@ -25,7 +25,7 @@ impl Reader<'_> {
             base_url: self.base_url(),
             query,
             ingest,
-            models: self.each("COS_VAULT_MODELS", ',', |_, model| checked_model(model)),
+            models: self.read_list("COS_VAULT_MODELS", ',', |_, model| checked_model(model)),
             max_budget_usd: self.dollars("COS_VAULT_MAX_BUDGET_USD").unwrap_or(5.0),
             daily_budget_usd: self.dollars("COS_VAULT_DAILY_BUDGET_USD"),
             attach_dirs: self.attach_dirs(),
@@ -38,7 +38,7 @@ impl Reader<'_> {
     fn agent_command(&mut self) -> String {
         let command = self.expand_home(self.text("AGENT_COMMAND").unwrap_or("claude"));
         if command.components().count() > 1 && !command.is_absolute() {
-            self.wrong("AGENT_COMMAND", "must be a name or an absolute path, without arguments");
+            self.add_mistake("AGENT_COMMAND", "must be a name or an absolute path, without arguments");
         }
         command.display().to_string()
     }
@@ -66,8 +66,8 @@ impl Reader<'_> {
 
     /// GrantedFolders from which a caller may have files read, so a wrong one is an error and is not skipped.
     fn attach_dirs(&mut self) -> Vec<PathBuf> {
-        let home = self.around.home.as_deref();
-        self.each("COS_VAULT_ATTACH_DIRS", ':', |_, name| {
+        let home = self.environment.home.as_deref();
+        self.read_list("COS_VAULT_ATTACH_DIRS", ':', |_, name| {
             let path = expand_home(name, home);
             match path.canonicalize() {
                 _ if !path.is_absolute() => Err(format!("has {name:?}, which is not an absolute path")),

@@ -38,7 +38,7 @@ impl ContextFile {
 impl Reader<'_> {
     /// Reads the file in the format of the system that the `context` tools come from.
     pub(super) fn default_context(&mut self, vault: Option<&Path>) -> Option<Criteria> {
-        let home = self.around.home.as_deref();
+        let home = self.environment.home.as_deref();
         let file = self.read("CONTEXT_CONFIG", |path| {
             let text = std::fs::read_to_string(expand_home(path, home)).map_err(|error| format!("cannot be read: {}", error.kind()))?;
             ContextFile::parse(&text).map_err(|why| format!("is malformed: {why}"))

@@ -120,15 +120,15 @@ impl Config {
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(raw: &Raw, purpose: Purpose, around: &Environment) -> Result<Config, Vec<Mistake>> {
-        let (config, mistakes) = Config::with_mistakes(raw, purpose, around);
+    pub fn read(raw: &Raw, purpose: Purpose, environment: &Environment) -> Result<Config, Vec<Mistake>> {
+        let (config, mistakes) = Config::with_mistakes(raw, purpose, environment);
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
     /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
     /// default, a wrong vault path is empty.
-    pub fn with_mistakes(raw: &Raw, purpose: Purpose, around: &Environment) -> (Config, Vec<Mistake>) {
-        let mut reader = Reader { raw, around, mistakes: Vec::new(), notes: Vec::new() };
+    pub fn with_mistakes(raw: &Raw, purpose: Purpose, environment: &Environment) -> (Config, Vec<Mistake>) {
+        let mut reader = Reader { raw, environment, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH");
         let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
@@ -171,7 +171,7 @@ impl Config {
         let is_reported =
             reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
         if purpose == Purpose::Network && no_logins && !is_reported {
-            reader.wrong("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
+            reader.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
         if config.origin.starts_with("https:")
             && config.listen.ip().is_unspecified()

@@ -19,13 +19,13 @@ use std::time::Duration;
 /// Collects mistakes while it reads.
 pub(super) struct Reader<'a> {
     pub(super) raw: &'a Raw,
-    pub(super) around: &'a Environment,
+    pub(super) environment: &'a Environment,
     pub(super) mistakes: Vec<Mistake>,
     pub(super) notes: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn wrong(&mut self, setting: &'static str, what: impl Into<String>) {
+    pub(super) fn add_mistake(&mut self, setting: &'static str, what: impl Into<String>) {
         self.mistakes.push(Mistake { setting, what: what.into() });
     }
 
@@ -35,28 +35,28 @@ impl<'a> Reader<'a> {
 
     /// The value of a setting, if it is set and valid.
     pub(super) fn read<T, E: Display>(&mut self, setting: &'static str, parse: impl FnOnce(&'a str) -> Result<T, E>) -> Option<T> {
-        parse(self.text(setting)?).map_err(|what| self.wrong(setting, what.to_string())).ok()
+        parse(self.text(setting)?).map_err(|what| self.add_mistake(setting, what.to_string())).ok()
     }
 
     /// The valid parts of a list. `parse` also gets the number of each part, to name those that must not be shown.
-    pub(super) fn each<T>(&mut self, setting: &'static str, by: char, parse: impl Fn(usize, &'a str) -> Result<T, String>) -> Vec<T> {
+    pub(super) fn read_list<T>(&mut self, setting: &'static str, by: char, parse: impl Fn(usize, &'a str) -> Result<T, String>) -> Vec<T> {
         let parts = self.text(setting).unwrap_or_default().split(by).map(str::trim).filter(|part| !part.is_empty());
-        (1..).zip(parts).filter_map(|(number, part)| parse(number, part).map_err(|what| self.wrong(setting, what)).ok()).collect()
+        (1..).zip(parts).filter_map(|(number, part)| parse(number, part).map_err(|what| self.add_mistake(setting, what)).ok()).collect()
     }
 
     /// The same for named parts, each name once.
     fn named<T>(&mut self, setting: &'static str, parse: impl Fn(usize, &'a str) -> Result<(&'a str, T), String>) -> BTreeMap<String, T> {
         let mut named = BTreeMap::new();
-        for (name, value) in self.each(setting, ',', parse) {
+        for (name, value) in self.read_list(setting, ',', parse) {
             if named.insert(name.to_owned(), value).is_some() {
-                self.wrong(setting, format!("has {name} twice"));
+                self.add_mistake(setting, format!("has {name} twice"));
             }
         }
         named
     }
 
     pub(super) fn expand_home(&self, text: &str) -> PathBuf {
-        expand_home(text, self.around.home.as_deref())
+        expand_home(text, self.environment.home.as_deref())
     }
 
     /// Refuses values in quotes: shells remove them, the environment files of systemd and Docker do not always.
@@ -66,14 +66,14 @@ impl<'a> Reader<'a> {
             let is_within = |quote: char| text.strip_prefix(quote).is_some_and(|rest| rest.ends_with(quote));
             if is_within('"') || is_within('\'') {
                 self.mistakes.retain(|mistake| mistake.setting != setting);
-                self.wrong(setting, "has quotes around its value; leave them out");
+                self.add_mistake(setting, "has quotes around its value; leave them out");
             }
         }
     }
 
     /// Reports variables that look like misspelt names of settings that are not set.
     pub(super) fn misspelt(&mut self) {
-        for name in &self.around.variables {
+        for name in &self.environment.variables {
             let meant = settings::meant_by(name).map(|row| row.variable);
             let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none()) else { continue };
             match self.mistakes.iter_mut().find(|mistake| mistake.setting == meant) {
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn folder(&mut self, setting: &'static str) -> Option<PathBuf> {
         let Some(text) = self.text(setting) else {
-            self.wrong(setting, "is required");
+            self.add_mistake(setting, "is required");
             return None;
         };
         let path = self.expand_home(text);
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
             }
             Err(error) => format!("cannot be read: {}", error.kind()),
         };
-        self.wrong(setting, what);
+        self.add_mistake(setting, what);
         None
     }
 
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn origin(&mut self, purpose: Purpose) -> String {
         if self.text("SERVER_URL").is_none() && purpose == Purpose::Network {
-            self.wrong("SERVER_URL", "is required: the URL at which clients reach this server");
+            self.add_mistake("SERVER_URL", "is required: the URL at which clients reach this server");
         }
         self.read("SERVER_URL", check_origin);
         self.text("SERVER_URL").unwrap_or_default().to_owned()
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
     pub(super) fn policy(&mut self) -> Policy {
         let default = Policy::default();
         let window = self.number("REFRESH_WINDOW", default.refresh_window.as_secs() as usize, 0, 7 * 24 * 3600);
-        let redirect_hosts = self.each("REDIRECT_HOSTS", ',', |_, host| {
+        let redirect_hosts = self.read_list("REDIRECT_HOSTS", ',', |_, host| {
             let is_host = host.chars().all(|c| c.is_ascii_alphanumeric() || "-.[]:".contains(c)) && !host.ends_with(':');
             let wrong = || format!("has {host:?}, which is not a host name such as app.example.com (no scheme, no path), or *");
             (host == "*" || is_host).then(|| host.to_ascii_lowercase()).ok_or_else(wrong)
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn state_dir(&mut self, vault: Option<&Path>) -> Option<PathBuf> {
         // systemd may give several, separated by colons.
-        let given = self.around.state_directory.as_deref().and_then(|given| given.split(':').next()).filter(|given| !given.is_empty());
+        let given = self.environment.state_directory.as_deref().and_then(|given| given.split(':').next()).filter(|given| !given.is_empty());
         let path = match self.text("STATE_DIR") {
             Some(text) => self.expand_home(text),
             None => PathBuf::from(given?),
@@ -188,7 +188,7 @@ impl<'a> Reader<'a> {
         } else {
             return Some(path);
         };
-        self.wrong("STATE_DIR", what);
+        self.add_mistake("STATE_DIR", what);
         None
     }
 
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn toolsets(&mut self) -> Vec<Toolset> {
         let known: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
-        self.each("TOOLSETS", ',', |_, name| {
+        self.read_list("TOOLSETS", ',', |_, name| {
             let is_left_out = Toolset::ALL.iter().any(|set| set.name() == name);
             let why = if is_left_out { "this program was built without" } else { "is not one of its toolsets" };
             let wrong = || format!("has {name:?}, which {why}: {}, all", known.join(", "));
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn origins(&mut self) -> Vec<String> {
-        self.each("ALLOWED_ORIGINS", ',', |_, origin| {
+        self.read_list("ALLOWED_ORIGINS", ',', |_, origin| {
             let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
             let wrong = || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash)");
             (origin == "*" || is_origin).then(|| origin.to_owned()).ok_or_else(wrong)
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn proxies(&mut self) -> Vec<IpAddr> {
-        self.each("TRUSTED_PROXIES", ',', |_, text| {
+        self.read_list("TRUSTED_PROXIES", ',', |_, text| {
             text.parse::<IpAddr>().map(|address| address.to_canonical()).map_err(|_| format!("has {text:?}, which is not an IP address"))
         })
     }

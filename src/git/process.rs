@@ -97,7 +97,7 @@ impl Runner<'_> {
         // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
-        let Some((status, is_complete)) = running.finished(self.deadline, patience, self.cancelled) else {
+        let Some((status, is_complete)) = running.wait_with_output(self.deadline, patience, self.cancelled) else {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,

@@ -8,7 +8,8 @@ pub const AGENT_VERSION: (u32, u32, u32) = (2, 1, 328);
 pub const AGENT_VERSION_WAIT: Duration = Duration::from_secs(30);
 /// Sessions waiting for another to end; further ones are refused at once.
 pub const AGENT_QUEUE: usize = 8;
-/// Bytes of a line that a session prints: a message containing a page. The rest of a longer one is ignored.
+/// Bytes of one line that a session prints, enough for a message that contains a page. A session that prints a longer line is ended, and
+/// what it has written is filed.
 pub const AGENT_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that a session may print in all.
 pub const AGENT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;

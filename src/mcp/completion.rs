@@ -18,7 +18,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let missing = |what: &str| Error::invalid_params(format!("params.{what} must be a string"));
     let argument = at("argument", "name").ok_or_else(|| missing("argument.name"))?;
     let typed = at("argument", "value").ok_or_else(|| missing("argument.value"))?;
-    let typing = match at("ref", "type") {
+    let completed_from = match at("ref", "type") {
         Some("ref/resource") => {
             let uri = at("ref", "uri").ok_or_else(|| missing("ref.uri"))?;
             (uri == TEMPLATE && argument == "path").then_some(CompletionKind::Path)
@@ -26,14 +26,15 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
             let prompt = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
-            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.typing)
+            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.completed_from)
         }
         _ => return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource")),
     };
-    let Some(typing) = typing else {
+    let Some(completed_from) = completed_from else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let (found, total) = call.vault().complete(typing, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
+    let (found, total) =
+        call.vault().complete(completed_from, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
     let values = fitting(found.into_iter());
     let more = total > values.len();
     Ok(Answer::Result(json!({ "completion": { "values": values, "total": total, "hasMore": more } }).to_string()))

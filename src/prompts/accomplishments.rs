@@ -19,7 +19,7 @@ static PLAN_PROJECT: Prompt = Prompt {
         ANY_TEXT,
         "What is to be achieved; a tag or the name of a note, or words of your own. Without it the current project is reviewed",
     ),
-    typing: CompletionKind::Topic,
+    completed_from: CompletionKind::Topic,
     run: plan_project,
 };
 

@@ -19,7 +19,7 @@ static LOAD_CONTEXT: Prompt = Prompt {
         ANY_TEXT,
         "Value of the property context, for example personal; without it the configured default context",
     ),
-    typing: CompletionKind::Context,
+    completed_from: CompletionKind::Context,
     run: load_context,
 };
 

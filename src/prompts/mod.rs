@@ -26,7 +26,7 @@ pub struct Prompt {
     /// Its argument: a text.
     pub argument: Field,
     /// What the argument is completed from while it is typed.
-    pub typing: CompletionKind,
+    pub completed_from: CompletionKind,
     /// Its code. The argument is `None` when it is missing or blank.
     pub run: fn(&Context<'_>, Option<&str>) -> Result<Vec<Content>, Error>,
 }

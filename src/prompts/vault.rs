@@ -24,7 +24,7 @@ static REVIEW_DAY: Prompt = Prompt {
     description: "The daily note of a day and the notes that were changed then: what was done, decided and left open",
     needs: Access::Read,
     argument: optional("date", ANY_TEXT, "The day as YYYY-MM-DD; without it the newest day that has a daily note"),
-    typing: CompletionKind::Day,
+    completed_from: CompletionKind::Day,
     run: review_day,
 };
 
@@ -34,7 +34,7 @@ static GATHER_NOTES: Prompt = Prompt {
     description: "What the vault says about a topic, from the notes that match best",
     needs: Access::Read,
     argument: required("topic", ANY_TEXT, "A word, a phrase, a tag or the name of a note"),
-    typing: CompletionKind::Topic,
+    completed_from: CompletionKind::Topic,
     run: gather_notes,
 };
 
@@ -44,7 +44,7 @@ static TIDY_NOTE: Prompt = Prompt {
     description: "Puts a note in order without changing what it says",
     needs: Access::Write,
     argument: required("path", ANY_TEXT, "The note, for example Projects/Idea.md"),
-    typing: CompletionKind::Note,
+    completed_from: CompletionKind::Note,
     run: tidy_note,
 };
 

@@ -270,9 +270,9 @@ impl Systems {
     }
 
     /// Waits a while until what [`Systems::stop`] ends has ended.
-    pub fn wait_for_sessions(&self) {
+    pub fn wait_for_writing_sessions(&self) {
         #[cfg(feature = "agent")]
-        self.agent.iter().for_each(|agent| agent.wait_for_sessions());
+        self.agent.iter().for_each(|agent| agent.wait_for_writing_sessions());
     }
 }
 

@@ -49,7 +49,8 @@ pub fn remote_images(text: &str) -> Vec<usize> {
         let target = target.trim_start_matches([' ', '<', '\'', '"']);
         target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
     };
-    let draws = |line: &str| {
+    // An image `![text](//host/..)` or `![[//host/..`, or an HTML tag that loads something in a line with `//`.
+    let is_loading = |line: &str| {
         let line = line.to_ascii_lowercase();
         let mut images = line.split("![").skip(1);
         // The target of `![text][name]` is on another line.
@@ -59,7 +60,7 @@ pub fn remote_images(text: &str) -> Vec<usize> {
                 || is_remote(image.trim_start_matches('['))
         }) || line.contains("//") && TAGS.iter().any(|tag| line.contains(tag))
     };
-    (1..).zip(text.lines()).filter(|(_, line)| draws(line)).map(|(number, _)| number).collect()
+    (1..).zip(text.lines()).filter(|(_, line)| is_loading(line)).map(|(number, _)| number).collect()
 }
 
 #[cfg(test)]

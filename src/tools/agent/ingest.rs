@@ -88,8 +88,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let seen = job.view();
     match seen.outcome.as_deref() {
-        Some(Err(failure)) if !background => Err(failed(failure, &seen.so_far).with("job_id", job.id.as_str())),
-        None if !background => Err(failed(&Failure::Cancelled, &seen.so_far)),
+        Some(Err(failure)) if !background => Err(failed(failure, &seen.progress).with("job_id", job.id.as_str())),
+        None if !background => Err(failed(&Failure::Cancelled, &seen.progress)),
         _ => reply(job_members(&job, &seen)),
     }
 }

@@ -9,7 +9,7 @@ use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
 use super::{Arguments, Caller, Context, Reply, Tool};
 use crate::agent::job::{Job, JobState, STATUSES};
-use crate::agent::{Agent, Failure, Filed, Overrides, SoFar, Watcher};
+use crate::agent::{Agent, Failure, Filed, Overrides, Progress, Watcher};
 use crate::limits;
 use crate::object::without_nulls;
 use serde_json::{Map, Value, json};
@@ -83,14 +83,14 @@ impl Watcher for Listening<'_> {
         self.caller.has_cancelled()
     }
 
-    fn report(&self, _so_far: &SoFar, doing: &str) {
+    fn report(&self, _so_far: &Progress, doing: &str) {
         self.reports.set(self.reports.get() + 1);
         self.caller.progress(self.reports.get(), None, doing);
     }
 }
 
 /// A failure as the tool's error, with what was done until then.
-fn failed(failure: &Failure, so_far: &SoFar) -> Error {
+fn failed(failure: &Failure, progress: &Progress) -> Error {
     let code = match failure {
         Failure::Argument(_) => Code::InvalidArgument,
         Failure::NotAllowed(_) => Code::PathNotAllowed,
@@ -102,13 +102,13 @@ fn failed(failure: &Failure, so_far: &SoFar) -> Error {
     if matches!(failure, Failure::Argument(_) | Failure::NotAllowed(_)) {
         return error;
     }
-    let error = so_far.cost_usd.into_iter().fold(error, |error, cost| error.with("cost_usd", cost)).with("turns", so_far.turns);
-    filed_members(&so_far.filed).into_iter().fold(error, |error, (name, value)| error.with(&name, value))
+    let error = progress.cost_usd.into_iter().fold(error, |error, cost| error.with("cost_usd", cost)).with("turns", progress.turns);
+    filed_members(&progress.filed).into_iter().fold(error, |error, (name, value)| error.with(&name, value))
 }
 
 /// A failure before anything was begun.
 fn refused(failure: Failure) -> Error {
-    failed(&failure, &SoFar::default())
+    failed(&failure, &Progress::default())
 }
 
 /// What a session has left in the vault; empty members are left out.
@@ -129,7 +129,7 @@ fn filed_members(filed: &Filed) -> Map<String, Value> {
 
 /// A job as the members of a result.
 fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
-    let so_far = &seen.so_far;
+    let progress = &seen.progress;
     let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));
     let mut members = without_nulls(json!({
         "job_id": job.id,
@@ -138,19 +138,20 @@ fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
         "about": job.about,
         "model": job.model,
         "written": [],
-        "turns": so_far.turns,
-        "duration_ms": (if is_done { so_far.took } else { seen.took }).as_millis() as u64,
-        "cost_usd": so_far.cost_usd,
-        "queue_position": so_far.ahead,
+        "turns": progress.turns,
+        // Of a job with a result the session's own time; of any other the time since the call, waiting included.
+        "duration_ms": (if is_done { progress.took } else { seen.took }).as_millis() as u64,
+        "cost_usd": progress.cost_usd,
+        "queue_position": progress.ahead,
         "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),
-        "denied": is_done.then_some(so_far.refused.len()),
-        "refused": is_done.then_some(&so_far.refused),
+        "denied": is_done.then_some(progress.refused.len()),
+        "refused": is_done.then_some(&progress.refused),
     }));
-    members.extend(filed_members(&so_far.filed));
+    members.extend(filed_members(&progress.filed));
     members.extend(match seen.outcome.as_deref() {
         Some(Ok(ingested)) => without_nulls(json!(ingested)),
         Some(Err(failure)) => {
-            let error = failed(failure, so_far);
+            let error = failed(failure, progress);
             without_nulls(json!({ "error": { "code": error.code.as_str(), "message": error.message } }))
         }
         None => Map::new(),

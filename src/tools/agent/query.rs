@@ -1,7 +1,7 @@
 //! `query`: a question, answered from the wiki by a session.
 
 use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, overrides, refused};
-use crate::agent::SoFar;
+use crate::agent::Progress;
 use crate::agent::ingest::DOMAINS;
 use crate::limits;
 use crate::tools::result::{Members, result, unless_empty};
@@ -49,17 +49,17 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let agent = agent(context)?;
     let _permit = agent.permit_waiting().map_err(refused)?;
     let (login, question, domain) = (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
-    let mut so_far = SoFar::default();
-    let answer = agent.query(login, question, domain, &overrides(arguments), &Listening::of(context), &mut so_far);
-    let answer = answer.map_err(|failure| failed(&failure, &so_far))?;
+    let mut progress = Progress::default();
+    let answer = agent.query(login, question, domain, &overrides(arguments), &Listening::of(context), &mut progress);
+    let answer = answer.map_err(|failure| failed(&failure, &progress))?;
     Reply::of(&Answer {
         answer: &answer.answer,
         citations: &answer.citations,
         artifacts: &answer.artifacts,
         not_found: unless_empty(&answer.not_found),
-        refused: unless_empty(&so_far.refused),
-        turns: so_far.turns,
-        cost_usd: so_far.cost_usd,
-        duration_ms: so_far.took.as_millis() as u64,
+        refused: unless_empty(&progress.refused),
+        turns: progress.turns,
+        cost_usd: progress.cost_usd,
+        duration_ms: progress.took.as_millis() as u64,
     })
 }
