@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Permits in use at the same time, in total.
-    pub all: usize,
+    pub total: usize,
     /// Permits in use at the same time, per owner.
     pub per_owner: usize,
     /// Callers that wait for one at the same time; further ones are refused at once.
@@ -38,23 +38,23 @@ impl Quota {
 
     /// A quota of one permit; a caller that finds it in use is refused at once.
     pub fn one() -> Arc<Quota> {
-        Quota::new(Bounds { all: 1, per_owner: 1, waiting: 0 })
+        Quota::new(Bounds { total: 1, per_owner: 1, waiting: 0 })
     }
 
     /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
         let mut state = self.state.lock().unpoisoned();
-        if state.owners.len() >= self.bounds.all {
+        if state.owners.len() >= self.bounds.total {
             if state.waiting >= self.bounds.waiting || patience.is_zero() {
                 return None;
             }
             state.waiting += 1;
-            let waited = self.released.wait_timeout_while(state, patience, |state| state.owners.len() >= self.bounds.all);
+            let waited = self.released.wait_timeout_while(state, patience, |state| state.owners.len() >= self.bounds.total);
             state = waited.unpoisoned().0;
             state.waiting -= 1;
         }
         let owned = state.owners.iter().filter(|known| *known == owner).count();
-        if state.owners.len() >= self.bounds.all || owned >= self.bounds.per_owner {
+        if state.owners.len() >= self.bounds.total || owned >= self.bounds.per_owner {
             // Another waiter may be able to use the notification that ended this wait.
             self.released.notify_one();
             return None;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn permits_are_limited_in_total_per_owner_and_in_waiters() {
-        let quota = Quota::new(Bounds { all: 3, per_owner: 2, waiting: 1 });
+        let quota = Quota::new(Bounds { total: 3, per_owner: 2, waiting: 1 });
         let now = Duration::ZERO;
         let held = [quota.take("a", now), quota.take("a", now)];
         assert!(held.iter().all(Option::is_some) && quota.take("a", now).is_none(), "two of one owner");

@@ -1,4 +1,4 @@
-//! Making, hashing and comparing secrets. Nothing here can be printed by accident.
+//! Making, hashing and comparing secrets. [`SecretHash`] hides itself in `Debug`; tokens are plain text and must not be logged.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

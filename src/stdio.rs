@@ -129,7 +129,7 @@ impl Client {
 
     /// Gives each tool call a thread of its own; answers other messages one after the other, in order.
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
-        let calls = Quota::new(Bounds { all: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
+        let calls = Quota::new(Bounds { total: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
         // For each file a channel that closes when the last call that names it ends.
         let mut last: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {

@@ -86,7 +86,7 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`VaultError::Malformed`].
-    pub(super) fn touch(&mut self, path: &VaultPath) -> Result<(), Error> {
+    pub(super) fn set_updated(&mut self, path: &VaultPath) -> Result<(), Error> {
         self.note(path)?.set("updated", Now::read().rfc3339())
     }
 
@@ -182,7 +182,8 @@ impl Change<'_> {
                         return Err(VaultError::Busy.into());
                     }
                     canvas.text = text(after, &path)?;
-                    // Until the end its nodes are found by the old path, as the note is.
+                    // The rest of this change still looks for the node by the note's old path, so the path is put back here; `steps`
+                    // renames it in every canvas at the end.
                     canvas.rename_file(to, from)?;
                 }
                 step => self.moved.push(step),
@@ -203,7 +204,7 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`VaultError::Malformed`] when the note does not say what an accomplishment has to.
-    pub(super) fn outcome(&mut self, path: &VaultPath) -> Result<Changed, Error> {
+    pub(super) fn after_change(&mut self, path: &VaultPath) -> Result<Changed, Error> {
         let to = self.path_after(path);
         Changed::of(&to, &self.note(path)?.text)
     }

@@ -21,7 +21,7 @@ pub struct Criterion {
 }
 
 /// A criterion in its note.
-pub(super) struct FoundCriterion {
+pub(super) struct CriterionInNote {
     pub(super) criterion: Criterion,
     /// The lines it takes.
     pub(super) lines: Range<usize>,
@@ -29,7 +29,7 @@ pub(super) struct FoundCriterion {
     group: usize,
 }
 
-pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
+pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<CriterionInNote> {
     let headings = note.headings();
     let found = |(lines, item): (Range<usize>, &str)| {
         let (done, text) = split_checkbox(item).unwrap_or((false, item));
@@ -38,7 +38,7 @@ pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<FoundCriterion> {
         let dedented = below.map(|line| line.get(indent..).filter(|_| is_indented(line)).unwrap_or(line.trim_start()));
         let details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
         let group = headings.partition_point(|heading| heading.lines.start < lines.start);
-        FoundCriterion { criterion: Criterion { text: text.trim().to_owned(), done, details }, lines, group }
+        CriterionInNote { criterion: Criterion { text: text.trim().to_owned(), done, details }, lines, group }
     };
     let body = section(note, "Acceptance Criteria").unwrap_or_default();
     items(note, body).into_iter().map(found).collect()
@@ -67,7 +67,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         };
     }
     let chosen = match_to_old(&old, wanted);
-    let range_of = |found: &FoundCriterion| note.start(found.lines.start)..note.start(found.lines.end);
+    let range_of = |found: &CriterionInNote| note.start(found.lines.start)..note.start(found.lines.end);
     let is_in_order =
         |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
     let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
@@ -105,7 +105,7 @@ pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
 
 /// Which old criterion each wanted one is: the one with the same words, or else the most similar of the rest, if it is
 /// similar enough.
-pub(super) fn match_to_old(old: &[FoundCriterion], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
+pub(super) fn match_to_old(old: &[CriterionInNote], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
     let bare = |text: &str| text.part(..marks_start(text)).to_lowercase();
     let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
     let mut taken = vec![false; old.len()];

@@ -183,7 +183,7 @@ impl Accomplishments {
                 }
             }
             if known != add {
-                change.touch(&accomplishment.path)?;
+                change.set_updated(&accomplishment.path)?;
             }
             let message = match (add, known) {
                 (true, false) => format!("{blocker} blocks {blocked} now."),
@@ -243,7 +243,7 @@ impl Accomplishments {
                         errors.push(error.to_string());
                         continue;
                     }
-                    change.touch(&found.path)?;
+                    change.set_updated(&found.path)?;
                     updates.push(Update {
                         id: found.id.clone(),
                         title: found.title.clone(),

@@ -105,7 +105,7 @@ pub(super) fn shown_hours(hours: f64) -> String {
 }
 
 /// A value as it will be read again after it was written.
-pub(super) fn normal(value: &str) -> String {
+pub(super) fn as_read_back(value: &str) -> String {
     let value = value.replace("\r\n", "\n");
     let mut lines = value.trim_matches('\n').trim_end().split('\n');
     let first = lines.next().unwrap_or_default().trim();

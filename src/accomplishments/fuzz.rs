@@ -71,7 +71,7 @@ pub fn note(text: &str, value: &str) {
     for (number, found) in note.tasks().iter().enumerate() {
         let edited = found.with(&note.text, "Goal", value);
         let mut expected = tasks.clone();
-        expected[number].goal = super::field::normal(value);
+        expected[number].goal = super::field::as_read_back(value);
         let mut taken = note.clone();
         // It says yes only if nothing but that goal is another.
         if taken.set_tasks(edited, &expected).is_ok() {

@@ -2,7 +2,7 @@
 
 use super::change::{Change, Changed};
 use super::dependency::set_dependencies;
-use super::field::{normal, shown_hours};
+use super::field::{as_read_back, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
 use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
@@ -102,7 +102,7 @@ impl Accomplishments {
             let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.about(blocker)?.path)).collect();
             canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None), (NODE_WIDTH, NODE_HEIGHT));
             set_dependencies(change, (&*id, &path, &canvas_path), &[], &blockers)?;
-            change.outcome(&path)
+            change.after_change(&path)
         })
         .inspect(|changed| {
             self.raise_highest(number_of(&changed.accomplishment.id).unwrap_or(0));
@@ -160,7 +160,7 @@ impl Accomplishments {
             for other in waiting.cloned().collect::<Vec<_>>() {
                 let left: Vec<String> = other.depends_on.iter().filter(|known| *known != id).cloned().collect();
                 change.note(&other.path)?.set("depends_on", left.as_slice())?;
-                change.touch(&other.path)?;
+                change.set_updated(&other.path)?;
             }
             self.raise_highest(number_of(id).unwrap_or(0));
             Ok(())
@@ -183,7 +183,7 @@ impl Accomplishments {
             let task = with_data(&nothing, data)?;
             let always = |name: &str| matches!(name, "Goal" | "Description" | "Status");
             let fields: Vec<(&str, String)> =
-                written(&task).into_iter().filter(|(name, value)| always(name) || !value.is_empty()).collect();
+                field_texts(&task).into_iter().filter(|(name, value)| always(name) || !value.is_empty()).collect();
             let edited = task::add(&note.text, number, &task.name, &fields);
             note.set_tasks(edited, &[before, vec![task.clone()]].concat())?;
             Ok(task)
@@ -260,8 +260,8 @@ impl Accomplishments {
             let found = snapshot.find(id)?;
             change.must_match(&found.path, if_match)?;
             let outcome = edit(change, found)?;
-            change.touch(&found.path)?;
-            Ok((change.outcome(&found.path)?, outcome))
+            change.set_updated(&found.path)?;
+            Ok((change.after_change(&found.path)?, outcome))
         })
     }
 }
@@ -287,7 +287,7 @@ fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str
 }
 
 /// A task's fields as they are written.
-fn written(task: &Task) -> [(&'static str, String); 6] {
+fn field_texts(task: &Task) -> [(&'static str, String); 6] {
     [
         ("Goal", task.goal.clone()),
         ("Description", task.description.clone()),
@@ -318,16 +318,16 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     for text in [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten() {
         must_be_text("Tasks", &text.replace("\r\n", "\n"))?;
     }
-    let filled = |text: &str| Some(normal(text)).filter(|text| !text.is_empty());
-    task.goal = data.goal.map_or(task.goal, normal);
-    task.description = data.description.map_or(task.description, normal);
+    let filled = |text: &str| Some(as_read_back(text)).filter(|text| !text.is_empty());
+    task.goal = data.goal.map_or(task.goal, as_read_back);
+    task.description = data.description.map_or(task.description, as_read_back);
     task.technical_notes = data.technical_notes.map_or(task.technical_notes, filled);
     task.notes = data.notes.map_or(task.notes, filled);
     task.status = data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
     Ok(task)
 }
 
-fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::Found>), Error> {
+fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::TaskInNote>), Error> {
     let tasks = note.tasks();
     match tasks.iter().position(|found| found.task.id(id) == task_id) {
         Some(at) => Ok((at, tasks)),
@@ -350,7 +350,7 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
     *slot = after.clone();
     let mut text = note.text.clone();
     let again = |text: &str| task::tasks(&parts::Note::of(text)).into_iter().nth(at);
-    for ((name, value), (_, old)) in written(&after).into_iter().zip(written(&before)) {
+    for ((name, value), (_, old)) in field_texts(&after).into_iter().zip(field_texts(&before)) {
         // A status that a person wrote in their own words stays while it means the same.
         if value != old
             && let Some(found) = again(&text)

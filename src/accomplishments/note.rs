@@ -3,7 +3,7 @@
 
 use super::criteria::{Criterion, criteria, split_checkbox, with_criteria};
 use super::markdown::{SECTIONS, marks_start, section_text, with_block_id, with_section};
-use super::task::{self, Found, Task};
+use super::task::{self, Task, TaskInNote};
 use super::{Error, invalid, malformed};
 use crate::markdown::parts;
 use crate::markdown::properties::{self, splice};
@@ -138,7 +138,7 @@ impl Note {
     }
 
     /// The tasks.
-    pub(super) fn tasks(&self) -> Vec<Found> {
+    pub(super) fn tasks(&self) -> Vec<TaskInNote> {
         task::tasks(&parts::Note::of(&self.text))
     }
 

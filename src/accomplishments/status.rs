@@ -1,4 +1,4 @@
-//! Statuses and the like, as people write them.
+//! Maps what people write for a status, effort or priority to its known values.
 
 /// The values of a task's status.
 pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"];
@@ -20,7 +20,7 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
         ("Not Started", &["todo", "open", "new", "planned", "backlog", "not"]),
         ("Critical", &["urgent", "highest", "asap", "blocker"]),
         ("High", &["important", "high"]),
-        ("Medium", &["normal", "middle", "med"]),
+        ("Medium", &["as_read_back", "middle", "med"]),
         ("Low", &["lowest", "minor", "later", "someday"]),
     ];
     let text = text.to_lowercase();

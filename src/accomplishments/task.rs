@@ -39,7 +39,7 @@ impl Task {
 
 /// A task, and its position among the lines of its note.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct TaskInNote {
     pub(super) task: Task,
     /// Which line its heading is.
     heading: usize,
@@ -48,7 +48,7 @@ pub(super) struct Found {
 }
 
 /// The tasks of a note in their order.
-pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<Found> {
+pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<TaskInNote> {
     let Some(body) = section(note, "Tasks") else { return Vec::new() };
     let headings = note.headings();
     let ends = headings.iter().skip(1).map(|next| next.lines.start).chain([note.lines.len()]);
@@ -56,7 +56,7 @@ pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<Found> {
     own.filter_map(|(heading, end)| found(note, heading, end)).collect()
 }
 
-fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<Found> {
+fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskInNote> {
     let (number, name) = numbered(&heading.text)?;
     let fields = fields(note, heading.lines.end..end);
     let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(note, field));
@@ -71,7 +71,7 @@ fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<Found>
         status: task_status(&text("Status").unwrap_or_default()),
         notes: filled("Notes"),
     };
-    Some(Found { task, heading: heading.lines.start, fields })
+    Some(TaskInNote { task, heading: heading.lines.start, fields })
 }
 
 /// `Task 3: Name`.
@@ -107,7 +107,7 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     splice(text, end..end, &format!("{unfinished}{gap}{after}{before_next}"))
 }
 
-impl Found {
+impl TaskInNote {
     /// The note with this task renamed.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
         let note = parts::Note::of(text);
@@ -171,7 +171,7 @@ mod tests {
 
     const NOTE: &str = "# T\n\n## Tasks\nIntro.\n\n### Task 1: One\n- **Goal:** a\n- **Owner:** Ann\n- **Description:** b\n  more\n\n  and more\n- **Estimate:** about 4h\n- **Status:** In progress since May\n\nA person's words.\n\n### Task 2: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n";
 
-    fn all(text: &str) -> Vec<Found> {
+    fn all(text: &str) -> Vec<TaskInNote> {
         tasks(&parts::Note::of(text))
     }
 

@@ -283,7 +283,7 @@ impl Agent {
     /// Sessions on a vault; their changes are committed by `commits`, where the vault has a repository.
     pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
-        let callers = Quota::new(Bounds { all: options.callers, per_owner: options.callers, waiting: 0 });
+        let callers = Quota::new(Bounds { total: options.callers, per_owner: options.callers, waiting: 0 });
         Agent {
             vault,
             commits,

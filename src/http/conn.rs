@@ -164,7 +164,7 @@ impl<S: Service> Connection<'_, S> {
                 }
             };
             // Reserves what was received, not the Content-Length: a peer can claim any length.
-            if !reserved.more(body.len() - before) {
+            if !reserved.reserve(body.len() - before) {
                 return Err(Refusal::BUSY);
             }
             self.buffer.consume(used);
@@ -176,7 +176,7 @@ impl<S: Service> Connection<'_, S> {
             if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::malformed("more chunk framing than body"));
             }
-            match self.buffer.fill(&self.peer.socket, start.extended(allowed_time(body.len()))) {
+            match self.buffer.fill(&self.peer.socket, start.extended(extra_time(body.len()))) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::TIMEOUT),
@@ -243,7 +243,7 @@ impl<S: Service> Connection<'_, S> {
 
     fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
         let mut reserved = Reserved::none(&self.server.answer_bytes);
-        if !reserved.more(answer.body.len()) {
+        if !reserved.reserve(answer.body.len()) {
             return self.refuse(Refusal::BUSY, &request.method);
         }
         self.log_exchange(Some(request), answer);
@@ -313,7 +313,7 @@ impl<S: Service> Connection<'_, S> {
         let deadline = Deadline::after(limits::LINGER);
         let mut scratch = [0_u8; 4096];
         let mut seen = 0_usize;
-        while let Ok(count @ 1..) = read_by(&self.peer.socket, &mut scratch, deadline.extended(allowed_time(seen))) {
+        while let Ok(count @ 1..) = read_by(&self.peer.socket, &mut scratch, deadline.extended(extra_time(seen))) {
             seen += count;
             if seen > limits::LINGER_BYTES {
                 return;
@@ -323,6 +323,6 @@ impl<S: Service> Connection<'_, S> {
 }
 
 /// The time by which received bytes extend a deadline: a slow body may finish, one that stalls may not.
-fn allowed_time(received: usize) -> Duration {
+fn extra_time(received: usize) -> Duration {
     Duration::from_secs((received / limits::BODY_MIN_RATE) as u64)
 }

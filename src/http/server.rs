@@ -53,7 +53,7 @@ impl Server {
     pub fn start<S: Service>(self, service: S) -> io::Result<Running<S>> {
         let shared = Arc::new(Shared {
             service,
-            workers: Quota::new(Bounds { all: self.workers, per_owner: usize::MAX, waiting: usize::MAX }),
+            workers: Quota::new(Bounds { total: self.workers, per_owner: usize::MAX, waiting: usize::MAX }),
             body_bytes: AtomicUsize::new(0),
             answer_bytes: AtomicUsize::new(0),
             connections_max: self.connections_max,

@@ -21,7 +21,7 @@ impl<'a> Reserved<'a> {
 
     /// Reserves more; whether that is allowed. A little always is: the number of connections bounds it, and large bodies
     /// must not keep all users from logging in.
-    pub(super) fn more(&mut self, bytes: usize) -> bool {
+    pub(super) fn reserve(&mut self, bytes: usize) -> bool {
         let before = self.total.fetch_add(bytes, Ordering::AcqRel);
         self.bytes += bytes;
         self.bytes <= limits::SMALL_BYTES || before + bytes <= limits::RESERVED_BYTES

@@ -22,7 +22,7 @@ pub const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 /// Messages in one JSON-RPC batch (2025-03-26 only).
 pub const BATCH: usize = 100;
 /// JSON-RPC ids, bytes.
-pub const ID_CHARS: usize = 256;
+pub const ID_BYTES: usize = 256;
 /// Resources in one page of `resources/list`; the response's character limit may end it earlier.
 pub const RESOURCES_PAGE: usize = 500;
 /// Resources that one session, or one subscription, may watch.

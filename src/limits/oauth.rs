@@ -43,7 +43,7 @@ pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
 /// would be an attempt to displace the others.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
 /// Bytes of the redirect URI in an authorization request, or of `state`.
-pub const URI_CHARS: usize = 2_000;
+pub const URI_BYTES: usize = 2_000;
 /// Characters of a client's name that are kept and shown.
 pub const CLIENT_NAME_CHARS: usize = 80;
 /// Passwords checked at the same time: by design, bcrypt takes a quarter of a second of one core.

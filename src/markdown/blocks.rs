@@ -29,8 +29,8 @@ pub enum Kind {
     },
     /// In a code block, fences included.
     Code,
-    /// In a multi-line comment (`<!-- -->` or `%% %%`), math block, or `<pre>`, `<script>` or `<style>` element.
-    Hidden,
+    /// In a multi-line comment (`<!-- -->` or `%% %%`), math block, or `<pre>`, `<script>` or `<style>` element: no Markdown.
+    Opaque,
 }
 
 /// A line.
@@ -56,9 +56,9 @@ enum Open {
         quotes: usize,
         column: usize,
         /// The maximum indentation of the closing fence.
-        most: usize,
+        max_indent: usize,
     },
-    /// `fence` is the character and length of the code fence that is open in a comment.
+    /// `fence`: character and length of the code fence that is open inside a `%%` comment.
     Until { mark: &'static str, quotes: usize, fence: Option<(char, usize)> },
 }
 
@@ -76,6 +76,7 @@ pub fn lines(text: &str) -> Vec<Line> {
     let (mut is_table, mut is_quoted) = (false, false);
     // Whether math or a comment is open inside the current paragraph or list item.
     let (mut in_math, mut in_comment) = (false, false);
+    // Without frontmatter the first line begins after a byte order mark, which has 3 bytes; with it, lines begin at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -87,11 +88,11 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
-        if let Some(Open::Fence { mark, length, quotes: outer, column, most }) = open {
+        if let Some(Open::Fence { mark, length, quotes: outer, column, max_indent }) = open {
             // In a fence outside quotes, a quote marker is code.
             let inner = if outer == 0 { line } else { rest };
             let (behind, indent) = (inner.trim_start(), columns(inner));
-            let closes = indent <= most && closes_fence(behind, mark, length);
+            let closes = indent <= max_indent && closes_fence(behind, mark, length);
             // A fence ends with the enclosing quote or list item.
             if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
                 open = if closes { None } else { open };
@@ -113,7 +114,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             let kind = match closing {
                 None if before.or(code).is_some() => Kind::Code,
                 Some(_) if !behind.trim().is_empty() => Kind::Text,
-                _ => Kind::Hidden,
+                _ => Kind::Opaque,
             };
             lines.push(Line { content: content(behind), range, kind, opens: false, is_html: false });
             continue;
@@ -141,12 +142,12 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Code, rest)
         } else if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| is_shallow) {
             let column = if width > 0 { indent + width } else { column };
-            open = Some(Open::Fence { mark, length, quotes, column, most: indent + width + 3 });
+            open = Some(Open::Fence { mark, length, quotes, column, max_indent: indent + width + 3 });
             item_width = width;
             (Kind::Code, trimmed)
         } else if let Some(mark) = unclosed(trimmed).filter(|mark| !(in_math && *mark == "$$" || in_comment && *mark == "%%")) {
             open = Some(Open::Until { mark, quotes, fence: None });
-            (Kind::Hidden, trimmed)
+            (Kind::Opaque, trimmed)
         } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
             (Kind::Heading(level), title)
         } else if let Some(level) = underline(trimmed)
@@ -167,6 +168,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Text, trimmed)
         };
         let (kind, behind) = kind_and_content;
+        // An odd number of `$$` or `%%` in a line of a paragraph opens or closes inline math or a comment; a list item begins with neither open.
         let continues_text = kind == Kind::Text;
         let has_content = continues_text || matches!(kind, Kind::Item { .. });
         in_math = has_content && (continues_text && in_math) != is_odd(behind, "$$");
@@ -185,7 +187,7 @@ pub fn lines(text: &str) -> Vec<Line> {
             item_quotes = if items.is_empty() { quotes } else { item_quotes };
             items.push(indent + item_width);
         }
-        let opens = matches!(kind, Kind::Code | Kind::Hidden) && open.is_some();
+        let opens = matches!(kind, Kind::Code | Kind::Opaque) && open.is_some();
         let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
         is_quoted = in_paragraph(text, &line) && (quotes > 0 || is_quoted);
         lines.push(line);
@@ -210,7 +212,7 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
             Kind::Text => matches!(last, Kind::Text | Kind::Item { .. }),
             Kind::Underline => true,
             Kind::Heading(_) | Kind::Item { .. } => false,
-            Kind::Frontmatter | Kind::Code | Kind::Hidden | Kind::Setext(_) => last == line.kind,
+            Kind::Frontmatter | Kind::Code | Kind::Opaque | Kind::Setext(_) => last == line.kind,
         };
         // A line ending has at most two bytes.
         match blocks.last_mut().filter(|block| continues && line.range.start <= block.end + 2) {
@@ -425,14 +427,14 @@ mod tests {
             (
                 "%%\n# no\n%% #yes\n<!-- a\nb -->\n$$\n- x\n$$",
                 &[
-                    ("%%", Hidden),
-                    ("# no", Hidden),
+                    ("%%", Opaque),
+                    ("# no", Opaque),
                     (" #yes", Text),
-                    ("<!-- a", Hidden),
-                    ("", Hidden),
-                    ("$$", Hidden),
-                    ("- x", Hidden),
-                    ("", Hidden),
+                    ("<!-- a", Opaque),
+                    ("", Opaque),
+                    ("$$", Opaque),
+                    ("- x", Opaque),
+                    ("", Opaque),
                 ],
             ),
             (
@@ -447,20 +449,20 @@ mod tests {
                     ("%%", Text),
                     ("y", todo),
                     ("`$$`", Text),
-                    ("$$", Hidden),
-                    ("# no", Hidden),
-                    ("", Hidden),
+                    ("$$", Opaque),
+                    ("# no", Opaque),
+                    ("", Opaque),
                 ],
             ),
             (
                 "%%\n~~~\n# no\n~~~\n# no\n%%\n# Yes\n>\t- [ ] q",
                 &[
-                    ("%%", Hidden),
+                    ("%%", Opaque),
                     ("~~~", Code),
                     ("# no", Code),
                     ("~~~", Code),
-                    ("# no", Hidden),
-                    ("", Hidden),
+                    ("# no", Opaque),
+                    ("", Opaque),
                     ("Yes", Heading(1)),
                     ("q", todo),
                 ],

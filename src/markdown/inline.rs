@@ -61,7 +61,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
         match line.kind {
             Kind::Code | Kind::Frontmatter => {}
             // Obsidian's own comments may contain tags and links.
-            Kind::Hidden => {
+            Kind::Opaque => {
                 hidden = if line.opens { !bare.starts_with("%%") } else { hidden };
                 if !hidden {
                     shown.push(Line { kind: Kind::Text, ..line.clone() });
@@ -73,7 +73,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
             }
             _ => shown.push(line.clone()),
         }
-        hidden &= line.kind == Kind::Hidden;
+        hidden &= line.kind == Kind::Opaque;
     }
     blocks(&shown)
 }

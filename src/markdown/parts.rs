@@ -131,7 +131,8 @@ impl<'a> Note<'a> {
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
             let named = |path: &[&str]| -> BTreeSet<usize> {
                 let path: Vec<String> = path.iter().map(|name| form(name.trim().trim_start_matches('#'))).collect();
-                let found = if path.iter().any(String::is_empty) { Vec::new() } else { chains(headings, 0..headings.len(), &path, form) };
+                let found =
+                    if path.iter().any(String::is_empty) { Vec::new() } else { heading_paths(headings, 0..headings.len(), &path, form) };
                 found.iter().filter_map(|chain| chain.last().copied()).collect()
             };
             let whole = named(&[wanted]);
@@ -159,7 +160,7 @@ impl<'a> Note<'a> {
 
     /// All blocks with an id, in order.
     pub fn blocks(&self) -> Vec<Block> {
-        let part_starts = self.part_starts();
+        let block_starts = self.block_starts();
         let mut blocks = Vec::new();
         // The first line of the current paragraph; of a line in no paragraph its own number.
         let mut first = 0;
@@ -183,7 +184,7 @@ impl<'a> Note<'a> {
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
                 let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
                 let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
-                let start = part_starts.get(last).copied().unwrap_or(last);
+                let start = block_starts.get(last).copied().unwrap_or(last);
                 // An indented id belongs to the list item that it is indented under.
                 let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
                 blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
@@ -192,9 +193,9 @@ impl<'a> Note<'a> {
                     && first > 0
                     && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
                     && self.is_quote(first - 1) == self.is_quote(first);
-                let is_of_hidden = first > 0 && self.kind(first - 1) == Some(Kind::Hidden) && self.closes(first);
+                let is_of_hidden = first > 0 && self.kind(first - 1) == Some(Kind::Opaque) && self.closes(first);
                 let above =
-                    if is_of_hidden { part_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
+                    if is_of_hidden { block_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
                 blocks.push(Block { id: id.into(), lines: above..number + 1, id_line: None });
             }
         }
@@ -208,8 +209,9 @@ impl<'a> Note<'a> {
         before.is_some_and(|before| self.is_quote(before) || !self.is_quote(number))
     }
 
-    /// For each line the first line of the quote, table, list, code block or paragraph that may end with it.
-    fn part_starts(&self) -> Vec<usize> {
+    /// For each line the first line of the quote, table, list, code or opaque block, or paragraph to which it belongs: a block id on the next
+    /// line names everything from there.
+    fn block_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         // The first line of the current list.
         let mut list: Option<usize> = None;
@@ -230,9 +232,9 @@ impl<'a> Note<'a> {
                 (Some(list), _) => list,
                 _ if is_quote => continues(before.is_some_and(|before| self.is_quote(before))),
                 (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter_row(text) => header,
-                _ if kind_before == Some(Kind::Hidden) && self.closes(number) => continues(true),
+                _ if kind_before == Some(Kind::Opaque) && self.closes(number) => continues(true),
                 _ => {
-                    continues(matches!(line.kind, Kind::Text | Kind::Code | Kind::Hidden) && kind_before == Some(line.kind) && !line.opens)
+                    continues(matches!(line.kind, Kind::Text | Kind::Code | Kind::Opaque) && kind_before == Some(line.kind) && !line.opens)
                 }
             });
         }
@@ -243,7 +245,8 @@ impl<'a> Note<'a> {
         self.line(number).trim_start().starts_with('>')
     }
 
-    /// Whether a line begins with the end of a comment or of math.
+    /// Whether a line of text begins with the end of a comment or of math: its content then starts after characters that are not quote
+    /// markers.
     fn closes(&self, number: usize) -> bool {
         let line = self.lines.get(number).filter(|line| line.kind == Kind::Text);
         line.is_some_and(|line| !self.text.part(line.range.start..line.content).trim_matches(['>', ' ', '\t']).is_empty())
@@ -299,14 +302,14 @@ pub fn without_closing(content: &str) -> &str {
 }
 
 /// The headings that a path names, each after those above it in the path: each name in the section of the one before.
-fn chains(headings: &[Heading], within: Range<usize>, path: &[String], form: &dyn Fn(&str) -> String) -> Vec<Vec<usize>> {
+fn heading_paths(headings: &[Heading], within: Range<usize>, path: &[String], form: &dyn Fn(&str) -> String) -> Vec<Vec<usize>> {
     let Some((wanted, rest)) = path.split_first() else { return vec![Vec::new()] };
     let mut found = Vec::new();
     for number in within {
         let Some(heading) = headings.get(number).filter(|heading| form(&heading.text) == *wanted) else { continue };
         let next = headings.iter().enumerate().skip(number + 1).find(|(_, next)| next.level <= heading.level);
         let section = number + 1..next.map_or(headings.len(), |(next, _)| next);
-        found.extend(chains(headings, section, rest, form).into_iter().map(|below| [vec![number], below].concat()));
+        found.extend(heading_paths(headings, section, rest, form).into_iter().map(|below| [vec![number], below].concat()));
     }
     found
 }
@@ -315,7 +318,7 @@ fn chains(headings: &[Heading], within: Range<usize>, path: &[String], form: &dy
 /// heading.
 pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
     let path: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable).collect();
-    let found = chains(headings, 0..headings.len(), &path, &comparable).into_iter().next();
+    let found = heading_paths(headings, 0..headings.len(), &path, &comparable).into_iter().next();
     found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
 }
 

@@ -8,7 +8,7 @@ const FIELD_BYTES: usize = 200;
 
 /// Dates are `YYYY-MM-DD`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Facts<'a> {
+pub struct TaskFields<'a> {
     pub due: Option<&'a str>,
     pub scheduled: Option<&'a str>,
     pub start: Option<&'a str>,
@@ -30,13 +30,13 @@ pub fn is_done(status: char) -> bool {
 }
 
 /// Parses the metadata in the text of a task.
-pub fn facts(text: &str) -> Facts<'_> {
+pub fn fields_of(text: &str) -> TaskFields<'_> {
     let dated = |signs: &[char], fields: &[&str]| {
         let behind = text.rsplit_once(signs).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));
         behind.and_then(date).or_else(|| fields.iter().find_map(|name| date(field(text, name)?)))
     };
     let sign = PRIORITIES.iter().find(|(sign, _)| text.contains(*sign)).map(|(_, name)| *name);
-    Facts {
+    TaskFields {
         due: dated(&['📅', '📆', '🗓'], &["due"]),
         scheduled: dated(&['⏳', '⌛'], &["scheduled"]),
         start: dated(&['🛫'], &["start"]),
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn facts_are_read_in_both_notations() {
-        let signs = facts("pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id");
-        let expected = Facts {
+        let signs = fields_of("pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id");
+        let expected = TaskFields {
             due: Some("2026-11-30"),
             scheduled: Some("2026-11-20"),
             start: Some("2026-11-01"),
@@ -82,8 +82,11 @@ mod tests {
         };
         assert_eq!(signs, expected);
         let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
-        assert_eq!(facts(fields), expected);
-        assert_eq!(facts("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-02-31 [start:: 2026-13-01]"), Facts::default());
-        assert_eq!(facts("🗓️ 2026-11-30 ⌛ 2026-11-20"), Facts { due: expected.due, scheduled: expected.scheduled, ..Facts::default() });
+        assert_eq!(fields_of(fields), expected);
+        assert_eq!(fields_of("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-02-31 [start:: 2026-13-01]"), TaskFields::default());
+        assert_eq!(
+            fields_of("🗓️ 2026-11-30 ⌛ 2026-11-20"),
+            TaskFields { due: expected.due, scheduled: expected.scheduled, ..TaskFields::default() }
+        );
     }
 }

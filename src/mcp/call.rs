@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
 }
 
 /// The answer to a method that failed for a reason that only concerns the owner: it is logged.
-pub(super) fn failed(method: &str, why: impl std::fmt::Display) -> Error {
+pub(super) fn internal_error(method: &str, why: impl std::fmt::Display) -> Error {
     log::warn!("{method} failed: {why}");
     Error::internal()
 }

@@ -1,6 +1,6 @@
 //! `completion/complete`: what an argument of a prompt, or the path of the resource template, could become.
 
-use super::call::{Answer, Call, failed};
+use super::call::{Answer, Call, internal_error};
 use super::resources::TEMPLATE;
 use crate::limits;
 use crate::rpc::Error;
@@ -34,7 +34,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
     let (found, total) =
-        call.vault().complete(completed_from, typed, limits::COMPLETIONS).map_err(|error| failed("completion/complete", error))?;
+        call.vault().complete(completed_from, typed, limits::COMPLETIONS).map_err(|error| internal_error("completion/complete", error))?;
     let values = fitting(found.into_iter());
     let more = total > values.len();
     Ok(Answer::Result(json!({ "completion": { "values": values, "total": total, "hasMore": more } }).to_string()))

@@ -106,7 +106,7 @@ impl Server {
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
             sessions: Sessions::default(),
-            streams: Quota::new(Bounds { all: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
+            streams: Quota::new(Bounds { total: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
             subscriptions: Mutex::default(),
             has_subscriptions: Condvar::new(),
         }
@@ -135,7 +135,7 @@ impl Server {
     /// the first.
     fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
         let first = || Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
-        principal.folders.is_none() || first().is_none_or(|set| !Toolset::WHOLE.contains(&set))
+        principal.folders.is_none() || first().is_none_or(|set| !Toolset::NEED_WHOLE_VAULT.contains(&set))
     }
 
     /// A permit for one more event stream; each costs a connection and its thread.

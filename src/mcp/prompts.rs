@@ -1,7 +1,7 @@
 //! `prompts/list` and `prompts/get`: a prompt's value on one side, the wire on the other.
 
 use super::Server;
-use super::call::{Answer, Call, failed};
+use super::call::{Answer, Call, internal_error};
 use super::progress::Progress;
 use crate::principal::Principal;
 use crate::prompts::{Content, Prompt};
@@ -54,7 +54,7 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
     let context = call.context(&vault, &progress);
     let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
     let contents = contents.map_err(|error| match error.code {
-        Code::ReadError | Code::WriteError | Code::InternalError => failed("prompts/get", error.message),
+        Code::ReadError | Code::WriteError | Code::InternalError => internal_error("prompts/get", error.message),
         _ => Error::invalid_params(error.message),
     })?;
     let messages: Vec<Value> = contents.iter().map(|content| json!({ "role": "user", "content": block(content) })).collect();

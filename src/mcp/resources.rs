@@ -1,7 +1,7 @@
 //! Every file of the vault as a resource: list, template, read.
 
 use super::Server;
-use super::call::{Answer, Call, failed};
+use super::call::{Answer, Call, internal_error};
 use super::progress::Progress;
 use crate::cursor;
 use crate::limits;
@@ -37,7 +37,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
     };
     let found = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE + 1);
-    let (_, found) = found.map_err(|error| failed("resources/list", error))?;
+    let (_, found) = found.map_err(|error| internal_error("resources/list", error))?;
     let files = fitting(found.iter().take(limits::RESOURCES_PAGE).map(|file| listing(file)));
     let last = found.get(..files.len()).filter(|page| page.len() < found.len()).and_then(<[Arc<Entry>]>::last);
     // Resources that are not files come first.
@@ -95,7 +95,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let vault = &call.vault();
     if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| failed("resources/read", error.message))?;
+        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| internal_error("resources/read", error.message))?;
         let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
         return Ok(Answer::Result(json!({ "contents": contents }).to_string()));
     }
@@ -105,7 +105,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let refused = |error: VaultError| match error {
         VaultError::NotFound { .. } | VaultError::NotAllowed { .. } | VaultError::InvalidRange(_) => not_found(),
         VaultError::TooLarge { .. } => Error::invalid_params(error.to_string()),
-        other => failed("resources/read", other),
+        other => internal_error("resources/read", other),
     };
     let mime_type = media::of(path.name()).1;
     let max_chars = limits::RESULT_CHARS - 3_000;

@@ -58,8 +58,8 @@ struct Known {
     vault: Option<Vault>,
 }
 
-/// The states of files that were asked for already, by grant.
-pub(super) type Versions = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultPath, Version>>;
+/// The state of each file that was looked up in this round, by grant.
+pub(super) type FileStates = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultPath, Version>>;
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
@@ -83,6 +83,7 @@ impl Subscription {
         let before = self.listener.lock().unpoisoned().replace(listener);
         if before.as_ref().is_some_and(|before| !before.is_open()) {
             let mut known = self.known.lock().unpoisoned();
+            // Another number than the current one, so that the list counts as changed.
             known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
             known.resources.values_mut().for_each(|(_, version)| *version = Version::default());
         }
@@ -118,7 +119,7 @@ impl Subscription {
     }
 
     /// Notifies the client of what has changed since the last notification. `versions` has those that others have looked up already.
-    pub(super) fn notify(&self, server: &Server, versions: &mut Versions) {
+    pub(super) fn notify(&self, server: &Server, versions: &mut FileStates) {
         // Without a listener the state is kept for the next one.
         if !self.is_open() {
             return;
@@ -176,8 +177,8 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 }
 
 impl Server {
-    /// A client has begun to listen, or is about to: it is to be notified of what changes from now on.
-    pub fn listening(&self, subscription: &Arc<Subscription>) {
+    /// Notifies a client of what changes from now on, as soon as it listens.
+    pub fn register_listener(&self, subscription: &Arc<Subscription>) {
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let vault = self.vault_of(&subscription.principal);
         let _ = vault.refresh();
@@ -192,8 +193,8 @@ impl Server {
     /// The listener of a subscription was connected; a client that comes back is notified of what has changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
-        self.listening(subscription);
-        subscription.notify(self, &mut Versions::new());
+        self.register_listener(subscription);
+        subscription.notify(self, &mut FileStates::new());
     }
 
     /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until what this returns is dropped.
@@ -216,7 +217,7 @@ impl Server {
         honoured.extend((!names.is_empty()).then(|| ("resourceSubscriptions".to_owned(), names.into())));
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
         subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
-        self.listening(&subscription);
+        self.register_listener(&subscription);
         subscription
     }
 }

@@ -1,7 +1,7 @@
 //! The thread that sends notifications of changes. Without subscriptions it sleeps.
 
 use super::Server;
-use super::subscription::{Subscription, Versions};
+use super::subscription::{FileStates, Subscription};
 use crate::lock::Unpoisoned;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -30,7 +30,7 @@ fn watch_once(server: &Server) {
         if server.vault.wait_for_change().is_ok() {
             let open: Vec<Arc<Subscription>> = server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
             // A folder is scanned once, however many subscriptions name it, by however many URIs.
-            let mut versions = Versions::new();
+            let mut versions = FileStates::new();
             open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
         }
     }));

@@ -90,7 +90,7 @@ impl Oauth {
         let back = |code, description| {
             Err(if may_send_back { AuthorizeError::SendBack(redirect.clone(), code, description) } else { NOT_OFFERED })
         };
-        if query.get("state").is_some_and(|state| state.len() > limits::URI_CHARS) {
+        if query.get("state").is_some_and(|state| state.len() > limits::URI_BYTES) {
             return back("invalid_request", "state is too long");
         }
         if query.get("response_type") != Some("code") {

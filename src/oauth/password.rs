@@ -113,7 +113,7 @@ impl Passwords {
         let cost = users.values().filter_map(|hash| hash.get(4..6)).max().unwrap_or("12");
         // 22 characters of salt and 31 of hash.
         let dummy_hash = format!("$2b${cost}${}", ".".repeat(53));
-        let delayed_answers = Quota::new(Bounds { all: limits::THROTTLE_HELD, per_owner: usize::MAX, waiting: 0 });
+        let delayed_answers = Quota::new(Bounds { total: limits::THROTTLE_HELD, per_owner: usize::MAX, waiting: 0 });
         Passwords { dummy_hash, queue: Mutex::default(), changed: Condvar::new(), delayed_answers }
     }
 

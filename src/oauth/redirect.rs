@@ -26,7 +26,7 @@ impl RedirectTarget {
     /// fragments, odd characters, unknown schemes.
     pub fn of(uri: &str) -> Option<RedirectTarget> {
         let plain =
-            uri.len() <= limits::URI_CHARS && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
+            uri.len() <= limits::URI_BYTES && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
         if !plain || uri.contains('#') {
             return None;
         }

@@ -213,13 +213,13 @@ impl State {
 
     /// Removes the grants, codes and tokens that `other` does not have: a change that ends logins holds in memory even if it
     /// cannot be stored.
-    fn retain_known(&mut self, other: &State) {
+    fn remove_ended(&mut self, other: &State) {
         self.grants.retain(|id, _| other.grants.contains_key(id));
         self.codes.retain(|hash, _| other.codes.contains_key(hash));
         self.access_tokens.retain(|hash, _| other.access_tokens.contains_key(hash));
     }
 
-    /// Ends a grant: its refresh tokens, access tokens and code are worth nothing from now on.
+    /// Ends a grant: its refresh and access tokens are refused from now on.
     pub fn end_grant(&mut self, id: &str) {
         self.grants.remove(id);
         self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
@@ -355,7 +355,7 @@ impl Store {
         if written.is_err() {
             // What was ended is ended, at least until the next start: a full disk must not keep a stolen token alive.
             let mut remembered = State::clone(&known);
-            remembered.retain_known(&next);
+            remembered.remove_ended(&next);
             next = remembered;
         }
         *self.state.write().unpoisoned() = Arc::new(next);

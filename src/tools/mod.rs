@@ -77,7 +77,7 @@ impl Toolset {
         [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent, Toolset::Research];
 
     /// Those that need a login for the whole vault: what they do is not limited to paths.
-    pub const WHOLE: [Toolset; 3] = [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+    pub const NEED_WHOLE_VAULT: [Toolset; 3] = [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {

@@ -62,7 +62,7 @@ struct Known {
 pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
-    /// Files by key, see [`key_of`].
+    /// Files by key: file name without folder and `.md`, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
     files: HashMap<Box<str>, FilesOfKey>,
     /// Links by key.
     links: HashMap<Box<str>, LinksOfKey>,
@@ -171,7 +171,7 @@ impl LinkIndex {
     /// The files with links that may resolve to one of `files`.
     pub fn sources_of(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
         let keys: Vec<Box<str>> = files.iter().map(|file| key_of(file).into()).collect();
-        let found = self.select(Some(&keys), &mut |_, resolved| resolved.files().iter().any(|file| files.contains(file)));
+        let found = self.count_links(Some(&keys), &mut |_, resolved| resolved.files().iter().any(|file| files.contains(file)));
         found.into_keys().map(str::to_owned).collect()
     }
 
@@ -179,9 +179,13 @@ impl LinkIndex {
         self.known.get(&id).map_or("", |known| &known.path)
     }
 
-    /// The number of wanted links in each file that has any. `wanted` gets the file and the resolved link; with `keys`, only links of
-    /// these keys are checked.
-    fn select<'a>(&'a self, keys: Option<&[Box<str>]>, wanted: &mut dyn FnMut(&'a str, &Resolved<'a>) -> bool) -> BTreeMap<&'a str, usize> {
+    /// For each file the number of its links for which `wanted` is true; `wanted` gets the file with the link, and what the link resolves to.
+    /// With `keys`, only links of these keys are looked at.
+    fn count_links<'a>(
+        &'a self,
+        keys: Option<&[Box<str>]>,
+        wanted: &mut dyn FnMut(&'a str, &Resolved<'a>) -> bool,
+    ) -> BTreeMap<&'a str, usize> {
         let mut found = BTreeMap::new();
         let some = keys.into_iter().flatten().filter_map(|key| self.links.get_key_value(key));
         let all = keys.is_none().then_some(&self.links).into_iter().flatten();
@@ -258,11 +262,11 @@ impl Vault {
     pub fn count_links_to(&self, path: &VaultPath, proceed: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
         let index = self.link_index(proceed)?;
         let mut is_meant = |source: &str, resolved: &Resolved<'_>| resolved.files().contains(&path.as_str()) && source != path.as_str();
-        Ok(index.select(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
+        Ok(index.count_links(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
     /// The wanted links, sorted by file and position: their total number, whether more follow, and the page after `after`. For a folder,
-    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link further away.
+    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link neighbours away.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -281,18 +285,18 @@ impl Vault {
             LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
             _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
         });
-        // The files whose links are followed one step further.
-        let mut further: BTreeSet<&str> = BTreeSet::new();
+        // With `depth` 2: the files at the other end of the links of the first step.
+        let mut neighbours: BTreeSet<&str> = BTreeSet::new();
         if depth > 1 {
-            index.select(keys.as_deref(), &mut |source, resolved| {
+            index.count_links(keys.as_deref(), &mut |source, resolved| {
                 if let Resolved::One(file) = *resolved {
                     let (near, far) = if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
-                    further.extend(in_scope(near).then_some(far));
+                    neighbours.extend(in_scope(near).then_some(far));
                 }
                 false
             });
         }
-        let in_reach = |file: &str| in_scope(file) || further.contains(file);
+        let in_reach = |file: &str| in_scope(file) || neighbours.contains(file);
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match (show, resolved) {
             // A link that may mean another file of this name is shown with its candidates.
             (LinkFilter::Backlinks, _) => resolved.files().iter().any(|file| in_reach(file)),
@@ -300,8 +304,8 @@ impl Vault {
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
             (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let keys = keys.filter(|_| further.is_empty() || !matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing));
-        let found = index.select(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
+        let keys = keys.filter(|_| neighbours.is_empty() || !matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing));
+        let found = index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
         let mut page = Vec::new();
         let first = after.map(|after| after.split('\0').next().unwrap_or(after));
@@ -343,7 +347,7 @@ impl Vault {
         let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
         // Linked to from another file, or with links.
         let mut linked: BTreeSet<&str> = BTreeSet::new();
-        index.select(None, &mut |source, resolved| {
+        index.count_links(None, &mut |source, resolved| {
             if show_deadends {
                 linked.insert(source);
             } else {

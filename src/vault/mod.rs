@@ -105,7 +105,7 @@ pub use moves::TRASH;
 pub use names::Named;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
-pub use read::fitting;
+pub use read::bytes_that_fit;
 pub use scope::{GrantedFolders, Hidden};
 
 use crate::clock;
@@ -208,7 +208,7 @@ impl Vault {
             writes: RwLock::new(()),
         };
         let expressions =
-            Quota::new(Bounds { all: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
+            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
         let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None);
         Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
     }

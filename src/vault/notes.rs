@@ -233,7 +233,7 @@ impl Vault {
             wanted_tags.as_ref().is_none_or(|tags| first_in(tags).is_some_and(|tag| tag.end <= task.content.end))
                 && query.status.is_none_or(|status| status.includes(task.status))
                 && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
-                && query.due_before.as_ref().is_none_or(|day| tasks::facts(content).due.is_some_and(|due| due < day.as_str()))
+                && query.due_before.as_ref().is_none_or(|day| tasks::fields_of(content).due.is_some_and(|due| due < day.as_str()))
         };
         let found = note.tasks().into_iter().filter_map(|task| {
             let content = text.part(task.content.clone()).trim_end();
@@ -274,7 +274,7 @@ impl Vault {
                 let now = if note.kind(line.wrapping_sub(1)).is_some_and(|kind| kind != Kind::Frontmatter) { note.line(line - 1) } else { "" };
                 return Err(Error::NoTarget { what: format!("Line {line} is not the task {text:?}; it is {now:?}"), known: known.collect() });
             };
-            if tasks::facts(content(task)).is_recurring {
+            if tasks::fields_of(content(task)).is_recurring {
                 return Err(Error::Invalid(
                     "This task recurs: the plugin that knows the rule makes its next occurrence when it is ticked in Obsidian; tick it there.".into(),
                 ));

@@ -213,7 +213,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         let Some(part) = start.and_then(|start| line.get(start..)) else {
             return Err(Error::InvalidRange(format!("column {column} is past the end of line {number}.")));
         };
-        let fits = fitting(part, &mut left);
+        let fits = bytes_that_fit(part, &mut left);
         if fits == part.len() {
             content.push_str(part);
             last = number;
@@ -221,7 +221,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         }
         // A line that would fit into a result of its own is not split.
         let mut whole = range.max_chars;
-        let alone = content.is_empty() || fitting(part, &mut whole) < part.len();
+        let alone = content.is_empty() || bytes_that_fit(part, &mut whole) < part.len();
         let next = if alone {
             let piece = part.part(..fits);
             content.push_str(piece);
@@ -236,7 +236,7 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
 }
 
 /// How many bytes of `text` fit into `left` characters of a JSON string; reduces `left` by what they use.
-pub fn fitting(text: &str, left: &mut usize) -> usize {
+pub fn bytes_that_fit(text: &str, left: &mut usize) -> usize {
     for (at, c) in text.char_indices() {
         let cost = match c {
             '"' | '\\' | '\n' | '\r' | '\t' => 2,

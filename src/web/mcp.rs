@@ -173,7 +173,7 @@ impl HttpRequest<'_> {
         }
         let engine = Arc::clone(&self.app.mcp);
         // What changes from this moment on is news, also before the head has arrived.
-        engine.listening(&session.subscription);
+        engine.register_listener(&session.subscription);
         self.events(None, None, move |listener| {
             engine.connect(&session.subscription, listener);
             Box::new(())

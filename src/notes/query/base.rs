@@ -16,7 +16,7 @@ pub(super) struct Base {
     /// Which files are wanted.
     pub(super) filter: Expr,
     pub(super) formulas: Vec<(String, Formula)>,
-    /// Summaries of its own, by name.
+    /// Summaries that the base defines, by name.
     pub(super) summaries: Vec<(String, Expr)>,
     /// Its views as they are written, by name: a mistake in one does not affect the others.
     views: Vec<(String, Yaml)>,

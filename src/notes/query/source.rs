@@ -4,7 +4,7 @@ use crate::calendar::Zone;
 use crate::clock::Now;
 use crate::vault::Vault;
 
-/// What a query reads, and whom it asks whether to go on.
+/// What a query reads, and the function that reports progress and says whether to continue.
 pub struct Source<'a> {
     pub vault: &'a Vault,
     pub zone: &'a Zone,

@@ -8,7 +8,7 @@ use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::read::fitting;
+use crate::vault::read::bytes_that_fit;
 use crate::vault::{Error as VaultError, VaultPath, count_lines, etag};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -83,7 +83,7 @@ fn one(context: &Context<'_>, arguments: &Arguments, name: &str) -> Result<Reply
     let mut content: String = text.split_inclusive('\n').skip(from).take(to - from).collect();
     // As many lines as fit.
     let whole = content.len();
-    content.truncate(fitting(&content, &mut (limits::RESULT_CHARS - 2_000)));
+    content.truncate(bytes_that_fit(&content, &mut (limits::RESULT_CHARS - 2_000)));
     let truncated = content.len() < whole;
     if truncated {
         content.truncate(content.rfind('\n').map_or(0, |end| end + 1));

@@ -83,7 +83,7 @@ impl Watcher for Listening<'_> {
         self.caller.has_cancelled()
     }
 
-    fn report(&self, _so_far: &Progress, doing: &str) {
+    fn report(&self, _progress: &Progress, doing: &str) {
         self.reports.set(self.reports.get() + 1);
         self.caller.progress(self.reports.get(), None, doing);
     }

@@ -6,7 +6,7 @@ use crate::slice::Part;
 use crate::tools::result::{Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{etag, fitting};
+use crate::vault::{bytes_that_fit, etag};
 use std::borrow::Cow;
 
 pub(super) static TOOL: Tool = Tool {
@@ -68,7 +68,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
     let wanted = rest.char_indices().nth(limit).and_then(|(at, _)| rest.get(..at)).unwrap_or(rest);
-    let content = wanted.part(..fitting(wanted, &mut READ_CHARS.clone()));
+    let content = wanted.part(..bytes_that_fit(wanted, &mut READ_CHARS.clone()));
     let truncated = content.len() < rest.len();
     Reply::of(&Read {
         path: path.as_str(),

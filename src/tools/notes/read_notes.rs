@@ -11,7 +11,7 @@ use crate::text::words::words_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Error as VaultError, VaultPath, fitting, notes::target_error};
+use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit, notes::target_error};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
@@ -186,7 +186,7 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
     let mut fits = 0;
     for line in part.split_inclusive('\n') {
         let length = line.chars().count();
-        if length > chars || fitting(line, &mut json) < line.len() {
+        if length > chars || bytes_that_fit(line, &mut json) < line.len() {
             break;
         }
         chars -= length;
@@ -197,7 +197,7 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
             return None;
         }
         let end = part.char_indices().nth(budget.chars).map_or(part.len(), |(end, _)| end);
-        fits = fitting(part.get(..end)?, &mut budget.json);
+        fits = bytes_that_fit(part.get(..end)?, &mut budget.json);
         chars = 0;
     }
     // After a note that is cut nothing else is shown.

@@ -2,7 +2,7 @@
 
 use crate::calendar::DateTime;
 use crate::limits;
-use crate::markdown::tasks::facts;
+use crate::markdown::tasks::fields_of;
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
@@ -57,7 +57,7 @@ result! {
 }
 
 fn row(task: &VaultTask) -> Row<'_> {
-    let facts = facts(&task.text);
+    let facts = fields_of(&task.text);
     Row {
         path: &task.entry.path,
         line: task.line,

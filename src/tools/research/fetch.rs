@@ -6,7 +6,7 @@ use crate::object::without_nulls;
 use crate::slice::Part;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::fitting;
+use crate::vault::bytes_that_fit;
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -31,7 +31,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (named, number) = id.rsplit_once(PART).and_then(|(path, number)| Some((path, number.parse::<u32>().ok()?))).unwrap_or((id, 1));
     let (path, text, _) = context.vault.note(&context.path(named)?)?;
     let entry = context.vault.entry(&path)?;
-    let part = |from: usize| text.part(from..from + fitting(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
+    let part = |from: usize| text.part(from..from + bytes_that_fit(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
     let mut from = 0;
     for _ in 1..number {
         from += part(from).len();

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use vault_sync_mcp::markdown::insert::{Position, Target, insert};
 use vault_sync_mcp::markdown::links::{links, links_of, resolve};
 use vault_sync_mcp::markdown::parts::Note;
-use vault_sync_mcp::markdown::tasks::facts;
+use vault_sync_mcp::markdown::tasks::fields_of;
 
 fuzz_target!(|text: &str| {
     for link in links(text).into_iter().chain(links_of("x.canvas", text)) {
@@ -16,7 +16,7 @@ fuzz_target!(|text: &str| {
     let note = Note::of(text);
     for task in note.tasks() {
         assert_eq!(text.get(task.status_at.clone()).and_then(|status| status.chars().next()), Some(task.status));
-        let _ = facts(text.get(task.content.clone()).unwrap());
+        let _ = fields_of(text.get(task.content.clone()).unwrap());
     }
     let (headings, blocks) = (note.headings(), note.blocks());
     let targets = headings.iter().take(8).map(|heading| Target::Heading(&heading.text));
