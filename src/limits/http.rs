@@ -87,7 +87,7 @@ pub const TRAILER_BYTES: usize = 4 * 1024;
 pub const IGNORED_BODY_BYTES: usize = 1024;
 /// Fields of a query string or form.
 pub const FORM_FIELDS: usize = 64;
-/// GrantedFolders offered after the login: as many as fit into [`FORM_FIELDS`] with the form's other fields, and a page of 20 kB.
+/// Folders offered after the login: as many as fit into [`FORM_FIELDS`] with the form's other fields, and a page of 20 kB.
 pub const FOLDERS_OFFERED: usize = 60;
 /// Addresses of an `X-Forwarded-For` chain that are examined, from the right.
 pub const FORWARDED_HOPS: usize = 16;

@@ -66,10 +66,18 @@ impl Vault {
         Ok(children)
     }
 
-    /// The number of served children of a folder.
+    /// The number of served children of a folder. Only links are resolved: a folder may have thousands of files.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
-        let on_disk = self.jail.folder(folder).ok();
-        on_disk.and_then(|on_disk| self.served_children(folder, &on_disk).ok()).map_or(0, |children| children.len())
+        let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
+        let is_served = |entry: &fs::DirEntry| {
+            let Ok(name) = entry.file_name().into_string() else { return false };
+            let path = walk::joined(folder.as_str(), &name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok() && self.jail.shows(&path),
+                _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
+            }
+        };
+        fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
 
     /// The folder to which a list or search is limited, as spelled on disk; it must exist.

@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
 result! {
     struct Listing<'a> {
         path: String,
-        /// GrantedFolders, then files, each sorted by name.
+        /// Folders, then files, each sorted by name.
         entries: Vec<Listed<'a>>,
         /// Of the folder, on all pages together.
         total_entries: usize,
