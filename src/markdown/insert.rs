@@ -72,15 +72,6 @@ impl From<FindError> for Refused {
     }
 }
 
-/// The lines that the text replaces, and what is added to it.
-struct Insertion<'a> {
-    lines: Range<usize>,
-    /// A heading to create above the text.
-    heading: Option<String>,
-    /// The id that the replaced block keeps.
-    id: Option<&'a str>,
-}
-
 /// The edit that inserts text at a position, and the line, from 1, in which the text then begins. With `create`, a missing heading is
 /// created: at the end of the note, or of the section that the path names, one level below it.
 ///
@@ -88,13 +79,18 @@ struct Insertion<'a> {
 /// [`Refused`].
 pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), Refused> {
     let block;
-    let insertion = match target {
+    let mut with_heading = None;
+    let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
-            Insertion { lines: around(body..behind_text(note, body..note.lines.len()), position), heading: None, id: None }
+            (around(body..behind_text(note, body..note.lines.len()), position), None)
         }
         Target::Note => return Err(Refused::WholeNote),
-        Target::Heading(wanted) => at_heading(note, wanted, position, create)?,
+        Target::Heading(wanted) => {
+            let (lines, created) = at_heading(note, wanted, position, create)?;
+            with_heading = created.map(|heading| format!("{heading}\n{new}"));
+            (lines, None)
+        }
         Target::Block(id) => {
             block = note.find_block(id)?;
             at_block(note, &block, position, new)
@@ -102,13 +98,13 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         Target::Line(number) => {
             let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(Refused::NoLine(note.lines.len()))?;
             let lines = if position == Position::Replace { line..line + 1 } else { around_heading(note, line) };
-            Insertion { lines: around(lines, position), heading: None, id: None }
+            (around(lines, position), None)
         }
     };
-    if insertion.lines.start < note.body() {
+    if lines.start < note.body() {
         return Err(Refused::Frontmatter);
     }
-    let (mut edit, line) = edit(note, &insertion, new);
+    let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(new));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
     let is_at_start = edit.range.start == 0 && !has_properties(note.text) && !has_properties(new);
@@ -116,7 +112,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     if is_made {
         edit.text.insert_str(0, line_end(note.text, 0));
     }
-    Ok((edit, line + usize::from(is_made)))
+    Ok((edit, line + usize::from(is_made) + usize::from(with_heading.is_some())))
 }
 
 /// The range of a line; for a setext heading, that of all its lines.
@@ -139,18 +135,19 @@ fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
     lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
 }
 
-fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> Insertion<'a> {
+/// The lines that the text replaces, and the id that the replaced block keeps.
+fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> (Range<usize>, Option<&'a str>) {
     // Text after a block also goes after its id line, unless it continues a list, quote or table.
     let marker = |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
     let continues = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
     let with_id = block.lines.start..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
-        return Insertion { lines: around(with_id.start..behind_children(note, &with_id), position), heading: None, id: None };
+        return (around(with_id.start..behind_children(note, &with_id), position), None);
     }
     // A block replaced by nothing loses its id, too.
     let stays = !new.trim().is_empty();
     let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
-    Insertion { lines: if stays { block.lines.clone() } else { with_id }, heading: None, id }
+    (if stays { block.lines.clone() } else { with_id }, id)
 }
 
 /// The line after a block and, if it is a list item, after what is indented below it.
@@ -161,11 +158,15 @@ fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
     below.take_while(|line| indent(*line) > indent(block.start)).last().map_or(block.end, |line| line + 1)
 }
 
-fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<Insertion<'static>, Refused> {
+/// The lines that the text replaces, and the line of the heading to create above it.
+fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<(Range<usize>, Option<String>), Refused> {
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
-        Err(FindError::Missing(known)) if create => return new_heading(note, wanted).ok_or(Refused::Target(FindError::Missing(known))),
+        Err(FindError::Missing(known)) if create => {
+            let (line, heading) = new_heading(note, wanted).ok_or(Refused::Target(FindError::Missing(known)))?;
+            return Ok((line..line, Some(heading)));
+        }
         Err(not_one) => return Err(not_one.into()),
     };
     let end = note.section_end(&headings, number);
@@ -176,11 +177,11 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
         Position::Start | Position::End => around(heading.end..last, position),
         Position::Replace => (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)..last,
     };
-    Ok(Insertion { lines, heading: None, id: None })
+    Ok((lines, None))
 }
 
-/// The insertion that creates a heading; `None` if its parent headings are missing or ambiguous.
-fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
+/// A heading to create and the line, from 0, before which it comes; `None` if its parent headings are missing or ambiguous.
+fn new_heading(note: &Note<'_>, wanted: &str) -> Option<(usize, String)> {
     let headings = note.headings();
     let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
     let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
@@ -196,12 +197,12 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<Insertion<'static>> {
     let at = behind_text(note, section);
     let name = name.trim().trim_start_matches('#').trim();
     let is_name = !name.is_empty() && !name.contains(['\n', '\r']);
-    is_name.then(|| Insertion { lines: at..at, heading: Some(format!("{} {name}", "#".repeat(level))), id: None })
+    is_name.then(|| (at, format!("{} {name}", "#".repeat(level))))
 }
 
 /// The edit itself: the text with the note's line endings, separated from what it must not join.
-fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) {
-    let Range { start, end } = insertion.lines;
+fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (Edit, usize) {
+    let (start, end) = (lines.start, lines.end);
     let is_at_end = end >= note.lines.len();
     let ends_open = is_at_end && !note.lines.is_empty() && !note.text.ends_with('\n');
     let range = note.start(start)..note.start(end);
@@ -209,7 +210,7 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
     let new = new.replace("\r\n", "\n");
     let mut text = new.strip_suffix('\n').unwrap_or(&new).to_owned();
     let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
-    if let Some(id) = insertion.id.filter(|id| !has_id(id)) {
+    if let Some(id) = id.filter(|id| !has_id(id)) {
         let parts = Note::of(&text);
         let last = parts.lines.len().saturating_sub(1);
         let is_line =
@@ -217,26 +218,19 @@ fn edit(note: &Note<'_>, insertion: &Insertion<'_>, new: &str) -> (Edit, usize) 
         // After code, a table or a quote, an id needs a line of its own.
         text = if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) };
     }
-    if text.is_empty() && insertion.heading.is_none() {
+    if text.is_empty() {
         // The lines around it must not become one paragraph or a heading.
         let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
         let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
         return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
     }
     let mut line = start + 1;
-    let own = match &insertion.heading {
-        Some(heading) => {
-            line += 1;
-            if text.is_empty() { heading.clone() } else { format!("{heading}\n{text}") }
-        }
-        None => text,
-    };
-    let parts = Note::of(&own);
-    let mut whole = own.clone();
+    let parts = Note::of(&text);
+    let mut whole = text.clone();
     // Prose that replaces lines of a paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
-    let stays = start < end && insertion.heading.is_none() && (0..parts.lines.len()).all(is_prose);
+    let stays = start < end && (0..parts.lines.len()).all(is_prose);
     let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
     let joins_before = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
     if joins_before(&parts) && (is_underline(parts.line(0)) || !was_joined(&joins_before)) {
