@@ -13,6 +13,10 @@ fn every_error_has_its_code() {
         ("accomplishments/status.md", "---\ntype: accomplishment\nid: ACC-004\nstatus: Someday\n---\n"),
         ("accomplishments/twin.md", "---\ntype: accomplishment\nid: ACC-001\ntitle: Twin\n---\n"),
         ("accomplishments/other.md", "no accomplishment"),
+        (
+            "accomplishments/doubled.md",
+            "---\ntype: accomplishment\nid: ACC-010\npriority: normal\n---\n## Tasks\n### Task 1: a\n- **Status:** Open\n- **Status:** Complete\n",
+        ),
         ("projects/broken.canvas", "{\"nodes\": 5}"),
     ] {
         std::fs::write(folder.vault().join(path), text).unwrap();
@@ -112,6 +116,15 @@ fn every_error_has_its_code() {
             None,
             "estimate",
         ),
+        (
+            server.fail(
+                "manage_task",
+                json!({ "operation": "update", "accomplishment_id": "ACC-010", "task_id": "ACC-010:Task 1:a", "data": { "status": "OnHold" } }),
+            ),
+            "INVALID_ARGUMENT",
+            None,
+            "Status twice",
+        ),
         (server.fail("set_work_focus", json!({ "accomplishment_id": "ACC-007" })), "INVALID_ARGUMENT", None, "in_progress"),
         (server.fail("set_work_focus", json!({ "accomplishment_id": "ACC-007", "task_id": "x" })), "INVALID_ARGUMENT", None, "together"),
     ] {
@@ -122,7 +135,9 @@ fn every_error_has_its_code() {
     }
     assert_eq!(all(&folder), before, "nothing was written");
     let listed = server.call("list_accomplishments", json!({}));
-    assert_eq!(listed["count"], 4, "both of one id are shown: {listed}");
+    assert_eq!(listed["count"], 5, "both of one id are shown: {listed}");
+    let of_id = |id: &str| listed["accomplishments"].as_array().unwrap().iter().find(|found| found["id"] == id).cloned();
+    assert_eq!(of_id("ACC-010").unwrap()["priority"], "Medium", "normal, in a person's words");
     let problems = listed["problems"].to_string();
     assert!(
         problems.contains("First.md and accomplishments/twin.md") && problems.contains("broken.md") && problems.contains("status.md"),

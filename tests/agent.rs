@@ -367,19 +367,22 @@ fn absolute_paths_and_long_lists_in_a_result_are_cut() {
     let given = json!({
         "perDomain": { "work": format!("filed in ROOT/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
         "sourcesCreated": vec![long.as_str(); 300], "pagesResynthesized": ["ROOT/aliases.md", "aliases"], "contradictions": [5, "a"],
-        "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler"],
+        "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler (on the page)", "CASE-3"],
     });
     let result = json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.5, "result": "x", "structured_output": given });
     let scene = Scene::with(&format!("{INIT}sed \"s#ROOT#$PWD#g\" \"$HOME/result\""));
     std::fs::write(scene.home().join("result"), result.to_string()).unwrap();
     let server = scene.serve(&[]);
-    let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler"] }));
+    let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler", "CASE-3: Roof"] }));
     assert!(answer["content"][0]["text"].as_str().unwrap().len() < 95_000);
     let shown = &answer["structuredContent"];
     assert!(!shown.to_string().contains(scene.folder.path().to_str().unwrap()), "no path of this machine");
     assert_eq!(shown["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{shown}");
     assert_eq!(shown["perDomain"].as_object().unwrap().len(), 1);
-    assert_eq!((&shown["contradictions"], &shown["boardRefsRecorded"]), (&json!(["a"]), &json!(["CASE-12 — Boiler"])));
+    assert_eq!(
+        (&shown["contradictions"], &shown["boardRefsRecorded"]),
+        (&json!(["a"]), &json!(["CASE-12 — Boiler (on the page)", "CASE-3"]))
+    );
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
         ("life/wiki/index.md", b"# Life\n[[Cello]] [[Loose]]\n"),
         ("life/wiki/concepts/Cello.md", b"# Cello\n"),
         ("life/wiki/concepts/Loose.md", b"no heading\n"),
-        ("life/reminders/tomorrow.md", b"# tomorrow\n"),
+        ("life/old-reminders/reminders/tomorrow.md", b"# tomorrow\n"),
         ("shared/wiki/entities/Oslo.md", b"# Oslo\n"),
     ];
     let folder = Folder::with(&files);
@@ -66,9 +66,9 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
         .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).take(2).collect())
         .collect();
     let expected = [
-        ["life/reminders", "knowledge-only"],
-        ["life/reminders/tomorrow.md", "index-gap"],
-        ["life/reminders/tomorrow.md", "orphan"],
+        ["life/old-reminders/reminders", "knowledge-only"],
+        ["life/old-reminders/reminders/tomorrow.md", "index-gap"],
+        ["life/old-reminders/reminders/tomorrow.md", "orphan"],
         ["life/wiki/concepts/Loose.md", "file-name"],
         ["life/wiki/concepts/Loose.md", "orphan"],
         ["work/wiki/concepts/Plan.md:1", "file-name"],

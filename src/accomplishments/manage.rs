@@ -355,6 +355,9 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
         if value != old
             && let Some(found) = again(&text)
         {
+            if found.has_twice(name) {
+                return Err(invalid(format!("The task has the field {name} twice; a person has to remove one.")));
+            }
             text = found.with(&text, name, &value);
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
         ("Not Started", &["todo", "open", "new", "planned", "backlog", "not"]),
         ("Critical", &["urgent", "highest", "asap", "blocker"]),
         ("High", &["important", "high"]),
-        ("Medium", &["as_read_back", "middle", "med"]),
+        ("Medium", &["normal", "middle", "med"]),
         ("Low", &["lowest", "minor", "later", "someday"]),
     ];
     let text = text.to_lowercase();

@@ -108,6 +108,11 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
 }
 
 impl TaskInNote {
+    /// Whether it has a field several times, so that it is unclear which one counts.
+    pub(super) fn has_twice(&self, name: &str) -> bool {
+        self.fields.iter().filter(|field| field.name == name).count() > 1
+    }
+
     /// The note with this task renamed.
     pub(super) fn named(&self, text: &str, name: &str) -> String {
         let note = parts::Note::of(text);

@@ -256,10 +256,12 @@ fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
     found
 }
 
-/// Whether `recorded` is the case `given`, or its id, which is the first word.
+/// Whether `recorded` means the case `given`: by its full text, perhaps with words around it, or by its id alone.
 fn is_case(given: &str, recorded: &str) -> bool {
     let (given, recorded) = (given.trim(), recorded.trim());
-    given == recorded || given.split_whitespace().next() == Some(recorded)
+    let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
+    let ends_word = |(at, _): (usize, &str)| recorded.get(at + given.len()..).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    recorded.match_indices(given).any(ends_word) || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
 }
 
 fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> String {

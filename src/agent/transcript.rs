@@ -3,8 +3,8 @@
 use super::Progress;
 use super::command::TOOLS;
 use crate::limits;
-use serde::Deserialize;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 /// What a session's output has shown so far.
 #[derive(Debug, Default)]
@@ -21,20 +21,21 @@ pub(super) struct Transcript {
 }
 
 /// How a session ended, as it reports.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct End {
     /// `success`, `error_max_turns`, ...
     pub(super) subtype: String,
     pub(super) is_error: bool,
     /// The HTTP status of the API's answer, where that was the cause.
     pub(super) api_error_status: Option<u64>,
-    num_turns: u64,
     /// Its final text.
     pub(super) result: String,
     pub(super) structured_output: Option<Value>,
-    total_cost_usd: Option<f64>,
-    permission_denials: Vec<Value>,
+}
+
+/// A field of a message, or nothing if it is missing or of another type.
+fn field<T: DeserializeOwned + Default>(message: &Map<String, Value>, name: &str) -> T {
+    message.get(name).and_then(|value| T::deserialize(value).ok()).unwrap_or_default()
 }
 
 impl Transcript {
@@ -65,12 +66,17 @@ impl Transcript {
             }
             "assistant" => return self.read_tool_calls(message.get("message"), page),
             "result" => {
-                // One that is not understood is a failure without words.
-                let end = End::deserialize(Value::Object(message)).unwrap_or_default();
-                self.progress.turns = self.progress.turns.max(end.num_turns);
-                self.progress.cost_usd = end.total_cost_usd;
-                self.progress.refused = refused(&end.permission_denials, page);
-                self.end = Some(end);
+                // Each field by itself: one of another type must not lose the cost or the text of a session that was paid for.
+                self.progress.turns = self.progress.turns.max(field(&message, "num_turns"));
+                self.progress.cost_usd = field(&message, "total_cost_usd");
+                self.progress.refused = refused(&field::<Vec<Value>>(&message, "permission_denials"), page);
+                self.end = Some(End {
+                    subtype: field(&message, "subtype"),
+                    is_error: field(&message, "is_error"),
+                    api_error_status: field(&message, "api_error_status"),
+                    result: field(&message, "result"),
+                    structured_output: field(&message, "structured_output"),
+                });
             }
             _ => {}
         }
@@ -120,7 +126,7 @@ fn plain(text: &str) -> String {
 }
 
 /// Refuses a session that has more than the command line gave it, however the program understood that.
-fn check(init: &serde_json::Map<String, Value>) -> Result<(), String> {
+fn check(init: &Map<String, Value>) -> Result<(), String> {
     let names = |member: &str| init.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let tools = names("tools");
     if let Some(more) = tools.iter().find(|tool| !tool.as_str().is_some_and(|tool| TOOLS.contains(&tool))) {
@@ -202,5 +208,19 @@ mod tests {
             .unwrap();
         assert_eq!((transcript.progress.turns, transcript.progress.cost_usd), (3, Some(0.5)));
         assert_eq!(transcript.progress.refused, ["Read /etc/passwd"]);
+    }
+
+    #[test]
+    fn a_field_of_another_type_does_not_lose_the_others() {
+        let mut transcript = begun();
+        let odd = json!({ "type": "result", "subtype": "success", "result": null, "num_turns": 2.5, "total_cost_usd": 0.5,
+            "api_error_status": "529", "permission_denials": null, "structured_output": { "a": 1 } });
+        read_line(&mut transcript, &odd).unwrap();
+        let end = transcript.end.unwrap();
+        assert_eq!(
+            (&*end.subtype, &*end.result, end.api_error_status, end.structured_output),
+            ("success", "", None, Some(json!({ "a": 1 })))
+        );
+        assert_eq!(transcript.progress.cost_usd, Some(0.5));
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.notes.clone();
-    let (vault, trouble) = probes::probe(&config, Purpose::Network, &mut mistakes).unzip();
+    let (vault, trouble) = probes::probe(&config, Purpose::Network, true, &mut mistakes).unzip();
     if let Some(trouble) = trouble.flatten() {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }

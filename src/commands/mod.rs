@@ -112,7 +112,7 @@ fn exit_code(code: Result<u8, u8>) -> u8 {
 
 fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &environment());
-    probes::probe(&config, purpose, &mut mistakes);
+    probes::probe(&config, purpose, false, &mut mistakes);
     if !mistakes.is_empty() {
         let code = wrong(mistakes.iter());
         if raw.get("VAULT_PATH").is_none() && matches!(purpose, Purpose::Network) {

@@ -7,9 +7,14 @@ use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Adds what keeps the program from starting. Gives the vault, unless its path was already reported or it cannot be opened, and what
+/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it cannot be opened, and what
 /// keeps toolset `git` from writing at the moment.
-pub(super) fn probe(config: &Config, purpose: Purpose, mistakes: &mut Vec<Mistake>) -> Option<(Arc<Vault>, Option<String>)> {
+pub(super) fn probe(
+    config: &Config,
+    purpose: Purpose,
+    is_check: bool,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<(Arc<Vault>, Option<String>)> {
     let mut add = |setting, what: String| mistakes.push(Mistake { setting, what });
     // The folder itself is created once all else is right.
     if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
@@ -23,10 +28,10 @@ pub(super) fn probe(config: &Config, purpose: Purpose, mistakes: &mut Vec<Mistak
     // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
     if purpose == Purpose::Network
         && let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
-        && matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+        && (is_check || matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
     {
         let why = error.kind();
-        add("VAULT_PATH", format!("cannot be written: {why}. Give the server's user the right, or set READ_ONLY=true"));
+        add("VAULT_PATH", format!("cannot be written: {why}. Free disk space, give the server's user the right, or set READ_ONLY=true"));
     }
     let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
     let opened = opened.inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));

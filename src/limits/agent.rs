@@ -13,7 +13,7 @@ pub const AGENT_QUEUE: usize = 8;
 pub const AGENT_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that a session may print in all.
 pub const AGENT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes of the prompt, command line and environment passed to a session's supervisor.
+/// Bytes of the prompt and the paths passed to a session's supervisor.
 pub const AGENT_ORDER_BYTES: u64 = 8 * 1024 * 1024;
 /// How long a session may take to end when it is asked to, before its group is killed.
 pub const AGENT_GRACE: Duration = Duration::from_secs(2);

@@ -266,7 +266,7 @@ impl Vault {
     }
 
     /// The wanted links, sorted by file and position: their total number, whether more follow, and the page after `after`. For a folder,
-    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link neighbours away.
+    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link further away.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].

@@ -176,7 +176,7 @@ impl HttpRequest<'_> {
         engine.register_listener(&session.subscription);
         self.events(None, None, move |listener| {
             engine.connect(&session.subscription, listener);
-            Box::new(())
+            Box::new(session)
         })
     }
 

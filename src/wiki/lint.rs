@@ -75,7 +75,10 @@ fn index_of(tree: &str) -> String {
 /// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
 fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     for entry in everything {
-        let above = entry.path.split_once("reminders/").map(|(above, _)| above).filter(|above| above.is_empty() || above.ends_with('/'));
+        let above = entry
+            .path
+            .match_indices("reminders/")
+            .find_map(|(at, _)| entry.path.get(..at).filter(|above| above.is_empty() || above.ends_with('/')));
         let (page, what) = match above {
             Some(above) => (format!("{above}reminders"), "a folder for reminders; those live on the board"),
             None if entry.name() == "priorities.md" => (entry.path.to_string(), "a page for priorities; those live on the board"),
