@@ -162,9 +162,9 @@ impl Checkout {
                 State::New => false,
                 State::Changed(_) => true,
                 State::Old => match self.write(file) {
-                    // It was saved, or a folder above it replaced, at this moment.
-                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => true,
-                    outcome => outcome.map(|()| false).map_err(failed)?,
+                    Err(error) if is_disk_failure(&error) => return Err(failed(error)),
+                    // A file that cannot be moved does not stop the others.
+                    outcome => outcome.is_err(),
                 },
             };
             if keep {
@@ -263,6 +263,23 @@ fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
         };
         Some((file.name.as_path(), why))
     })
+}
+
+/// Whether an error concerns the disk or the system, not just this file. The kinds of the latter are listed, because
+/// most of the former (EIO, EMFILE) have no name in `std`.
+fn is_disk_failure(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    !matches!(
+        error.kind(),
+        Kind::NotFound
+            | Kind::AlreadyExists
+            | Kind::PermissionDenied
+            | Kind::NotADirectory
+            | Kind::IsADirectory
+            | Kind::DirectoryNotEmpty
+            | Kind::ResourceBusy
+            | Kind::InvalidFilename
+    )
 }
 
 /// What is at a path below a folder; else why it cannot be compared.

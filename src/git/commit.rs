@@ -3,9 +3,10 @@
 use super::Failure;
 use super::objects::{Entry, File, add_entries, committed, differences};
 use super::process::Runner;
-use super::repository::{Note, Repository};
+use super::repository::{Note, Repository, Scratch};
 use crate::disk;
 use crate::vault::VaultPath;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A note that a commit changes.
@@ -54,7 +55,7 @@ pub(super) fn build(repository: &Repository, runner: &Runner<'_>, targets: &[Tar
     add_entries(&private, others.map(|(name, entry)| (name, entry, 0)).chain(new))?;
     let tree = private.must(&["write-tree"])?.line();
     if repository.has_hook("pre-commit") {
-        run_pre_commit(repository, &private)?;
+        run_pre_commit(repository, &private, targets)?;
         refuse_changed(&private, &tree, &private.must(&["write-tree"])?.line(), targets)?;
     }
     let message_file = repository.scratch();
@@ -110,13 +111,18 @@ fn commit_tree(repository: &Repository, runner: &Runner<'_>, tree: &str, parent:
 }
 
 /// Runs the pre-commit hook in a working tree of its own with the files of the index: many hooks look at files and not at the index, and
-/// the vault never has what is not published yet.
-fn run_pre_commit(repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
-    let folder = repository.scratch();
-    disk::create_private_folder(&folder)
-        .map_err(|error| Failure::Git(format!("the working tree of the pre-commit hook could not be made: {}", error.kind())))?;
-    let there = Runner { folder, ..runner.clone() };
-    there.must(&["checkout-index", "--all", "--quiet"])?;
+/// the vault never has what is not published yet. It is not in the repository's folder, where some hooks refuse to run.
+fn run_pre_commit(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(), Failure> {
+    let tree = Scratch::create(&std::env::temp_dir())?;
+    let there = Runner { folder: tree.0.clone(), ..runner.clone() };
+    // Another file may have a filter that is not set up here.
+    let all = there.run(&["checkout-index", "--all", "--quiet"])?;
+    if !all.ok {
+        log::warn!("git: the pre-commit hook does not see all files: {}", all.words());
+        let names = targets.iter().filter(|target| target.file.new.is_some()).map(|target| target.file.name.as_os_str());
+        let command = ["checkout-index", "--force", "--quiet", "--"].map(OsStr::new);
+        there.must(&command.into_iter().chain(names).collect::<Vec<_>>())?;
+    }
     repository.hook(&there, "pre-commit", &[])
 }
 

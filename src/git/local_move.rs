@@ -32,7 +32,8 @@ pub(super) fn move_to(
     let mut as_it_was = repository.is_unchanged(runner)?;
     if !repository.has_same_index() {
         let staged = staged(&index.on_copy(runner))?;
-        let entry = |target: &Target| staged.get(&target.file.name).map(|staged| staged.entry.as_ref());
+        let entry =
+            |target: &Target| staged.get(&target.file.name).map(|staged| staged.entry.as_ref().filter(|_| staged.blocked.is_none()));
         as_it_was &= targets.iter().all(|target| entry(target) == target.file.old.as_ref().map(Some));
         incoming.as_mut().map_or(Ok(()), |incoming| incoming.select(&staged, recovers))?;
     }

@@ -395,6 +395,9 @@ impl Git {
             return Err(unusable("git does not accept the nearest .git and takes another one above; run git status there"));
         }
         let below = self.vault.root().strip_prefix(nearest).ok().and_then(Path::to_str).ok_or_else(|| unusable("its path is not UTF-8"))?;
+        if below.split('/').any(|name| name == ".git") {
+            return Err(unusable("the vault lies in the folder of a repository, not in its working tree"));
+        }
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
         Ok(self.folders.get_or_init(|| Folders { top, prefix, git_dir, common_dir }))
     }

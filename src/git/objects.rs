@@ -88,11 +88,15 @@ pub(super) fn differences(old: &Files<Entry>, new: &Files<Entry>) -> Vec<File> {
 }
 
 /// Adds entries to an index file, at a stage (0: merged).
+///
+/// # Errors
+/// [`Failure::Git`], also for a path that git refuses (`.git`, on some systems `git~1`) and would leave out.
 pub(super) fn add_entries<'a>(runner: &Runner<'_>, entries: impl Iterator<Item = (&'a PathBuf, &'a Entry, u8)>) -> Result<(), Failure> {
     let line = |(name, entry, stage): (&PathBuf, &Entry, u8)| {
         [format!("{} {} {stage}\t", entry.mode, entry.blob).as_bytes(), name.as_os_str().as_bytes(), b"\0"].concat()
     };
-    runner.must_with(&["update-index", "-z", "--index-info"], &entries.flat_map(line).collect::<Vec<u8>>()).map(drop)
+    let output = runner.must_with(&["update-index", "-z", "--index-info"], &entries.flat_map(line).collect::<Vec<u8>>())?;
+    if output.stderr.contains("Ignoring path") { Err(Failure::Git(output.words())) } else { Ok(()) }
 }
 
 /// Gives files their new entries in an index. Unlike [`add_entries`] it refuses a file where there is a folder, and a folder where there is a file.

@@ -38,7 +38,12 @@ pub(super) fn publish(
             Push::Behind(words) => rejected = words,
         }
         fetch(repository, runner, remote)?;
-        if repository.head.is_some() && merge_base(runner, &built.commit, FETCHED)? != repository.head {
+        let base = merge_base(runner, &built.commit, FETCHED)?;
+        // A remote with several URLs may have accepted it at one of them.
+        if base.as_ref() == Some(&commit) || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)? {
+            return Ok((commit, incoming));
+        }
+        if repository.head.is_some() && base != repository.head {
             return Err(Failure::Refused(
                 "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
             ));
@@ -78,14 +83,26 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     let replaced: Vec<&Target> = targets.iter().filter(|target| checkout.files.iter().any(|file| target.is(file))).collect();
     replaced.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
     checkout.check()?;
-    let mut copies = Vec::new();
-    for target in &replaced {
-        if let Some(text) = &target.before {
-            copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
+    let (mut restored, mut copies) = (Vec::new(), Vec::new());
+    let replace = || {
+        // Back to the branch's version before the move is recorded: what stays here as changed would be committed over the remote's version.
+        for target in &replaced {
+            let committed = repository.committed_text(runner, &target.file)?;
+            if let Some(text) = &target.before {
+                copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
+            }
+            vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
+            restored.push((target, committed));
         }
-    }
-    if let Err(failure) = local_move::fast_forward(repository, runner, checkout) {
-        // A text that was not replaced needs no copy.
+        local_move::fast_forward(repository, runner, checkout)
+    };
+    if let Err(failure) = replace() {
+        for (target, committed) in restored {
+            if let Err(error) = vault.exchange(&target.path, committed.as_deref(), target.before.as_deref()) {
+                log::error!("git: {} could not be put back: {error}", target.path.as_str());
+            }
+        }
+        // A text that was put back needs no copy.
         let is_there = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
         copies.iter().filter(|(target, _)| is_there(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);

@@ -1,6 +1,6 @@
 //! The state of the repository, and the reasons not to touch it.
 
-use super::objects::{Entry, Files, Staged, clashes, committed, staged};
+use super::objects::{Entry, File, Files, Staged, clashes, committed, staged};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
@@ -48,9 +48,22 @@ pub(super) struct Note {
     pub(super) committed: Option<Entry>,
 }
 
-/// A folder for temporary files in the repository's folder, removed on drop.
+/// A folder for temporary files, removed on drop.
 #[derive(Debug)]
-struct Scratch(PathBuf);
+pub(super) struct Scratch(pub(super) PathBuf);
+
+impl Scratch {
+    /// Makes one that only the server's user can read.
+    ///
+    /// # Errors
+    /// [`Failure::Git`].
+    pub(super) fn create(above: &Path) -> Result<Scratch, Failure> {
+        let scratch = Scratch(above.join(format!("{SCRATCH}{}", crate::secret::new_id())));
+        let failed = |error: std::io::Error| Failure::Git(format!("no temporary folder could be made: {}", error.kind()));
+        disk::create_private_folder(&scratch.0).map_err(failed)?;
+        Ok(scratch)
+    }
+}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
@@ -86,7 +99,7 @@ impl Repository {
         let branch = format!("refs/heads/{}", options.branch);
         let head = commit_of(runner, &common_dir.join(&branch), &branch)?;
         let settings = Settings::read(runner)?;
-        if let Some(words) = in_progress(git_dir) {
+        if let Some(words) = in_progress(runner, git_dir)? {
             return refused(words.into());
         }
         let current = current_branch(runner, git_dir)?;
@@ -109,9 +122,7 @@ impl Repository {
             true => folders.top.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
             false => common_dir.join("hooks"),
         };
-        let scratch = Scratch(git_dir.join(format!("{SCRATCH}{}", crate::secret::new_id())));
-        disk::create_private_folder(&scratch.0)
-            .map_err(|error| Failure::Git(format!("the repository's folder cannot be written: {}", error.kind())))?;
+        let scratch = Scratch::create(git_dir)?;
         let index = fingerprint(git_dir);
         let (committed, staged) = (committed(runner, head.as_deref())?, staged(runner)?);
         let (vault, folders) = (vault.clone(), folders.clone());
@@ -218,9 +229,23 @@ impl Repository {
             return Ok(note.bytes.is_none() && note.committed.is_none());
         };
         let head = self.head.as_deref().unwrap_or_default();
-        let text = runner.must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout;
+        let text = runner.run(&["cat-file", "--filters", &format!("{head}:{name}")])?;
+        if text.ok && text.stdout == *bytes {
+            return Ok(true);
+        }
+        // A tool's bytes are on disk without filters, of which `ident` gives others back, and one may fail.
+        if runner.must_with(&["hash-object", "--no-filters", "--stdin"], bytes)?.line() == committed.blob {
+            return Ok(true);
+        }
         // A difference in line endings alone is no change, if git ignores it.
-        Ok(text == *bytes || same_but_for_line_ends(bytes, &text) && committed.blob == self.hash(runner, name, bytes, false)?)
+        Ok(text.ok && same_but_for_line_ends(bytes, &text.stdout) && committed.blob == self.hash(runner, name, bytes, false)?)
+    }
+
+    /// The bytes of a file on the branch as git would check it out; `None` if the branch does not have it.
+    pub(super) fn committed_text(&self, runner: &Runner<'_>, file: &File) -> Result<Option<Vec<u8>>, Failure> {
+        let (Some(_), Some(name)) = (&file.old, file.name.to_str()) else { return Ok(None) };
+        let head = self.head.as_deref().unwrap_or_default();
+        Ok(Some(runner.must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout))
     }
 
     /// Those of the files that git ignores (`.gitignore` and the like).
@@ -245,7 +270,7 @@ impl Repository {
 
     /// Whether the branch is still checked out, with nothing in progress.
     pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(current_branch(runner, self.git_dir())? == self.branch && in_progress(self.git_dir()).is_none())
+        Ok(current_branch(runner, self.git_dir())? == self.branch && in_progress(runner, self.git_dir())?.is_none())
     }
 
     /// As [`Repository::hash`], for files on disk; the objects are stored.
@@ -279,7 +304,9 @@ impl Repository {
         if !self.has_hook(name) {
             return Ok(());
         }
-        let output = runner.run(&[&["hook", "run", name, "--"], arguments].concat())?;
+        // By its full path: the pre-commit hook runs in a working tree that need not have it.
+        let hooks = format!("core.hooksPath={}", self.hooks.display());
+        let output = runner.run(&[&["-c", &hooks, "hook", "run", name, "--"], arguments].concat())?;
         if output.ok {
             return Ok(());
         }
@@ -322,8 +349,16 @@ fn fingerprint(git_dir: &Path) -> Option<disk::Fingerprint> {
 }
 
 /// The operation that a person or another program has in progress, and how to end it.
-fn in_progress(git_dir: &Path) -> Option<&'static str> {
-    IN_PROGRESS.iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, words)| *words)
+fn in_progress(runner: &Runner<'_>, git_dir: &Path) -> Result<Option<&'static str>, Failure> {
+    // The reftable backend has `CHERRY_PICK_HEAD` and the like as refs.
+    let in_tables = git_dir.join("reftable").exists();
+    for (name, words) in IN_PROGRESS {
+        let is_ref = in_tables && name.ends_with("_HEAD");
+        if git_dir.join(name).exists() || is_ref && runner.run(&["rev-parse", "-q", "--verify", name])?.ok {
+            return Ok(Some(words));
+        }
+    }
+    Ok(None)
 }
 
 /// The commit that the branch is at; `None` before the first.
