@@ -245,7 +245,7 @@ fn what_the_remote_has_is_brought_in_first() {
 #[test]
 fn a_refused_write_leaves_everything_as_it_was() {
     type Arrange = fn(&Repository);
-    let cases: [(&str, Arrange, &str); 15] = [
+    let cases: [(&str, Arrange, &str); 16] = [
         ("the remote refuses", |r| hook(&r.remote(), "pre-receive", "echo no thank you >&2; exit 1"), "pre-receive hook declined"),
         ("the remote is gone", |r| std::fs::rename(r.remote(), r.folder.path().join("moved")).unwrap(), "git:"),
         (
@@ -284,6 +284,18 @@ fn a_refused_write_leaves_everything_as_it_was() {
             "staged changes",
         ),
         ("not committed", |r| r.write("ours.md", &note("a person's")), "if_match"),
+        (
+            "a path on the branch that git would leave out",
+            |r| {
+                let blob = r.git(&["rev-parse", "HEAD:ours.md"]);
+                let entry = format!("100644,{},git~1/x.md", blob.trim());
+                r.git(&["-c", "core.protectNTFS=false", "update-index", "--add", "--cacheinfo", &entry]);
+                let tree = r.git(&["-c", "core.protectNTFS=false", "write-tree"]);
+                let commit = r.git(&["commit-tree", "-p", "HEAD", "-m", "odd", tree.trim()]);
+                r.git(&["update-ref", "HEAD", commit.trim()]);
+            },
+            "git~1/x.md",
+        ),
         (
             "diverged",
             |r| {

@@ -334,3 +334,14 @@ fn a_shallow_clone_is_a_repository_too() {
     assert_eq!(git(&shallow, &["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
     assert!(shallow.join("theirs.md").exists());
 }
+
+/// Git gives other bytes back than those that a tool has written (`$Id: …$`).
+#[test]
+fn a_file_with_keywords_can_be_written_again() {
+    let repository = Repository::with(&[(".gitattributes", "*.md ident\n"), ("ours.md", &note("as it was"))]);
+    let server = repository.serve();
+    for text in ["$Id$ one", "$Id$ two"] {
+        assert_eq!(write(&server, "ours.md", text)["pushed"], true, "{text}");
+    }
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}

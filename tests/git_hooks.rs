@@ -33,6 +33,19 @@ fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
+/// As husky 9 has them: a folder that git ignores. Some hooks refuse to run inside `.git`.
+#[test]
+fn a_hook_of_an_ignored_folder_runs_outside_the_repository_folder() {
+    let repository = Repository::with(&[("ours.md", &note("as it was")), (".gitignore", ".husky\n")]);
+    let script = "test \"$(git rev-parse --is-inside-git-dir)\" = false && ! git grep --cached -q forbidden";
+    hook(&repository.folder.vault().join(".husky"), "pre-commit", script);
+    repository.git(&["config", "core.hooksPath", ".husky/hooks"]);
+    let server = repository.serve();
+    let refused = write(&server, "ours.md", "forbidden");
+    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused: it did not say why"), "{refused}");
+    assert_eq!(write(&server, "ours.md", "allowed")["pushed"], true);
+}
+
 /// A file that a hook refuses does not keep later changes from being committed.
 #[test]
 fn one_refused_file_does_not_block_the_commits_of_others() {

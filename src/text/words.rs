@@ -76,12 +76,15 @@ fn is_vowel(letter: u8) -> bool {
 /// Whether a word begins at an offset of a text and its stem has this length in bytes: then it is a form of the word whose stem was
 /// found there, rather than a word that merely contains the stem.
 pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
+    if !is_word_start(text, at) {
+        return false;
+    }
     let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length)) else { return false };
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let word = text.part(at..at + found.len() + tail.len());
     // A phrase, and a word with punctuation, is not split.
     let word = if found.chars().all(char::is_alphanumeric) { IndexedPieces { rest: word }.next().unwrap_or_default() } else { word };
-    is_word_start(text, at) && stem(word).len() == stem_length
+    stem(word).len() == stem_length
 }
 
 /// Whether a word may begin at an offset: no letter or digit precedes it, or one of a script without spaces between words.

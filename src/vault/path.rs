@@ -149,7 +149,8 @@ pub(super) fn is_hidden(name: &str) -> bool {
 
 /// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the version that lost a conflict.
 fn is_conflict_copy(name: &str) -> bool {
-    name.split_once(".sync-conflict-").is_some_and(|(_, date)| date.starts_with(|c: char| c.is_ascii_digit()))
+    let date = name.split_once(".sync-conflict-").and_then(|(_, rest)| rest.split_once('-'));
+    date.is_some_and(|(date, _)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// An error that repeats the path sanitized: without control characters, and truncated.
@@ -197,6 +198,7 @@ mod tests {
             (".syncthing.Note.md.tmp", true),
             ("~syncthing~Note.md.tmp", true),
             ("How to mend a .sync-conflict-file.md", false),
+            ("x.sync-conflict-2 ways.md", false),
             ("sync-conflict-20261123-101500-ABCDEFG.md", false),
         ] {
             assert_eq!(is_hidden(name), hidden, "{name}");

@@ -200,12 +200,19 @@ pub fn json(value: Yaml) -> Value {
 /// matches a key without a value.
 fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
-        (Value::Array(items), wanted) if !wanted.is_array() => items.iter().any(|item| matches(item, wanted)),
+        (Value::Array(items), Value::Array(all)) => {
+            items.len() == all.len() && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
+        }
+        (Value::Array(items), _) => items.iter().any(|item| matches(item, wanted)),
         (Value::String(text), Value::Null) => text.is_empty(),
         (Value::Number(number), Value::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
             (Some(number), Some(wanted)) => number == wanted,
             _ => number.as_f64() == wanted.as_f64(),
         },
+        (Value::Object(members), Value::Object(wanted)) => {
+            members.len() == wanted.len()
+                && wanted.iter().all(|(name, wanted)| members.get(name).is_some_and(|value| matches(value, wanted)))
+        }
         (value, wanted) => value == wanted,
     }
 }
@@ -251,6 +258,8 @@ mod tests {
             ("~", json!(null), true),
             ("x", json!(null), false),
             ("{a: 1}", json!({ "a": 1 }), true),
+            ("{a: 1}", json!({ "a": 1.0 }), true),
+            ("[1, ['']]", json!([1.0, [null]]), true),
             ("{a: 1, b: 2}", json!({ "a": 1 }), false),
             ("!custom x", json!("x"), true),
         ] {
