@@ -191,6 +191,16 @@ impl Checkout {
         }
     }
 
+    /// The bytes of a file on the branch as git checks it out; `None` if the branch does not have it.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when they cannot be produced.
+    pub(super) fn old_bytes(&self, file: &File) -> Result<Option<Vec<u8>>, Failure> {
+        let old =
+            self.version("old", &file.old, &file.name).map_err(|why| refused(&file.name, &format!("its version on the branch {why}")))?;
+        Ok(old.map(|(bytes, _)| bytes))
+    }
+
     fn state(&self, file: &File) -> State {
         let here = match self.on_disk(&file.name) {
             Ok(here) => here,

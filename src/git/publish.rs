@@ -87,7 +87,7 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     let replace = || {
         // Back to the branch's version before the move is recorded: what stays here as changed would be committed over the remote's version.
         for target in &replaced {
-            let committed = repository.committed_text(runner, &target.file)?;
+            let committed = checkout.old_bytes(&target.file)?;
             if let Some(text) = &target.before {
                 copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
             }

@@ -1,6 +1,6 @@
 //! The state of the repository, and the reasons not to touch it.
 
-use super::objects::{Entry, File, Files, Staged, clashes, committed, staged};
+use super::objects::{Entry, Files, Staged, clashes, committed, staged};
 use super::process::Runner;
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
@@ -239,13 +239,6 @@ impl Repository {
         }
         // A difference in line endings alone is no change, if git ignores it.
         Ok(text.ok && same_but_for_line_ends(bytes, &text.stdout) && committed.blob == self.hash(runner, name, bytes, false)?)
-    }
-
-    /// The bytes of a file on the branch as git would check it out; `None` if the branch does not have it.
-    pub(super) fn committed_text(&self, runner: &Runner<'_>, file: &File) -> Result<Option<Vec<u8>>, Failure> {
-        let (Some(_), Some(name)) = (&file.old, file.name.to_str()) else { return Ok(None) };
-        let head = self.head.as_deref().unwrap_or_default();
-        Ok(Some(runner.must(&["cat-file", "--filters", &format!("{head}:{name}")])?.stdout))
     }
 
     /// Those of the files that git ignores (`.gitignore` and the like).

@@ -176,8 +176,11 @@ impl Jail {
         match wanted.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(wanted),
             Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
-            Ok(found) if found.is_dir() => Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" }),
-            Ok(_) => self.existing(path),
+            // Resolved first: a folder may be reached through a link, or not be the caller's to see.
+            Ok(_) => match self.existing(path)? {
+                folder if folder.is_dir() => Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" }),
+                on_disk => Ok(on_disk),
+            },
         }
     }
 
