@@ -319,3 +319,20 @@ fn a_vault_that_cannot_be_written_is_only_served_read_only() {
     let server = Server::with(&vault, &[("READ_ONLY", "true")]);
     assert_eq!(server.call("vault_read", json!({ "path": "note.md" }))["content"], "text\n");
 }
+
+#[test]
+fn check_finds_a_full_disk_and_serve_starts_on_it() {
+    let folder = Folder::new();
+    let Some(_disk) = Mount::on(&folder.vault(), "size=64k") else { return };
+    std::fs::write(folder.vault().join("note.md"), "text").unwrap();
+    let _ = std::fs::write(folder.vault().join("filler"), vec![b'x'; 100_000]);
+    let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
+    let arguments = ["check", "--listen-addr", "127.0.0.1:0", "--server-url", "http://127.0.0.1:8090"];
+    let settings = [("VAULT_PATH", folder.vault().display().to_string()), ("API_TOKENS", token.to_owned())];
+    let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let output = crate::commands::run(&arguments, &settings, "");
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && shown.contains("cannot be written: no storage space"), "{shown}");
+    let server = Server::on(&folder.vault());
+    assert_eq!(server.call("vault_read", json!({ "path": "note.md" }))["content"], "text");
+}

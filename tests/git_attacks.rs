@@ -4,6 +4,8 @@ use crate::git::{belongings, busy, hook, note, outcome, write};
 use crate::support::repository::{Repository, git};
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
 
 /// What git itself overwrites without a message stays.
 #[test]
@@ -302,6 +304,15 @@ fn notes_named_as_parts_of_a_repository_run_no_program() {
     assert_eq!(git(&top, &["ls-files", "notes"]), "notes/first.md\nnotes/n.md\nnotes/new false.md\nnotes/new true.md\n");
 }
 
+/// Why the server does not start with toolset `git`.
+fn refusal_to_serve(vault: &Path) -> String {
+    let arguments = ["serve", "--toolsets", "git", "--listen-addr", "127.0.0.1:0", "--server-url", "http://localhost:1"];
+    let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
+    let path = std::env::var("PATH").unwrap();
+    let settings = [("VAULT_PATH", vault.to_str().unwrap()), ("API_TOKENS", token), ("PATH", &path)];
+    String::from_utf8_lossy(&crate::commands::run(&arguments, &settings, "").stderr).into_owned()
+}
+
 /// With its own repository damaged, as a power cut may do, a write is refused; the repository above gets nothing.
 #[test]
 fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
@@ -317,16 +328,7 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let refused = write(&server, "secret.md", "x");
     assert_eq!(refused["written"], false, "{refused}");
     drop(server);
-    let shown = crate::commands::run(
-        &["serve", "--toolsets", "git", "--listen-addr", "127.0.0.1:0", "--server-url", "http://localhost:1"],
-        &[
-            ("VAULT_PATH", vault.to_str().unwrap()),
-            ("API_TOKENS", "a:0000000000000000000000000000000000000000000000000000000000000000"),
-            ("PATH", &std::env::var("PATH").unwrap()),
-        ],
-        "",
-    );
-    let shown = String::from_utf8_lossy(&shown.stderr).into_owned();
+    let shown = refusal_to_serve(&vault);
     assert!(shown.contains("takes another one above"), "{shown}");
     assert!(!vault.join("secret.md").exists());
     assert!(!home.at_remote(&["ls-tree", "-r", "--name-only", "main"]).contains("secret"));
@@ -353,4 +355,36 @@ fn a_refusal_is_not_reported_as_rolled_back() {
         offset = part["structuredContent"]["next_offset"].clone();
     }
     assert_eq!(whole.as_bytes(), repository.folder.read("quotes.md"));
+}
+
+/// One file of the remote that cannot be written here is named, and changes of the others go on.
+#[test]
+fn a_file_that_cannot_be_replaced_is_named_and_blocks_no_write() {
+    let repository = Repository::with(&[("a.md", &note("a")), ("fixed/b.md", "b"), ("c.md", "c")]);
+    let fixed = repository.folder.vault().join("fixed/b.md");
+    let chattr = |sign: &str| Command::new("chattr").arg(format!("{sign}i")).arg(&fixed).output().is_ok_and(|done| done.status.success());
+    if !chattr("+") {
+        return crate::support::skipped("files cannot be made immutable");
+    }
+    let clone = repository.clone("another");
+    repository.pushed_by_another(&clone, "fixed/b.md", "theirs");
+    repository.pushed_by_another(&clone, "c.md", "theirs");
+    let server = repository.serve();
+    let done = write(&server, "a.md", "new");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert!(done["git_error"].as_str().unwrap().contains("left as it is, on top of the commit: fixed/b.md"), "{done}");
+    assert_eq!((repository.folder.read("fixed/b.md"), repository.folder.read("c.md")), (b"b".to_vec(), b"theirs".to_vec()));
+    assert_eq!(write(&server, "a.md", "newer")["pushed"], true);
+    assert!(chattr("-"));
+    assert_eq!(repository.git(&["status", "--porcelain"]), " M fixed/b.md\n");
+}
+
+/// Files below `.git` are git's own.
+#[test]
+fn a_vault_inside_the_repository_folder_is_refused() {
+    let repository = two();
+    let vault = repository.folder.vault().join(".git/notes");
+    std::fs::create_dir(&vault).unwrap();
+    let shown = refusal_to_serve(&vault);
+    assert!(shown.contains("not in its working tree"), "{shown}");
 }

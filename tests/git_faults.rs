@@ -227,3 +227,35 @@ fn writers_at_once_lose_nothing() {
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap(), 2 + 2 * each + each / 2);
     assert_eq!(repository.git(&["status", "--porcelain", "--untracked-files=no"]), "");
 }
+
+/// Killed while a note that a tool has changed is replaced by the remote's version: that version is not committed away.
+#[test]
+fn killed_before_the_remotes_version_is_written_the_remote_keeps_it() {
+    let repository = Repository::with(&[("ours.md", &note("as it was"))]);
+    let clone = repository.clone("another");
+    // So many that the server is still writing them when it is killed.
+    for number in 0..500 {
+        std::fs::write(clone.join(format!("a{number}.txt")), "x").unwrap();
+    }
+    repository.pushed_by_another(&clone, "ours.md", &note("theirs"));
+    let vault = repository.folder.vault();
+    let settings = [("TOOLSETS", "vault,git")];
+    let server = repository.serve_with(&settings);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "ours.md", "content": "new" } } }).to_string();
+    let mut connection = server.connect();
+    let head = crate::support::mcp_head(TOKEN, "");
+    connection.send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", call.len()));
+    let written = || (0..500).filter(|number| vault.join(format!("a{number}.txt")).exists()).count();
+    let started = std::time::Instant::now();
+    while !vault.join("a0.txt").exists() {
+        assert!(started.elapsed() < std::time::Duration::from_secs(30));
+    }
+    server.kill();
+    assert!((1..500).contains(&written()), "killed in between");
+    let server = repository.serve_with(&settings);
+    assert_eq!(server.call("vault_write", json!({ "path": "next.md", "content": "x" }))["pushed"], true);
+    assert_eq!(repository.folder.read("ours.md"), note("theirs").as_bytes());
+    assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("theirs"));
+    assert_eq!(std::fs::read(vault.join(".trash/ours.md")).unwrap(), b"new");
+    assert_eq!((written(), repository.git(&["status", "--porcelain"])), (500, String::new()));
+}

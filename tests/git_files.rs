@@ -345,3 +345,40 @@ fn a_file_with_keywords_can_be_written_again() {
     }
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
+
+/// With the backend `reftable` what is in progress is a ref and not a file.
+#[test]
+fn a_cherry_pick_in_progress_is_seen_in_a_repository_with_reftables() {
+    let repository = Repository::with(&[("ours.md", &note("a"))]);
+    let vault = repository.folder.path().join("tables");
+    let arguments = ["-c", "init.defaultRefFormat=reftable", "clone", "-q", "remote.git", "tables"];
+    git(repository.folder.path(), &arguments);
+    if git(&vault, &["rev-parse", "--show-ref-format"]) != "reftable\n" {
+        return crate::support::skipped("this git has no reftables");
+    }
+    git(&vault, &["config", "user.name", "Server"]);
+    git(&vault, &["config", "user.email", "server@example.com"]);
+    // The same git as that of this test.
+    let server = Server::with(&vault, &[("TOOLSETS", "git"), ("PATH", &std::env::var("PATH").unwrap())]);
+    assert_eq!(write(&server, "ours.md", "new")["pushed"], true);
+    git(&vault, &["update-ref", "CHERRY_PICK_HEAD", "HEAD"]);
+    let refused = write(&server, "ours.md", "newer");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("a cherry-pick is in progress"), "{refused}");
+}
+
+/// One of two mirrors has a commit of its own: the other one has accepted the change.
+#[test]
+fn a_change_that_one_of_several_push_urls_has_accepted_counts_as_pushed() {
+    let repository = Repository::with(&[("ours.md", &note("a"))]);
+    git(repository.folder.path(), &["clone", "-q", "--mirror", "remote.git", "mirror.git"]);
+    let mirror = repository.folder.path().join("mirror.git");
+    let own = git(&mirror, &["commit-tree", "main^{tree}", "-p", "main", "-m", "own"]);
+    git(&mirror, &["update-ref", "refs/heads/main", own.trim()]);
+    for url in [repository.remote(), mirror] {
+        repository.git(&["remote", "set-url", "--add", "--push", "origin", url.to_str().unwrap()]);
+    }
+    let done = write(&repository.serve(), "ours.md", "new");
+    assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
+    assert_eq!(repository.at_remote(&["rev-parse", "main"]), repository.git(&["rev-parse", "HEAD"]));
+    assert_eq!(repository.folder.read("ours.md"), note("new").as_bytes());
+}

@@ -180,3 +180,18 @@ fn an_upper_case_commit_of_a_renamed_note_is_restored() {
     assert_eq!(done["written"], true, "{done}");
     assert_eq!(repository.folder.read("ours.md"), text.as_bytes());
 }
+
+/// As with a filter for secrets that only its owner has set up.
+#[test]
+fn a_pre_commit_hook_runs_although_another_file_cannot_be_checked_out() {
+    let repository = Repository::with(&[("ours.md", &note("as it was")), ("x.bin", "x"), (".gitattributes", "*.bin filter=x\n")]);
+    repository.git(&["config", "filter.x.clean", "cat"]);
+    repository.git(&["config", "filter.x.smudge", "false"]);
+    repository.git(&["config", "filter.x.required", "true"]);
+    hook(&repository.folder.vault().join(".git"), "pre-commit", "! grep -r forbidden .");
+    let server = repository.serve();
+    let refused = write(&server, "ours.md", "forbidden");
+    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+    assert_eq!(write(&server, "ours.md", "allowed")["pushed"], true);
+    server.log_with("the pre-commit hook does not see all files");
+}
