@@ -1,5 +1,6 @@
 //! Toolset `git` with the others: what their tools change is committed, what the remote has changed too, and what is taken back.
 
+use crate::git::hook;
 use crate::support::repository::Repository;
 use serde_json::{Value, json};
 
@@ -131,4 +132,25 @@ fn a_note_that_the_remote_has_changed_too_is_replaced_and_its_text_is_kept() {
     let done = server.call("vault_write", json!({ "path": "b.md", "content": "ours\n" }));
     assert!(done["git_error"].as_str().unwrap().contains("could not be brought up to date"), "{done}");
     assert_eq!((read("b.md"), trashed()), ("ours\n".to_owned(), before));
+}
+
+/// An earlier change that the remote does not take is to be committed, too.
+#[test]
+fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_cannot_be_committed() {
+    let repository = Repository::with(&[("a.md", "a\n"), ("b.md", "b\n")]);
+    hook(
+        &repository.remote(),
+        "pre-receive",
+        "while read old new name; do git diff --name-only $old $new | grep -q b.md && exit 1; done; exit 0",
+    );
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    let edit = |path: &str| json!({ "path": path, "content": "ours\n" });
+    assert!(server.call("vault_write", edit("b.md"))["git_error"].is_string());
+    repository.pushed_by_another(&repository.clone("other"), "a.md", "theirs\n");
+    let refused = server.fail("vault_write", edit("a.md"));
+    assert!(refused["code"] == "CONFLICT" && refused["message"].as_str().unwrap().contains("a.md was changed on the remote"), "{refused}");
+    assert_eq!(repository.folder.read("a.md"), b"theirs\n");
+    std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap();
+    assert_eq!(server.call("vault_write", edit("c.md"))["pushed"], true);
+    assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "b.md\nc.md\n");
 }

@@ -54,7 +54,7 @@ impl Checkout {
         repository: &Repository,
         runner: &Runner<'_>,
         differences: Vec<File>,
-        keep_staged: bool,
+        recovers: bool,
     ) -> Result<Checkout, Failure> {
         if let Some((name, why)) = only_by_pull(&differences) {
             return Err(refused(name, &format!("{why}, which only git pull brings in")));
@@ -79,17 +79,17 @@ impl Checkout {
         let modes = repository.settings.is_true("core.filemode") != Some(false);
         let (top, files, accepted) = (repository.top().to_path_buf(), Vec::new(), HashMap::new());
         let mut checkout = Checkout { top, differences, files, versions, accepted, modes };
-        checkout.select(&repository.staged, keep_staged)?;
+        checkout.select(&repository.staged, recovers)?;
         checkout.accept_converted(repository, runner)?;
         Ok(checkout)
     }
 
     /// Selects the files to be moved: not those whose entry in the index is the new one already, which stay as they are on disk. Where
-    /// something else is staged, that is refused; with `keep_staged`, the file stays as it is.
+    /// something else is staged, that is refused; in a recovery, the file stays as it is.
     ///
     /// # Errors
     /// [`Failure::Refused`] naming what is staged.
-    pub(super) fn select(&mut self, staged: &Files<Staged>, keep_staged: bool) -> Result<(), Failure> {
+    pub(super) fn select(&mut self, staged: &Files<Staged>, recovers: bool) -> Result<(), Failure> {
         self.files.clear();
         for file in &self.differences {
             // `None`: not in the index; `Some(None)`: in conflict.
@@ -99,12 +99,12 @@ impl Checkout {
             } else if in_index != file.old.as_ref().map(Some) {
                 "something else of that name is staged here (git status says what)"
             } else if file.new.is_some() && clashes(staged, &file.name) {
-                "a file is staged where it needs a folder, or a folder of that name is"
+                "a file is staged where it needs a folder, or a folder of its name is staged"
             } else {
                 self.files.push(file.clone());
                 continue;
             };
-            if !keep_staged {
+            if !recovers {
                 return Err(refused(&file.name, why));
             }
             log::warn!("git: {} stays as it is: {why}", file.name.display());
@@ -258,7 +258,7 @@ impl Checkout {
     }
 }
 
-/// The first file that is no plain file that comes, changes or goes, and what it is.
+/// The first file that only `git pull` can bring in (a link, a submodule, `.gitattributes`, a file that becomes a folder), and why.
 fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
     let names: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
     files.iter().find_map(|file| {
@@ -312,7 +312,7 @@ fn inspect(folder: &Path, name: &Path, modes: bool) -> Result<Content, String> {
 }
 
 fn refused(name: &Path, why: &str) -> Failure {
-    Failure::Refused(format!("Nothing was done: the remote has changed {}, and {why}", name.display()))
+    Failure::Refused(format!("the remote has changed {}, and {why}", name.display()))
 }
 
 fn failed(error: io::Error) -> Failure {

@@ -132,9 +132,10 @@ fn refuse_changed(runner: &Runner<'_>, tree: &str, now: &str, targets: &[Target]
         return Ok(());
     }
     let changed = differences(&committed(runner, Some(tree))?, &committed(runner, Some(now))?);
-    let what = match changed.iter().find(|file| !targets.iter().any(|target| target.is(file))).or(changed.first()) {
-        Some(file) if targets.iter().any(|target| target.is(file)) => format!("changed {}", file.name.display()),
-        _ => "added other files to the commit".to_owned(),
+    let is_target = |file: &File| targets.iter().any(|target| target.is(file));
+    let what = match changed.first().filter(|_| changed.iter().all(is_target)) {
+        Some(file) => format!("changed {}", file.name.display()),
+        None => "added other files to the commit".to_owned(),
     };
     Err(Failure::Git(format!("the pre-commit hook {what}; that is not done here")))
 }

@@ -53,7 +53,7 @@ impl Git {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut versions = Vec::new();
         for text in text.split(&format!("{id}:")).skip(1) {
-            let Some((version, history_continues)) = version(text, &format!("{id},"), prefix) else { continue };
+            let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
             versions.push(version);
             if !history_continues {
                 break;
@@ -76,12 +76,12 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
-    pub fn version(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
+    pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let runner = self.runner(cancelled)?;
         let commit = &*commit.to_ascii_lowercase();
         // Only commits of this branch: clients must not read objects that were never on it.
         if !is_ancestor(&runner, commit, "HEAD")? {
-            return Err(Failure::Refused(format!("There is no commit {commit} on this branch; vault_history lists those of a note")));
+            return Err(Failure::Refused(format!("there is no commit {commit} on this branch; vault_history lists those of a note")));
         }
         let prefix = &self.folders(cancelled)?.prefix;
         let in_commit = |name: &str| runner.run(&["cat-file", "--filters", &format!("{commit}:{prefix}{name}")]);
@@ -104,7 +104,7 @@ impl Git {
 }
 
 /// One commit of `git log -z --name-status`, and whether earlier ones are about the same note.
-fn version(text: &str, separator: &str, prefix: &str) -> Option<(Version, bool)> {
+fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, bool)> {
     let mut fields = text.split(separator).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
     let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(separator)?;

@@ -53,7 +53,7 @@ impl Index {
             }
             if until.left().is_none() {
                 let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
-                return Err(Failure::Refused(format!("Nothing was done: {why}")));
+                return Err(Failure::Refused(why.into()));
             }
             std::thread::sleep(limits::GIT_LOCK_PAUSE);
         };
@@ -127,7 +127,7 @@ pub(super) fn remove_stale_lock(lock: &Path) {
 }
 
 fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
-    // The time is read first: an index replaced in between is newer.
+    // The time is read first: a time that is too early only makes git compare more files.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
     disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
 }

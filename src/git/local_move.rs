@@ -6,7 +6,7 @@ use super::Failure;
 use super::checkout::Checkout;
 use super::commit::Target;
 use super::index::Index;
-use super::objects::{File, committed, differences, staged};
+use super::objects::{Entry, File, Staged, committed, differences, staged};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository};
 use crate::limits;
@@ -29,15 +29,13 @@ pub(super) fn move_to(
     let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
     let index = Index::lock(repository)?;
     // The push took a while. Where the repository was used meanwhile, nothing here is touched.
-    let mut as_it_was = repository.is_unchanged(runner)?;
+    let mut is_undisturbed = repository.is_unchanged(runner)?;
     if !repository.has_same_index() {
         let staged = staged(&index.on_copy(runner))?;
-        let entry =
-            |target: &Target| staged.get(&target.file.name).map(|staged| staged.entry.as_ref().filter(|_| staged.blocked.is_none()));
-        as_it_was &= targets.iter().all(|target| entry(target) == target.file.old.as_ref().map(Some));
+        is_undisturbed &= targets.iter().all(|target| is_staged_as(staged.get(&target.file.name), target.file.old.as_ref()));
         incoming.as_mut().map_or(Ok(()), |incoming| incoming.select(&staged, recovers))?;
     }
-    if !as_it_was {
+    if !is_undisturbed {
         let words = "nothing was moved here, because the repository was used by another program meanwhile";
         let advice = if repository.remote.is_some() { "git pull brings it" } else { "try again" };
         return Err(Failure::Git(format!("{words}; {advice}")));
@@ -65,6 +63,11 @@ pub(super) fn move_to(
     drop(index);
     let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
     Ok(kept)
+}
+
+/// Whether the index has exactly this entry of a file, or none, without a conflict or a mark by which git ignores changes.
+fn is_staged_as(staged: Option<&Staged>, expected: Option<&Entry>) -> bool {
+    staged.is_none_or(|staged| staged.blocked.is_none()) && staged.and_then(|staged| staged.entry.as_ref()) == expected
 }
 
 /// Moves the files of the working tree. `kept` gets the names of those that stay because they were changed meanwhile.

@@ -16,6 +16,7 @@
 //! | `local_move` | moving branch, index and working tree to it, also after a crash in between |
 //! | `index`, `checkout` | the index while it is replaced; the files that differ, moved one by one |
 //! | `history` | who changed a note, and its old versions |
+//! | `uncommitted` | the list of changed files whose commit is still to be made |
 #![doc = include_str!("README.md")]
 
 mod checkout;
@@ -29,11 +30,11 @@ mod process;
 mod publish;
 mod repository;
 mod settings;
+mod uncommitted;
 
 pub use history::Version;
 
 use crate::clock::{self, Deadline};
-use crate::disk;
 use crate::limits;
 use crate::vault::commits::{Commits, Committed};
 use crate::vault::{self, Vault, VaultPath, etag};
@@ -46,6 +47,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use uncommitted::Uncommitted;
 
 /// Where commits go.
 #[derive(Debug, Clone)]
@@ -77,6 +79,19 @@ struct Folders {
     git_dir: PathBuf,
     /// The folder that all working trees of the repository share.
     common_dir: PathBuf,
+}
+
+/// A change to one note.
+#[derive(Debug)]
+pub struct NoteChange<'a> {
+    pub path: &'a VaultPath,
+    /// Its new bytes; `None` deletes it.
+    pub after: Option<&'a [u8]>,
+    /// Of the commit.
+    pub message: &'a str,
+    pub login: &'a str,
+    /// The etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
+    pub if_match: Option<&'a str>,
 }
 
 /// A change that was made.
@@ -133,9 +148,6 @@ impl From<vault::Error> for Failure {
 /// sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
-/// In the repository's folder, the paths of changed files that are not committed yet, a line each.
-const UNCOMMITTED: &str = "vault-sync-mcp.uncommitted";
-
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
@@ -182,23 +194,15 @@ impl Git {
         }
     }
 
-    /// Replaces one note of `vault`, the caller's view of it, or deletes it (`None`): one commit with exactly that path, pushed.
-    /// `if_match` is the etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
+    /// Replaces or deletes one note of `vault`, the caller's view of it: one commit with exactly that path, pushed.
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed, except that the remote's commits may have been brought in, or a note to be deleted committed.
-    pub fn change(
-        &self,
-        vault: &Vault,
-        path: &VaultPath,
-        after: Option<&[u8]>,
-        message: &str,
-        if_match: Option<&str>,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Done, Failure> {
+    pub fn change(&self, vault: &Vault, wanted: &NoteChange<'_>, cancelled: &dyn Fn() -> bool) -> Result<Done, Failure> {
+        let NoteChange { after, if_match, login, .. } = *wanted;
         let runner = self.runner(cancelled)?;
         let (_lock, mut repository) = self.begin(vault, &runner)?;
-        let path = &vault.spelled(path);
+        let path = &vault.spelled(wanted.path);
         let name = repository.name_of(path);
         let read_state = |repository: &Repository| {
             let note = repository.read_note(path, &name)?;
@@ -206,10 +210,11 @@ impl Git {
             Ok::<_, Failure>((note, is_committed))
         };
         let (mut note, mut is_committed) = read_state(&repository)?;
-        let now = note.bytes.as_deref().map(etag);
-        if if_match.is_some() && now.as_deref() != if_match {
-            let words = now.as_ref().map_or("it does not exist any more".into(), |now| format!("its etag is now {now}; read it again"));
-            return Err(Failure::Conflict(format!("The note is not what was read: {words}"), now));
+        let current_etag = note.bytes.as_deref().map(etag);
+        if if_match.is_some() && current_etag.as_deref() != if_match {
+            let is = |etag: &String| format!("its etag is now {etag}; read it again");
+            let words = current_etag.as_ref().map_or("it does not exist any more".into(), is);
+            return Err(Failure::Conflict(format!("The note is not what was read: {words}"), current_etag));
         }
         // What would keep the local repository from following is found before anything is pushed.
         drop(Index::lock(&repository)?);
@@ -222,17 +227,8 @@ impl Git {
                 return Err(ignored(path));
             }
         }
-        // The history has to keep what is deleted, so the text on disk is committed first.
         if after.is_none() && note.bytes.is_some() && !is_committed && if_match.is_some() {
-            let (as_it_is, left) = self.targets_from_disk(&repository, &runner, std::slice::from_ref(path))?;
-            if let Some(words) = left.into_iter().next() {
-                return Err(Failure::Refused(words));
-            }
-            let (_, login) = message.rsplit_once("\n\nLogin: ").unwrap_or_default();
-            let message = format!("{}: as it was before it was deleted\n\nLogin: {login}", path.as_str());
-            let made =
-                if as_it_is.is_empty() { Ok(()) } else { self.commit_and_publish(&repository, &runner, &as_it_is, &message).map(drop) };
-            made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
+            self.commit_before_deletion(&repository, &runner, path, login)?;
             repository = self.open(vault, &runner)?;
             (note, is_committed) = read_state(&repository)?;
         }
@@ -241,27 +237,41 @@ impl Git {
             (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
             (_, Some(_)) if !is_committed => {
                 let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
-                return Err(Failure::Refused(format!("Nothing was done: {} {why}.", path.as_str())));
+                return Err(Failure::Refused(format!("{} {why}.", path.as_str())));
             }
             _ => {}
         }
         let blob = after.map(|bytes| repository.hash(&runner, &name, bytes, true)).transpose()?;
         let target = Target::of(path.clone(), name, note, after.map(<[u8]>::to_vec), blob);
         if is_committed && !target.changes_commit() {
-            return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: now });
+            return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: current_etag });
         }
-        // What was deleted on disk is in the history.
+        // A note that was deleted on disk needs no protection: the history has its text.
         if !is_committed && target.before.is_some() && target.before != target.after && if_match.is_none() {
             let words = format!(
                 "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
             );
-            return Err(Failure::Conflict(words, now));
+            return Err(Failure::Conflict(words, current_etag));
         }
         let created = target.file.old.is_none();
-        let made = self.commit_and_publish(&repository, &runner, &[target], message);
+        let made = self.commit_and_publish(&repository, &runner, &[target], wanted.message, login);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
+    }
+
+    /// Commits a note as it is on disk, for the history to have what is deleted next.
+    fn commit_before_deletion(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, login: &str) -> Result<(), Failure> {
+        let (targets, left) = self.targets_from_disk(repository, runner, std::slice::from_ref(path))?;
+        if let Some(words) = left.into_iter().next() {
+            return Err(Failure::Refused(words));
+        }
+        if targets.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{}: as it was before it was deleted", path.as_str());
+        let made = self.commit_and_publish(repository, runner, &targets, &message, login);
+        made.map(drop).map_err(|failure| Failure::RolledBack(Box::new(failure)))
     }
 
     /// Takes the locks and opens the repository, after finishing what a crash interrupted.
@@ -274,23 +284,23 @@ impl Git {
         Ok((locks, repository))
     }
 
-    fn commit_all(&self, paths: &[VaultPath], message: &str) -> Result<Committed, Failure> {
+    /// Commits and pushes the files that differ on disk from the branch. Where the remote has changed one of them too, nothing is committed:
+    /// those that it has changed get its version, and the same call commits the others.
+    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, login: &str) -> Result<Committed, Failure> {
         let runner = self.runner(&|| false)?;
-        let (locks, repository) = self.begin(&self.vault, &runner)?;
+        let (_locks, repository) = self.begin(&self.vault, &runner)?;
         drop(Index::lock(&repository)?);
-        let (targets, left) = self.targets_from_disk(&repository, &runner, paths)?;
+        let paths = Vec::from_iter(paths.iter().cloned());
+        let (targets, left) = self.targets_from_disk(&repository, &runner, &paths)?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
-        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message) {
+        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, login) {
             Err(conflict @ Failure::Conflict(..)) => conflict,
             made => return made.map(|made| Committed { left, ..made }),
         };
         let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
-        drop(locks);
-        // Those files are now as on the branch, so the same call commits only the others.
-        let made = self.commit_all(paths, message).map_err(|failure| Failure::Git(format!("{words}; {failure}")))?;
-        Ok(Committed { left: [made.left, vec![words]].concat(), replaced: [made.replaced, replaced].concat(), ..made })
+        Ok(Committed { left: vec![words], replaced, ..Committed::default() })
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
@@ -336,8 +346,9 @@ impl Git {
         runner: &Runner<'_>,
         targets: &[Target],
         message: &str,
+        login: &str,
     ) -> Result<Committed, Failure> {
-        let built = commit::build(repository, runner, targets, message)?;
+        let built = commit::build(repository, runner, targets, &format!("{}\n\nLogin: {login}", message.trim_end()))?;
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
         match local_move::move_to(repository, runner, &commit, incoming, targets, false) {
@@ -379,7 +390,7 @@ impl Git {
             return Ok(folders);
         }
         let nearest = self.vault.root().ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-        let unusable = |words: &str| Failure::Refused(format!("The vault is not in a git repository that the server may use: {words}"));
+        let unusable = |words: &str| Failure::Refused(format!("the vault is not in a git repository that the server may use: {words}"));
         let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above (git init makes one)")) };
         let runner = Runner { folder: nearest.to_path_buf(), ..self.outside(cancelled) };
         let found = runner.run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
@@ -407,7 +418,7 @@ impl Git {
     fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
         let path = self.vault.root().join(LOCK);
         if path.is_symlink() {
-            return Err(Failure::Refused(format!("Nothing was done: {LOCK} is a link; remove it")));
+            return Err(Failure::Refused(format!("{LOCK} is a link; remove it")));
         }
         let Folders { git_dir, common_dir, .. } = self.folders(runner.cancelled)?;
         let locks =
@@ -423,21 +434,22 @@ impl Commits for Git {
     /// All in one commit, with the files whose commits failed before, or were interrupted. What git ignores is not committed.
     fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
         let started = clock::instant();
-        // The change itself is done.
-        let message_of = |failure: Failure| failure.to_string().replace("Nothing was done: ", "");
-        let file = self.folders(&|| false).map_err(message_of)?.git_dir.join(UNCOMMITTED);
-        let parse = |names: &mut dyn Iterator<Item = &str>| names.filter_map(|name| VaultPath::file(name).ok()).collect::<BTreeSet<_>>();
-        let read = || {
-            let list = disk::read_end(&file, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
-            parse(&mut String::from_utf8_lossy(&list).lines())
+        let list = Uncommitted::of(&self.folders(&|| false).map_err(|failure| failure.to_string())?.git_dir);
+        let own: BTreeSet<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
+        let earlier = list.read();
+        // Before the commit, so that after a kill -9 the next commit has them.
+        list.add(&own);
+        let (mut words, mut replaced) = (Vec::new(), Vec::new());
+        let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<Committed, Failure> {
+            loop {
+                let made = self.commit_all(paths, summary, login)?;
+                if made.replaced.is_empty() {
+                    return Ok(made);
+                }
+                words.extend(made.left);
+                replaced.extend(made.replaced);
+            }
         };
-        let lines = |paths: &mut dyn Iterator<Item = &VaultPath>| paths.map(|path| format!("{}\n", path.as_str())).collect::<String>();
-        let warn = |error: std::io::Error| log::warn!("git: {UNCOMMITTED}: {}", error.kind());
-        // The list is extended before the commit, so that after a kill -9 the next commit has the files, and shortened after it.
-        let (own, earlier) = (parse(&mut changed.iter().map(String::as_str)), read());
-        disk::append(&file, lines(&mut own.difference(&earlier)).as_bytes(), false).unwrap_or_else(warn);
-        let message = format!("{summary}\n\nLogin: {login}");
-        let commit = |paths: &BTreeSet<VaultPath>| self.commit_all(&Vec::from_iter(paths.iter().cloned()), &message);
         let mut paths = &earlier | &own;
         let mut outcome = commit(&paths);
         // One of the earlier files may be the cause.
@@ -445,17 +457,14 @@ impl Commits for Git {
             paths = own;
             outcome = commit(&paths);
         }
-        let mut made = outcome.map_err(message_of)?;
-        match lines(&mut read().difference(&paths)).as_str() {
-            "" => disk::discard(&file),
-            left => disk::replace(&file, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),
-        }
-        made.left.iter_mut().for_each(|left| *left = left.replace("Nothing was done: ", ""));
-        Ok(made)
+        let made = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
+        list.remove(&paths);
+        words.extend(made.left);
+        Ok(Committed { left: words, replaced, ..made })
     }
 }
 
 /// The refusal of a new file that git ignores.
 fn ignored(path: &VaultPath) -> Failure {
-    Failure::Refused(format!("Nothing was done: {} is ignored by git (.gitignore)", path.as_str()))
+    Failure::Refused(format!("{} is ignored by git (.gitignore)", path.as_str()))
 }

@@ -56,8 +56,8 @@ pub(super) fn no_answer() -> Failure {
 }
 
 impl Runner<'_> {
-    /// The same repository with its own index and a new deadline, not cancellable: for what has to be
-    /// finished once it is begun.
+    /// The same repository with its real index, not a private one, and a new deadline; not cancellable: for what has to be finished once it is
+    /// begun.
     pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
         let (folder, git_dir) = (self.folder.clone(), self.git_dir.clone());
         Runner { folder, deadline: Deadline::after(time), cancelled: &|| false, index: None, git_dir }
@@ -101,7 +101,9 @@ impl Runner<'_> {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
-                None => Failure::Git("git took longer than GIT_TIMEOUT_MS and was stopped".into()),
+                None => Failure::Git(
+                    "git took longer than it may (GIT_TIMEOUT_MS, or the limit of a step that cannot be cancelled) and was stopped".into(),
+                ),
                 Some(_) => no_answer(),
             });
         };

@@ -39,13 +39,13 @@ pub(super) fn publish(
         }
         fetch(repository, runner, remote)?;
         let base = merge_base(runner, &built.commit, FETCHED)?;
-        // A remote with several URLs may have accepted it at one of them.
+        // A remote with several URLs may have accepted it at one of them. The first commit pushed is the base then; later ones are rebuilt.
         if base.as_ref() == Some(&commit) || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)? {
             return Ok((commit, incoming));
         }
         if repository.head.is_some() && base != repository.head {
             return Err(Failure::Refused(
-                "Nothing was done: the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
+                "the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
             ));
         }
         let news = news(repository, runner)?;
@@ -85,7 +85,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());
     let replace = || {
-        // Back to the branch's version before the move is recorded: what stays here as changed would be committed over the remote's version.
+        // First each file gets the branch's version. With the tool's text it would count as changed when the recorded move is finished after a
+        // crash: it would stay, and the next call would commit it over the remote's version.
         for target in &replaced {
             let committed = checkout.old_bytes(&target.file)?;
             if let Some(text) = &target.before {

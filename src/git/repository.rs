@@ -94,7 +94,7 @@ impl Repository {
     /// # Errors
     /// [`Failure::Refused`] when its state forbids any change.
     pub(super) fn open(vault: &Vault, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
-        let refused = |why: String| Err(Failure::Refused(format!("Nothing was done: {why}")));
+        let refused = |why: String| Err(Failure::Refused(why));
         let Folders { git_dir, common_dir, .. } = folders;
         let branch = format!("refs/heads/{}", options.branch);
         let head = commit_of(runner, &common_dir.join(&branch), &branch)?;
@@ -180,7 +180,7 @@ impl Repository {
     /// [`Failure::Refused`] for one that is not a regular file of this repository, or that has staged changes or a conflict in
     /// the index.
     pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Note, Failure> {
-        let refused = |why: &str| Err(Failure::Refused(format!("Nothing was done: {} {why}", path.as_str())));
+        let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
@@ -219,7 +219,7 @@ impl Repository {
         if !clashes(&self.committed, Path::new(name)) && !clashes(&self.staged, Path::new(name)) {
             return Ok(());
         }
-        Err(Failure::Refused(format!("Nothing was done: git has a file where {name} needs a folder, or a folder of that name")))
+        Err(Failure::Refused(format!("git has a file where {name} needs a folder, or a folder of that name")))
     }
 
     /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
@@ -364,7 +364,7 @@ fn commit_of(runner: &Runner<'_>, file: &Path, branch: &str) -> Result<Option<St
     }
     let found = runner.run(&["rev-parse", "-q", "--verify", branch])?;
     if !found.ok && !found.stderr.is_empty() {
-        return Err(Failure::Refused(format!("The vault is not in a git repository that the server may use: {}", found.words())));
+        return Err(Failure::Refused(format!("the vault is not in a git repository that the server may use: {}", found.words())));
     }
     Ok(found.ok.then(|| found.line()))
 }

@@ -11,7 +11,7 @@ pub struct Committed {
     pub pushed: bool,
     /// What failed.
     pub trouble: Option<String>,
-    /// What was left out, and why.
+    /// What was left out, or replaced by the remote's version, and why.
     pub left: Vec<String>,
     /// The files that the remote had changed too, and that have its version now.
     pub replaced: Vec<String>,

@@ -10,7 +10,7 @@ use super::error::{Code, Error};
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
-use crate::git::{Done, Failure, Git};
+use crate::git::{Done, Failure, Git, NoteChange};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
@@ -93,13 +93,12 @@ fn change(
     if message.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
     }
-    let message = format!("{}\n\nLogin: {}", message.trim_end(), context.principal.login);
     context.caller.progress(1, Some(3), "committing and pushing");
     // A caller of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
     let vault = context.vault.on_behalf_of(&Arc::new(Caller::new(&context.principal.login, tool)));
-    let done = repository(context)?
-        .change(&vault, path, after, &message, arguments.maybe("if_match"), &|| context.caller.has_cancelled())
-        .map_err(|failure| failed(failure, path, verb))?;
+    let wanted = NoteChange { path, after, message: &message, login: &context.principal.login, if_match: arguments.maybe("if_match") };
+    let changed = repository(context)?.change(&vault, &wanted, &|| context.caller.has_cancelled());
+    let done = changed.map_err(|failure| failed(failure, path, verb))?;
     let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
     let outcome = Outcome {
         commit_sha: done.commit.clone(),
@@ -125,7 +124,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::Conflict(words, etag) => etag.into_iter().fold(Error::new(Code::Conflict, words), |error, etag| error.with("etag", etag)),
         Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
         Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
-        Failure::Refused(words) => Error::new(Code::GitRefused, words),
+        Failure::Refused(words) => Error::new(Code::GitRefused, format!("Nothing was done: {words}")),
         other => Error::new(Code::WriteError, other.to_string()),
     };
     let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };

@@ -1,0 +1,44 @@
+//! In the repository's folder, a list of the files that tools have changed and that are not committed yet: after a kill, or a commit that
+//! failed, the next commit has them too.
+
+use crate::disk;
+use crate::limits;
+use crate::vault::VaultPath;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "vault-sync-mcp.uncommitted";
+
+/// The list: a path in each line.
+pub(super) struct Uncommitted(PathBuf);
+
+impl Uncommitted {
+    pub(super) fn of(git_dir: &Path) -> Uncommitted {
+        Uncommitted(git_dir.join(NAME))
+    }
+
+    pub(super) fn read(&self) -> BTreeSet<VaultPath> {
+        let list = disk::read_end(&self.0, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
+        String::from_utf8_lossy(&list).lines().filter_map(|line| VaultPath::file(line).ok()).collect()
+    }
+
+    pub(super) fn add(&self, paths: &BTreeSet<VaultPath>) {
+        disk::append(&self.0, lines(paths - &self.read()).as_bytes(), false).unwrap_or_else(warn);
+    }
+
+    pub(super) fn remove(&self, paths: &BTreeSet<VaultPath>) {
+        match lines(&self.read() - paths).as_str() {
+            "" => disk::discard(&self.0),
+            left => disk::replace(&self.0, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),
+        }
+    }
+}
+
+fn lines(paths: BTreeSet<VaultPath>) -> String {
+    paths.iter().map(|path| format!("{}\n", path.as_str())).collect()
+}
+
+fn warn(error: io::Error) {
+    log::warn!("git: {NAME}: {}", error.kind());
+}
