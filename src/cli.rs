@@ -67,7 +67,7 @@ pub type Raw = BTreeMap<&'static str, String>;
 /// A command line and an environment, read.
 #[derive(Debug)]
 pub struct Parsed {
-    /// The name of the command, or `version`; `help` if it could not be parsed.
+    /// The name of the command, or `version`; `help` if the command or what belongs to it is wrong: then the configuration is not checked.
     pub command: &'static str,
     pub words: Vec<String>,
     /// The command's own flags with their values.
@@ -120,12 +120,12 @@ impl Parsed {
             let hint = meant.map(|setting| format!(", --{} is", setting.flag())).unwrap_or_default();
             self.mistakes.push(format!("--{flag} is not a flag{hint}; see --help"));
             // Its value must not be taken for a command.
-            if meant.is_some_and(|setting| !setting.value.is_empty()) {
+            if meant.is_some_and(|setting| !setting.placeholder.is_empty()) {
                 drop(parser.value());
             }
             return;
         };
-        let value = match setting.value {
+        let value = match setting.placeholder {
             "" => Ok(parser.optional_value().map_or_else(|| "true".into(), |value| value.to_string_lossy().into_owned())),
             _ => parser.value().and_then(|value| value.string()),
         };
@@ -151,7 +151,7 @@ impl Parsed {
         if self.words.len() > *arguments {
             let word = self.words.last().map(String::as_str).unwrap_or_default();
             self.mistakes
-                .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and the value of a switch = before it"));
+                .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and a switch has its value after =, as in --read-only=false"));
         }
         for flag in self.flags.keys().filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag)) {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
@@ -202,10 +202,10 @@ pub fn help() -> String {
     }
     text += "\nSettings, as flag or environment variable; the flag wins:\n";
     for setting in SETTINGS {
-        let value = if setting.value.is_empty() { String::new() } else { format!(" {}", setting.value) };
+        let value = if setting.placeholder.is_empty() { String::new() } else { format!(" {}", setting.placeholder) };
         let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
         text += &match setting.flag().as_str() {
-            "" => format!("  {}={}\n      {}{default}\n", setting.variable, setting.value, setting.help),
+            "" => format!("  {}={}\n      {}{default}\n", setting.variable, setting.placeholder, setting.help),
             flag => format!("  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
         };
     }

@@ -1,4 +1,4 @@
-//! The clocks; nothing else reads the time.
+//! The clocks, which nothing else reads, and days and times of RFC 3339.
 //!
 //! Decisions take a [`Now`] as an argument, so that a test can set any time and clock jumps are plain test cases.
 //! Deadlines use the monotonic clock and are not affected by jumps.

@@ -27,7 +27,7 @@ pub fn program(name: impl AsRef<OsStr>) -> Command {
 }
 
 /// A program in this process's own group that prints to this process's output: the supervisor starts a session like this.
-pub fn in_own_group(name: impl AsRef<OsStr>) -> Command {
+pub fn in_this_group(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped());
     command

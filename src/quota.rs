@@ -41,7 +41,7 @@ impl Quota {
         Quota::new(Bounds { total: 1, per_owner: 1, waiting: 0 })
     }
 
-    /// Takes a permit, waiting at most for `patience` while all are in use. An owner that has all it may have does not wait.
+    /// Takes a permit, waiting at most for `patience` while all are in use. For the limit of an owner no call waits.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
         let mut state = self.state.lock().unpoisoned();
         if state.owners.len() >= self.bounds.total {

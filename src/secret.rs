@@ -92,16 +92,14 @@ pub fn equal(left: &str, right: &str) -> bool {
     left.as_bytes().ct_eq(right.as_bytes()).into()
 }
 
-/// The token that follows `token` under `key`: `HEX(HMAC-SHA256(key, token))`.
-///
-/// Everyone who holds the old token gets the same successor, so two processes that refresh at once, or one whose
-/// answer was lost, all end with the same working token; and without the key it cannot be computed.
-pub fn successor(key: &[u8; 32], token: &str) -> String {
+/// `HEX(HMAC-SHA256(key, text))`. Of a refresh token it is the next one: everyone who holds the old token gets the same, so two processes
+/// that refresh at once, or one whose answer was lost, all end with the same working token; and without the key it cannot be computed.
+pub fn keyed_hash(key: &[u8; 32], text: &str) -> String {
     // A key shorter than the hash's block is padded with zeros (RFC 2104 section 2).
     let mut block = [0_u8; 64];
     block.iter_mut().zip(key).for_each(|(slot, byte)| *slot = *byte);
     let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
-    mac.update(token.as_bytes());
+    mac.update(text.as_bytes());
     hex(&mac.finalize().into_bytes())
 }
 
@@ -120,8 +118,8 @@ pub fn family_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
 }
 
 fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
-    // No token has a space, so this is no token's successor.
-    let mut tag = successor(key, &format!("line {value}.{family}"));
+    // Tokens have no space, so this text is never one, and a tag never the token that follows.
+    let mut tag = keyed_hash(key, &format!("line {value}.{family}"));
     tag.truncate(32);
     tag
 }
@@ -145,7 +143,7 @@ mod tests {
         // The 20-byte key of the test case, padded as the RFC pads it.
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
-        assert_eq!(successor(&key, "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+        assert_eq!(keyed_hash(&key, "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
     }
 
     #[test]

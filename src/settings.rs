@@ -7,7 +7,7 @@ pub struct Setting {
     /// The environment variable; also the setting's name in messages.
     pub variable: &'static str,
     /// The placeholder for the value in `--help`; empty for a setting that is on when its flag is given.
-    pub value: &'static str,
+    pub placeholder: &'static str,
     /// The default as shown to people; empty when there is none.
     pub default: &'static str,
     /// A value that works.
@@ -24,7 +24,7 @@ impl Setting {
 
 macro_rules! settings {
     ($($variable:literal $value:literal $default:literal $example:literal $help:literal;)*) => {
-        &[$(Setting { variable: $variable, value: $value, default: $default, example: $example, help: $help }),*]
+        &[$(Setting { variable: $variable, placeholder: $value, default: $default, example: $example, help: $help }),*]
     };
 }
 
@@ -44,7 +44,7 @@ pub static SETTINGS: &[Setting] = settings! {
         "API tokens: name:sha256 or name:sha256:read, separated by commas. See generate-token.";
     "STATE_DIR" "FOLDER" "" "/var/lib/vault-sync-mcp"
         "Folder for logins that survive a restart, and for what tools replace and delete. Without one logins are kept in memory, and versions not at all.";
-    "VERSIONS" "TRUTH" "1" "0"
+    "VERSIONS" "0|1" "1" "0"
         "Keep what tools replace and delete in STATE_DIR: 30 days, 256 MB, and the newest version of each file. 0 keeps nothing.";
     "REFRESH_WINDOW" "SECONDS" "3600" "600"
         "How long an exchanged refresh token still yields its successor; after that, using it ends the login.";

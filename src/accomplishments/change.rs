@@ -37,7 +37,7 @@ impl Accomplishments {
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let transaction = vault.begin_transaction()?;
-        for _ in 0..limits::EDIT_RETRIES {
+        for _ in 0..limits::EDIT_ATTEMPTS {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
             let mut change =

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::secret;
 use crate::vault::commits::Committed;
 use crate::vault::journal::Step;
-use crate::vault::versions::Caller;
+use crate::vault::versions::Author;
 use crate::vault::{Vault, VaultPath};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value};
@@ -118,8 +118,8 @@ impl Agent {
         progress: &mut Progress,
     ) -> Result<End, Failure> {
         let outcome = session::run(ready, task, watcher, progress);
-        let caller = Arc::new(Caller::new(&ready.begun.login, ready.request.work.name()));
-        let (filed, trouble) = self.apply(&ready.dir.copy, attached, &caller, id, outcome.is_ok());
+        let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name()));
+        let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
         *progress.filed = filed;
         match (outcome, trouble) {
             (Ok(_), Some(why)) => Err(Failure::Failed(why)),
@@ -146,12 +146,12 @@ impl Agent {
         &self,
         copy: &WorkingCopy,
         attached: &[Attachment],
-        caller: &Arc<Caller>,
+        author: &Arc<Author>,
         id: &str,
         has_finished: bool,
     ) -> (Filed, Option<String>) {
-        let vault = self.vault.on_behalf_of(caller);
-        let mark = format!("{} {}", caller.tool, id.chars().take(8).collect::<String>());
+        let vault = self.vault.on_behalf_of(author);
+        let mark = format!("{} {}", author.tool, id.chars().take(8).collect::<String>());
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
         loop {
             let (mut brought, mut left_out) = (Vec::new(), Vec::new());
@@ -181,7 +181,7 @@ impl Agent {
                 let filed = Filed { left_out: changes.left_out, ..Filed::default() };
                 return (filed, Some(format!("The vault refused what the session wrote: {error}")));
             }
-            let commit = self.commit(caller, if has_finished { "" } else { " (not finished)" });
+            let commit = self.commit(author, if has_finished { "" } else { " (not finished)" });
             let remote_images = remote_images(&vault, &changes.pages);
             let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, remote_images, commit };
             let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
@@ -189,12 +189,12 @@ impl Agent {
         }
     }
 
-    fn commit(&self, caller: &Caller, how: &str) -> Option<Committed> {
-        let changed = caller.changed();
+    fn commit(&self, author: &Author, how: &str) -> Option<Committed> {
+        let changed = author.changed();
         let commits = self.commits.as_ref().filter(|_| !changed.is_empty())?;
-        let summary = format!("{}{how}: {} page{} (via MCP)", caller.tool, changed.len(), if changed.len() == 1 { "" } else { "s" });
-        Some(commits.commit_files(&changed, &summary, &caller.by).unwrap_or_else(|failure| {
-            log::warn!("agent: {}: not committed: {failure}", caller.tool);
+        let summary = format!("{}{how}: {} page{} (via MCP)", author.tool, changed.len(), if changed.len() == 1 { "" } else { "s" });
+        Some(commits.commit_files(&changed, &summary, &author.by).unwrap_or_else(|failure| {
+            log::warn!("agent: {}: not committed: {failure}", author.tool);
             Committed { trouble: Some(failure), ..Committed::default() }
         }))
     }

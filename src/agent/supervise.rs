@@ -45,7 +45,7 @@ pub fn supervise(mut words: impl Iterator<Item = OsString>) -> Result<u8, String
     }
     // Applies to all threads and programs that are started from here on.
     spec.confinement.enforce(program.as_ref())?;
-    let started = process::in_own_group(program).args(words).spawn();
+    let started = process::in_this_group(program).args(words).spawn();
     let mut child = started.map_err(|error| format!("the program cannot be started: {}", error.kind()))?;
     let input = child.stdin.take();
     let (sender, statuses) = channel();

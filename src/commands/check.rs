@@ -1,6 +1,6 @@
 //! `check`: what would be served, and every mistake.
 
-use super::{environment, print, probes, serve, systems, wrong};
+use super::{environment, print, print_mistakes, probes, serve, systems};
 use crate::cli::Raw;
 use crate::config::{Config, Mistake, Purpose};
 use crate::http::server::Server;
@@ -38,7 +38,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
     if mistakes.is_empty() {
         return print(if notes.is_empty() { "Everything is in order.\n" } else { "Nothing is wrong, but see the notes above.\n" });
     }
-    wrong(mistakes.iter())
+    print_mistakes(mistakes.iter())
 }
 
 fn summary(config: &Config, files: usize, agent: Option<String>, mistakes: &[Mistake]) -> String {

@@ -1,7 +1,7 @@
 //! `demo`: everything with no configuration. A copy of the sample vault in a temporary folder, a login, a token, and a
 //! `curl` line that works; served on this machine only.
 
-use super::{FAILED, fail, print, sample_vault, serve, start_logging, wrong};
+use super::{FAILED, fail, print, print_mistakes, sample_vault, serve, start_logging};
 use crate::cli::Raw;
 use crate::config::{Config, Environment, Purpose};
 use crate::disk;
@@ -67,7 +67,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     settings.remove("STATE_DIR");
     let config = Config::read(&settings, Purpose::Network, &Environment::default()).map_err(|mistakes| {
         let _ = disk::remove_own_folder(&folder);
-        wrong(mistakes.iter())
+        print_mistakes(mistakes.iter())
     })?;
     let banner = banner(&origin, &password, &token, &folder);
     Ok((config, folder, banner))

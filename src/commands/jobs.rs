@@ -1,6 +1,6 @@
 //! `jobs` and `lint --fix`: the sessions of toolset `agent`, for the owner.
 
-use super::{FAILED, columns, fail, grants, open_vault, print, print_error, systems, until_signal, wiki, wrong};
+use super::{FAILED, columns, fail, grants, open_vault, print, print_error, print_mistakes, systems, until_signal, wiki};
 use crate::agent::ledger::{Session, sessions_of};
 use crate::agent::{Agent, Progress, Watcher};
 use crate::cli::Raw;
@@ -61,7 +61,7 @@ impl Watcher for Terminal {
 
 pub(super) fn fix(config: Config) -> u8 {
     if config.read_only {
-        return wrong(["READ_ONLY is set: lint --fix would change pages"].iter());
+        return print_mistakes(["READ_ONLY is set: lint --fix would change pages"].iter());
     }
     let Some((vault, _)) = open_vault(&config) else { return FAILED };
     let found = match lint::lint(&vault) {

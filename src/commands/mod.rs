@@ -56,12 +56,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {
             "serve" | "check" if parsed.flag("server").is_none() => Some(Purpose::Network),
-            "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Stdio),
+            "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Local),
             _ => None,
         };
         let more = purpose.map(|purpose| Config::with_mistakes(&parsed.raw, purpose, &environment()).1).unwrap_or_default();
         parsed.mistakes.extend(more.iter().map(ToString::to_string));
-        return wrong(parsed.mistakes.iter());
+        return print_mistakes(parsed.mistakes.iter());
     }
     let (raw, word) = (&parsed.raw, parsed.words.first().map(String::as_str));
     match parsed.command {
@@ -71,7 +71,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         "hash-password" => secrets::hash_password(),
         "generate-token" => secrets::generate_token(word.unwrap_or("token")),
-        "stdio" => configured(raw, Purpose::Stdio, stdio),
+        "stdio" => configured(raw, Purpose::Local, stdio),
         #[cfg(unix)]
         "serve" => configured(raw, Purpose::Network, serve::serve),
         #[cfg(unix)]
@@ -114,7 +114,7 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
     let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &environment());
     probes::probe(&config, purpose, false, &mut mistakes);
     if !mistakes.is_empty() {
-        let code = wrong(mistakes.iter());
+        let code = print_mistakes(mistakes.iter());
         if raw.get("VAULT_PATH").is_none() && matches!(purpose, Purpose::Network) {
             print_error("To try it without any configuration: vault-sync-mcp demo\n");
         }
@@ -127,12 +127,12 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
 /// Runs a command that opens the vault itself, logging at `level` at most.
 #[cfg(unix)]
 fn run_on_vault(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
-    match Config::read(raw, Purpose::Stdio, &environment()) {
+    match Config::read(raw, Purpose::Local, &environment()) {
         Ok(config) => {
             start_logging(config.log_level.min(level));
             run(config)
         }
-        Err(mistakes) => wrong(mistakes.iter()),
+        Err(mistakes) => print_mistakes(mistakes.iter()),
     }
 }
 
@@ -262,7 +262,7 @@ fn start_logging(level: LevelFilter) {
     env_logger::Builder::new().filter_level(level).format(format).target(target).init();
 }
 
-/// Prints to stdout. A reader that has gone (`| head`) is not a failure.
+/// Prints to stdout; gives exit code 0. A reader that has gone (`| head`) is not a failure.
 fn print(text: &str) -> u8 {
     let mut out = io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -291,7 +291,8 @@ fn fail(why: impl std::fmt::Display, code: u8) -> u8 {
     code
 }
 
-fn wrong(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
+/// Gives the exit code.
+fn print_mistakes(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
     let count = mistakes.len();
     print_error(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));
     for mistake in mistakes {

@@ -3,7 +3,7 @@
 //! no client is registered and no login is made. `curl` makes the requests, because a TLS stack of our own would be
 //! the largest part of this program for the rarest of its uses.
 
-use super::{print, wrong};
+use super::{print, print_mistakes};
 use crate::clock::Deadline;
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
@@ -132,7 +132,7 @@ impl Report {
 
     /// Prints the problems; gives the exit code.
     fn end(&self) -> u8 {
-        wrong(self.problems.iter().map(|(why, whats)| format!("{}: {why}", whats.join(", "))))
+        print_mistakes(self.problems.iter().map(|(why, whats)| format!("{}: {why}", whats.join(", "))))
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) fn probe(
     }
     // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
     if purpose == Purpose::Network
-        && let (false, Err(error)) = (config.read_only, disk::try_writing(&config.vault_path))
+        && !config.read_only
+        && let Err(error) = disk::try_writing(&config.vault_path)
         && (is_check || matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
     {
         let why = error.kind();

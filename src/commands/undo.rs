@@ -40,7 +40,7 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     if let Some(commits) = systems::open(config, &vault).commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
         match commits.commit_files(&undone.changed, &summary, "owner") {
-            Ok(committed) => undone.left.extend(committed.left),
+            Ok(committed) => undone.left.extend(committed.left.into_iter().chain(committed.trouble)),
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }
     }

@@ -95,13 +95,13 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// What the configuration is for: a server on the network needs more settings than one on stdio.
+/// What the configuration is for: a server on the network needs more settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// `serve`, `check` and `demo`.
     Network,
     /// `stdio`, and the commands that open the vault themselves: `undo`, `init-wiki`, `lint`.
-    Stdio,
+    Local,
 }
 
 /// What the environment has besides settings.
@@ -126,7 +126,7 @@ impl Config {
     }
 
     /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
-    /// default, a wrong vault path is empty.
+    /// default, or stays as it is; a wrong vault path is empty.
     pub fn with_mistakes(raw: &Raw, purpose: Purpose, environment: &Environment) -> (Config, Vec<Mistake>) {
         let mut reader = Reader { raw, environment, mistakes: Vec::new(), notes: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
@@ -139,12 +139,12 @@ impl Config {
             origin: origin.clone(),
             logins: Logins { users: reader.users(), machines: reader.secrets("CLIENT_CREDENTIALS"), tokens: reader.secrets("API_TOKENS") },
             toolsets: reader.toolsets(),
-            read_only: reader.flag("READ_ONLY"),
+            read_only: reader.is_on("READ_ONLY"),
             memory: reader.memory(),
             hidden: Arc::new(reader.hidden()),
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
-                local: purpose == Purpose::Stdio,
+                local: purpose == Purpose::Local,
                 origin,
                 zone: reader.zone(),
                 #[cfg(feature = "context")]
@@ -157,7 +157,7 @@ impl Config {
             projects: reader.projects(),
             #[cfg(feature = "agent")]
             agent: reader.agent(state_dir.as_deref(), workers),
-            versions: reader.text("VERSIONS").is_none() || reader.flag("VERSIONS"),
+            versions: reader.text("VERSIONS").is_none() || reader.is_on("VERSIONS"),
             state_dir,
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),

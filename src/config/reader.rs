@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
             let wrong = || format!("has {host:?}, which is not a host name such as app.example.com (no scheme, no path), or *");
             (host == "*" || is_host).then(|| host.to_ascii_lowercase()).ok_or_else(wrong)
         });
-        let client_documents = self.flag("CLIENT_METADATA_DOCUMENTS");
+        let client_documents = self.is_on("CLIENT_METADATA_DOCUMENTS");
         Policy { refresh_window: Duration::from_secs(window as u64), redirect_hosts, client_documents }
     }
 
@@ -200,8 +200,8 @@ impl<'a> Reader<'a> {
         let known: Vec<&str> = Toolset::built_in().map(Toolset::name).collect();
         self.read_list("TOOLSETS", ',', |_, name| {
             let is_left_out = Toolset::ALL.iter().any(|set| set.name() == name);
-            let why = if is_left_out { "this program was built without" } else { "is not one of its toolsets" };
-            let wrong = || format!("has {name:?}, which {why}: {}, all", known.join(", "));
+            let why = if is_left_out { "this program was built without" } else { "is no toolset" };
+            let wrong = || format!("has {name:?}, which {why}; it has {}, all", known.join(", "));
             (name == "all" || known.contains(&name)).then_some(()).ok_or_else(wrong)
         });
         let found: Vec<Toolset> = Toolset::built_in().filter(|set| self.has_toolset(*set)).collect();
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         self.read("SEARCH_MEMORY", parse).unwrap_or_default()
     }
 
-    pub(super) fn flag(&mut self, setting: &'static str) -> bool {
+    pub(super) fn is_on(&mut self, setting: &'static str) -> bool {
         let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
             "false" | "0" | "no" | "off" => Ok(false),
             "true" | "1" | "yes" | "on" => Ok(true),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Replaces `target`, or creates it, with `bytes`. `last_check` is called when the new bytes are safely on the disk and
 /// only the rename is missing; if it refuses, nothing has changed. From the last check to the rename the folder is
-/// locked, so that no other process of this program intervenes (unless that holds the lock for seconds, or the file
+/// locked, so that no other process of this program intervenes (unless this one has waited for the lock for seconds, or the file
 /// system has no locks). With [`Mode::Like`] the two files exchange names, where the file system can do that, and the
 /// displaced one is checked once more: what another program saved in between is put back. If that program has by then
 /// saved over our bytes, both of its texts are kept, the first as a conflict copy in the same folder.
@@ -32,7 +32,8 @@ pub fn replace<E: From<io::Error>>(
     // Without an old file, a program may still replace a symbolic link.
     let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
     let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
-    let outcome = (|| -> Result<bool, E> {
+    // Whether a file is left at the temporary name.
+    let is_left = (|| -> Result<bool, E> {
         lock_for_a_moment(&open_folder);
         let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
         // Closed while it has its temporary name: under the target's, the close would be reported as the end of another program's write.
@@ -53,13 +54,13 @@ pub fn replace<E: From<io::Error>>(
     })();
     let _ = open_folder.unlock();
     // The new file, or the displaced one; if it cannot be removed now, the next start does.
-    if !matches!(outcome, Ok(false))
+    if !matches!(is_left, Ok(false))
         && let Err(error) = std::fs::remove_file(&temporary)
         && error.kind() != io::ErrorKind::NotFound
     {
         log::warn!("a temporary file could not be removed, the next start tries again: {error}");
     }
-    outcome?;
+    is_left?;
     flush_or_log("a write", &[&open_folder]);
     Ok(())
 }
@@ -75,7 +76,7 @@ fn open_parent(of: &Path) -> io::Result<File> {
     open_folder(of.parent().ok_or(io::ErrorKind::InvalidInput)?)
 }
 
-/// Identifies a state of a file without reading it; a rename changes it.
+/// Identifies a state of a file without reading it, as `vault::Stamp` does for files of the index; a rename changes it.
 pub type Fingerprint = (State, (i64, i64));
 
 /// See [`Fingerprint`].
@@ -123,7 +124,7 @@ fn conflict_copy(temporary: &Path, target: &Path) -> PathBuf {
     target.with_file_name(name)
 }
 
-/// Whether `ours` was exchanged out. Otherwise `target` has one text that another program saved, and `displaced` the other.
+/// Whether the displaced file has its name back. Otherwise `target` has one text that another program saved, and `displaced` the other.
 fn exchange_back(displaced: &Path, target: &Path, ours: State) -> io::Result<bool> {
     match exchange(displaced, target) {
         Ok(true) if state_at(displaced)? == ours => Ok(true),
@@ -131,6 +132,7 @@ fn exchange_back(displaced: &Path, target: &Path, ours: State) -> io::Result<boo
         Ok(true) => exchange(displaced, target).map(|_| false),
         // A sync program has moved the file away, and would overwrite whatever has its name with the next version.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
+        // Without an exchange: `target` was ours a moment ago.
         Ok(false) | Err(_) => std::fs::rename(displaced, target).map(|()| true),
     }
 }

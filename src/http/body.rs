@@ -77,6 +77,7 @@ impl Chunked {
                 }
                 Ok(State::Trailer)
             }
+            // In the other two no line is read.
             State::Size | State::Data(_) | State::Done => match chunk_size(line)? {
                 0 => Ok(State::Trailer),
                 size if size > self.max.saturating_sub(have) => Err(Refusal::BODY_TOO_LARGE),

@@ -89,11 +89,10 @@ impl<S: Service> Connection<'_, S> {
         if !self.peer.set(Activity::Serving) {
             return Next::Close;
         }
-        let permit = admission.is_authenticated.then(|| self.server.workers.take("", limits::WORKER_WAIT));
-        if matches!(permit, Some(None)) {
-            return self.refuse(Refusal::BUSY, &head.method);
-        }
-        let permit = permit.flatten();
+        let permit = match admission.is_authenticated.then(|| self.server.workers.take("", limits::WORKER_WAIT)) {
+            Some(None) => return self.refuse(Refusal::BUSY, &head.method),
+            permit => permit.flatten(),
+        };
         let hang_up = HangUp::of(&self.peer.socket);
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, &hang_up)));
         drop(reserved);

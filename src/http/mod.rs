@@ -46,8 +46,8 @@ pub trait Service: Send + Sync + 'static {
     /// The answer, when the request is not to be read any further.
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
 
-    /// Answers a request that was admitted and has arrived whole. `peer` says whether the answer is still wanted.
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &HangUp) -> Reply;
+    /// Answers a request that was admitted and has arrived whole. `hang_up` tells whether the answer is still wanted.
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, hang_up: &HangUp) -> Reply;
 
     /// The answer to a request whose handler panicked.
     fn panic_response(&self) -> Response;
@@ -58,8 +58,8 @@ pub trait Service: Send + Sync + 'static {
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
     pub body_max: usize,
-    /// Whether it belongs to a login: then it waits for a worker, and its connection is evicted last.
-    /// Other requests are bounded elsewhere.
+    /// Whether it belongs to a login: then it waits for a worker, and its connection is evicted last. Other requests take no worker: the
+    /// number of connections bounds them, and `oauth::password` the costly ones.
     pub is_authenticated: bool,
     /// Passed on to [`Service::serve`].
     pub ticket: T,

@@ -42,7 +42,7 @@ pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, A
 
 impl Peer {
     /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
-    /// begin anything: its answer could not be sent.
+    /// begin anything: its answer could not be sent. Where that is ignored, the next read or write fails.
     pub(super) fn set(&self, activity: Activity) -> bool {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
@@ -56,8 +56,8 @@ impl Peer {
     }
 
     /// Closes the connection if this is still its activity; returns whether it was.
-    pub(super) fn close(&self, at: Activity) -> bool {
-        let was = self.activity.compare_exchange(at as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
+    pub(super) fn close(&self, expected: Activity) -> bool {
+        let was = self.activity.compare_exchange(expected as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
         if was {
             let _ = self.socket.shutdown(Shutdown::Both);
         }
@@ -69,8 +69,8 @@ impl Peer {
     }
 
     /// Whether this is its activity, and it is idle or has been slow with its request or its answer for long enough.
-    pub(super) fn is_closable(&self, at: Activity) -> bool {
-        self.is(at) && (at == Activity::Idle || self.time_in_activity() >= limits::EVICT_READING_AFTER)
+    pub(super) fn is_closable(&self, expected: Activity) -> bool {
+        self.is(expected) && (expected == Activity::Idle || self.time_in_activity() >= limits::EVICT_READING_AFTER)
     }
 
     /// Whether its thread has had time to read what came with the connection.

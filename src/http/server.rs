@@ -213,18 +213,19 @@ fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
-/// Closes a connection; returns whether it found one. Without a login: the one idle for longest, or slow for longest with its
-/// request or its answer; else the oldest of the address with most unfinished requests. A connection of a login comes last.
+/// Closes a connection; returns whether it found one. Of those without a login first the one idle for longest, then the one longest at its
+/// request, then the one longest at its answer; else the oldest of the address with most unfinished requests. Those of a login come last, in
+/// the same order of activities.
 fn close_one<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers.lock().unpoisoned();
     let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
-    let close_slow = |authenticated: bool| {
-        CLOSABLE.into_iter().any(|at| {
+    let close_longest = |authenticated: bool| {
+        CLOSABLE.into_iter().any(|activity| {
             let mut candidates: Vec<_> =
-                of(authenticated).filter(|peer| peer.is_closable(at)).map(|peer| (peer.time_in_activity(), peer)).collect();
-            candidates.sort_unstable_by_key(|(since, _)| Reverse(*since));
+                of(authenticated).filter(|peer| peer.is_closable(activity)).map(|peer| (peer.time_in_activity(), peer)).collect();
+            candidates.sort_unstable_by_key(|(time, _)| Reverse(*time));
             // Its activity may have changed since.
-            candidates.iter().any(|(_, peer)| peer.close(at))
+            candidates.iter().any(|(_, peer)| peer.close(activity))
         })
     };
     let close_of_busiest_address = || {
@@ -234,7 +235,7 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);
         reading().filter(|peer| Some(peer.address) == most).any(|peer| peer.close(Activity::Reading))
     };
-    close_slow(false) || close_of_busiest_address() || close_slow(true)
+    close_longest(false) || close_of_busiest_address() || close_longest(true)
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.

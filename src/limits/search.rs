@@ -44,12 +44,12 @@ pub const POSTINGS_OVERHEAD: usize = 64;
 /// since.
 pub const RECENT_CHANGES: usize = 16_384;
 /// Changes after which the word index is rebuilt.
-pub const CHANGES_BEFORE_REBUILD: usize = 128;
+pub const CHANGES_BEFORE_REBUILD: usize = 64;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Bytes at the start of a text that weigh as much as a heading: frontmatter and some sixty words.
 pub const RANKED_HEAD_BYTES: usize = 500;
-/// Words of one query that are corrected because no file contains them; each takes up to a few milliseconds.
+/// Attempts to correct words of one query that no file contains, two at most for a word; each takes up to a few milliseconds.
 pub const QUERY_CORRECTIONS: usize = 4;
 /// Cached corrections of words that no file contains.
 pub const CORRECTIONS_KEPT: usize = 256;

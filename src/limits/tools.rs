@@ -20,7 +20,7 @@ pub const NOTES_PER_CALL: usize = 50;
 pub const NOTES_CHARS: usize = 20_000;
 /// Characters shown of the line most similar to a text that was not found.
 pub const NEAREST_SHOWN: usize = 200;
-/// Lines among which it is searched: a few milliseconds.
+/// Lines searched for the most similar one: a few milliseconds.
 pub const NEAREST_LINES: usize = 20_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
@@ -32,7 +32,7 @@ pub const TASKS_PAGE: usize = 200;
 pub const VERSIONS_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Bytes of all kept versions together.
 pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup leaves half of them at most, and the newest of each path.
+/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup leaves at most half of these bytes, and the newest line of each path.
 pub const VERSIONS_LOG_BYTES: u64 = 128 * 1024 * 1024;
 /// Total bytes of all texts, before and after, in one change of links or tags, or by a session; the journal has them in base64.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
@@ -60,7 +60,7 @@ pub const QUERY_PAGE_CHARS: usize = 40_000;
 pub const LINKS_PAGE: usize = 30;
 /// Characters shown of a line that contains a link or change.
 pub const LINE_SHOWN: usize = 240;
-/// Changes, links left alone and broken links listed in a result; their counts are exact.
+/// Changes, links left alone and broken links listed in a result.
 pub const CHANGES_SHOWN: usize = 20;
 /// Maximum entries in one page of a list; the result's character limit usually ends it earlier.
 pub const LIST_PAGE: usize = 1_000;

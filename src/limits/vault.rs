@@ -72,10 +72,10 @@ pub const AT_REST_POLL: Duration = Duration::from_millis(20);
 /// The longest wait for such a file; one that is still being written, such as a log, is not changed.
 pub const REST_PATIENCE: Duration = Duration::from_secs(2);
 /// Attempts at an edit if the file changes between reading and replacing it.
-pub const EDIT_RETRIES: usize = 3;
+pub const EDIT_ATTEMPTS: usize = 3;
 /// Occurrences of an ambiguous text that are counted: two are enough to refuse the edit.
 pub const OCCURRENCES: usize = 1_000;
-/// Bytes that are compared to count them.
+/// Bytes compared while occurrences are counted.
 pub const OCCURRENCE_BYTES: usize = 16 * 1024 * 1024;
 /// Attempts to lock a folder that another process has locked for a rename, and the pause in between: two seconds in total,
 /// thousands of times longer than a rename takes.

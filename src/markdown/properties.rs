@@ -54,12 +54,10 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
         (Some(property), Some(new)) => replaced(text, &property, new, eol).ok_or_else(|| {
-            let comments =
-                property.lines.iter().filter_map(|line| text.get(line.clone())?.split_once('#')).map(|(_, comment)| comment.trim());
-            match comments.take(1).next() {
-                Some(comment) => {
-                    format!("the comment \"# {comment}\" at its {key:?} would be lost; remove or move it, and repeat the change")
-                }
+            // That of the first line would be kept.
+            let lines = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone()));
+            match lines.map(comment_of).find(|comment| !comment.is_empty()) {
+                Some(comment) => format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"),
                 None => not_replaceable(),
             }
         })?,
@@ -67,7 +65,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
             let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
         }
-        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None, false), below(new, eol))),
+        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None, false), after_colon(new, eol))),
         (None, None) => text.to_owned(),
     };
     match value {
@@ -81,7 +79,7 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
 }
 
 /// A value as written after the colon of a new property: a list has one item per line, as Obsidian writes it.
-fn below(new: &Json, eol: &str) -> String {
+fn after_colon(new: &Json, eol: &str) -> String {
     match new {
         Json::Array(items) if !items.is_empty() => items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect(),
         Json::Null => String::new(),
@@ -164,14 +162,18 @@ fn depth(line: &str) -> i32 {
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
+/// The comment in a line, empty for none.
+fn comment_of(line: &str) -> &str {
+    without_comment(line.trim_end()).1.trim_start()
+}
+
 /// The text with the value of a property replaced; `None` if comments would be lost.
 fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<String> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let rest = text.part(property.value..first_end);
     let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
-    let ending = text.get(first_end.saturating_sub(if rest.ends_with("\r\n") { 2 } else { usize::from(rest.ends_with('\n')) })..first_end);
-    let ending = ending.unwrap_or(eol);
+    let ending = rest.part(rest.trim_end_matches(['\r', '\n']).len()..);
     if let (Json::Array(items), true) = (new, property.lines.len() > 1 && value.trim().is_empty())
         && let Some(list) = block_list(text, property, items, eol)
     {
@@ -179,17 +181,15 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     }
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
-    // If items are reordered or rewritten, the comments at those that stay could not be kept.
-    let is_emptied = new.as_array().is_some_and(Vec::is_empty);
-    if is_list && !is_emptied && further.iter().any(|line| line.contains('#')) {
-        return None;
-    }
+    let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
     let is_block_scalar = value.trim_start().starts_with(['|', '>']);
-    // Comment lines in a list that becomes empty stay below it; anywhere else they cannot be kept.
-    let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
-    if !is_list && !is_block_scalar && further.iter().any(|line| line.contains('#')) {
+    // If items are reordered or rewritten, the comments at those that stay could not be kept.
+    let has_comment = |line: &&str| if is_list { !comment_of(line).is_empty() } else { line.contains('#') };
+    if !is_emptied && !is_block_scalar && further.iter().any(has_comment) {
         return None;
     }
+    // Comment lines in a list that becomes empty stay below it.
+    let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
     let old = value.trim();
     let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
     let shown = match new {

@@ -50,7 +50,7 @@ impl<'a> Call<'a> {
     /// What a tool or prompt works with: the vault as it may use it, and where it reports progress.
     pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
         let Server { systems, options, .. } = self.server;
-        Context { vault, systems, principal: self.exchange.principal, options, caller: progress }
+        Context { vault, systems, principal: self.exchange.principal, options, requester: progress }
     }
 
     /// The `cursor` of a list.

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::limits;
 use crate::object::without_nulls;
 use crate::rpc::{Params, encode};
-use crate::tools::Caller;
+use crate::tools::Requester;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::time::Instant;
@@ -29,7 +29,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-impl Caller for Progress<'_> {
+impl Requester for Progress<'_> {
     fn has_cancelled(&self) -> bool {
         (self.exchange.is_cancelled)()
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, Weak};
 pub struct Requests(Mutex<HashMap<Id, Weak<AtomicBool>>>);
 
 impl Requests {
-    /// Registers a request.
+    /// Registers a request. Beyond the limit it cannot be cancelled, nor can an earlier one with the same id.
     pub fn begin(&self, id: &Id) -> Running {
         let running = Running(Arc::default());
         let mut table = self.0.lock().unpoisoned();

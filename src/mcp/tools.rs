@@ -9,7 +9,7 @@ use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
-use crate::vault::versions::Caller;
+use crate::vault::versions::Author;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -61,13 +61,13 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let paths = logged_paths(name, &arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
-    let caller = Arc::new(Caller::new(&call.exchange.principal.login, tool.name));
-    let vault = call.vault().on_behalf_of(&caller);
+    let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name));
+    let vault = call.vault().on_behalf_of(&author);
     let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         let reply = (tool.run)(&context, &arguments)?;
-        with_commit(reply, &context, &caller)
+        with_commit(reply, &context, &author)
     }));
     let code = match &outcome {
         Ok(Ok(_)) => None,
@@ -87,14 +87,14 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// `CONFLICT` if the remote had changed all of the files too: then they have its version.
-fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<Reply, tools::Error> {
-    let changed = caller.changed();
+fn with_commit(reply: Reply, context: &Context<'_>, author: &Author) -> Result<Reply, tools::Error> {
+    let changed = author.changed();
     let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return Ok(reply) };
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
-    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", caller.tool), &caller.by) {
+    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), &author.by) {
         Ok(committed) => {
             let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
@@ -105,7 +105,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, caller: &Caller) -> Result<R
             (committed.commit, committed.pushed, Some(trouble).filter(|trouble| !trouble.is_empty()).map(shown))
         }
         Err(failure) => {
-            log::warn!("{}: not committed: {failure}", caller.tool);
+            log::warn!("{}: not committed: {failure}", author.tool);
             (None, false, Some(format!("The change is made, and not committed: {}", shown(failure))))
         }
     };

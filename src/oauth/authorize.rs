@@ -59,7 +59,7 @@ impl Oauth {
         };
         const NOT_OFFERED: AuthorizeError = AuthorizeError::Show {
             why: "The application asked for a kind of login that is not offered here.",
-            advice: "It has to use response_type=code and a code_challenge with S256. Otherwise close the page.",
+            advice: "It has to use response_type=code, a code_challenge with S256, and this server as resource. Otherwise close the page.",
         };
         const NOT_ALLOWED: AuthorizeError = AuthorizeError::Show {
             why: "The application wants you to be sent back to a web site that this server does not know.",
@@ -118,8 +118,8 @@ impl Oauth {
     }
 
     /// Whether a person's password is right; `None` when too many logins are being checked. Takes as long for a name that does not exist
-    /// as for a wrong password. The answer to a failure is delayed, longer with each from this address; earlier failures never
-    /// delay a right password.
+    /// as for a wrong password. The answer to a failure is delayed, longer with each from this address. A right password is delayed only
+    /// while another login from there is being answered.
     pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
         let source = &Source::new(from.address, from.is_shared, user);
         let is_known = self.store.state().has_logged_in(source);
@@ -145,7 +145,7 @@ impl Oauth {
             request.access.scope(),
             expires.0
         ]);
-        format!("{}.{}.{user}", expires.0, secret::successor(&self.store.state().key, &of.to_string()))
+        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.store.state().key, &of.to_string()))
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.

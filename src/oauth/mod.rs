@@ -161,7 +161,8 @@ impl Oauth {
     fn note_use(&self, grant: &store::Grant, now: Now) {
         if now.since(Now(grant.last_use())) >= limits::USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
-            // If it cannot be stored, it is not retried with each request.
+            // `used` is shared by all copies of the state, so it has its value already; this only writes it. If that fails, it is not retried
+            // with each request.
             let _ = self.store.change(now, |_| Ok::<(), store::NotStored>(()));
         }
     }

@@ -47,7 +47,7 @@ struct Queue {
     checking: Vec<Source>,
     failures: HashMap<Source, Failures>,
     waiting: Vec<Waiting>,
-    next: u64,
+    last_number: u64,
 }
 
 struct Waiting {
@@ -102,9 +102,9 @@ impl Queue {
             let number = worst.filter(|worst| worst.standing > standing)?.number;
             self.waiting.retain(|waiting| waiting.number != number);
         }
-        self.next += 1;
-        self.waiting.push(Waiting { standing, number: self.next, from: from.clone() });
-        Some(self.next)
+        self.last_number += 1;
+        self.waiting.push(Waiting { standing, number: self.last_number, from: from.clone() });
+        Some(self.last_number)
     }
 }
 

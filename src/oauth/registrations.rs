@@ -32,8 +32,9 @@ struct Table {
     lines: usize,
     /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
     counted: HashMap<IpAddr, (u32, Now)>,
-    /// Refusals that are not in the log yet, and when one was last logged.
-    refused: (u64, Option<Now>),
+    /// Refusals that are not in the log yet.
+    refused: u64,
+    refusal_logged: Option<Now>,
 }
 
 impl Registrations {
@@ -121,13 +122,13 @@ impl Registrations {
 
     /// Counts a refusal; when it is time to log one again, gives how many there were since the last.
     pub(super) fn refused(&self, now: Now) -> Option<u64> {
-        let refused = &mut self.table.lock().unpoisoned().refused;
-        refused.0 += 1;
-        if refused.1.is_some_and(|last| now.since(last) < limits::REFUSALS_LOGGED_EVERY) {
+        let mut table = self.table.lock().unpoisoned();
+        table.refused += 1;
+        if table.refusal_logged.is_some_and(|last| now.since(last) < limits::REFUSALS_LOGGED_EVERY) {
             return None;
         }
-        refused.1 = Some(now);
-        Some(std::mem::take(&mut refused.0))
+        table.refusal_logged = Some(now);
+        Some(std::mem::take(&mut table.refused))
     }
 }
 

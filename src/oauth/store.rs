@@ -71,7 +71,7 @@ pub struct Grant {
     pub folders: Option<Arc<GrantedFolders>>,
     /// When.
     pub created: u64,
-    /// See [`Grant::last_use`].
+    /// See [`Grant::last_use`]; shared by all copies of the state.
     pub used: Arc<AtomicU64>,
     /// Hash of the refresh token that is valid now.
     pub refresh: SecretHash,
@@ -275,8 +275,8 @@ impl Store {
     /// A store that survives restarts, in `folder`.
     ///
     /// # Errors
-    /// A message for the person who starts the server: the folder cannot be used, or the file was written by a later
-    /// version. A damaged file is no error: it is set aside.
+    /// A message for the person who starts the server: the folder or the file cannot be used. A file that is damaged, or written by a later
+    /// version, is no error: it is set aside.
     pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.

@@ -3,7 +3,7 @@
 //! # Refresh tokens
 //!
 //! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
-//! ([`secret::successor`]). So a client that presents an old token within the window of [`super::Policy`] gets the newest of
+//! ([`secret::keyed_hash`]). So a client that presents an old token within the window of [`super::Policy`] gets the newest of
 //! its family: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
 //! working token, and no token has to be kept in readable form. A token that is presented later than that has been
 //! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
@@ -110,7 +110,7 @@ impl Oauth {
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
-            add_access(state, &access_token, (Some(&*grant_id), None), &client.id, access, now);
+            add_access(state, &access_token, Holder::Grant(&grant_id), &client.id, access, now);
             Ok(Some(access))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
@@ -121,7 +121,7 @@ impl Oauth {
     fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
         let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token();
-        // An unknown token is refused without a write to the disk, too.
+        // As in `exchange_code`, an unknown token costs no write.
         if self.store.state().grant_of_refresh(token).is_none() {
             return Err(BAD_REFRESH);
         }
@@ -150,7 +150,7 @@ impl Oauth {
             // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
             let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access);
             let access = asked.min(grant.access);
-            add_access(state, &access_token, (Some(&*grant.id), None), &client.id, access, now);
+            add_access(state, &access_token, Holder::Grant(&grant.id), &client.id, access, now);
             state.grants.insert(grant.id.clone(), grant);
             Ok(Some((newest, access)))
         })?;
@@ -163,7 +163,7 @@ impl Oauth {
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let mark = self.logins.machine_mark(id);
         self.store.change(now, |state| {
-            add_access(state, &access_token, (None, mark), id, access, now);
+            add_access(state, &access_token, Holder::Machine(mark), id, access, now);
             Ok::<(), Error>(())
         })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
@@ -179,15 +179,16 @@ fn verifier_fits(verifier: &str, challenge: &str) -> bool {
 }
 
 /// The refresh token that the holder of `token` continues with: its successor, made now if `token` is the valid one, else
-/// the last in the chain of successors. `None` when it was exchanged too long ago.
+/// the last in the chain of successors; `token` itself while no more can be remembered. `None` when it was exchanged too long ago.
 fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
     let hash = SecretHash::of(token);
-    let family = grant.id.clone();
-    let successor = |token: &str| secret::in_family(key, &secret::successor(key, token), &family);
+    let grant_id = grant.id.clone();
+    let successor = |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
         if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
-            // A forgotten token that comes back would end the grant of an honest client: so this one stays valid for the moment.
+            // The list is full of tokens that are still within the window. Dropping one would end an honest client's grant, so `token` is not
+            // exchanged this time, and stays the valid one.
             return Some(token.to_owned());
         }
         let next = successor(token);
@@ -212,8 +213,18 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
     None
 }
 
-/// Adds the access token of a grant, or of a machine client with the mark of its secret.
-fn add_access(state: &mut State, token: &str, (grant, mark): (Option<&str>, Option<String>), client: &str, access: Access, now: Now) {
+/// Whose an access token is.
+enum Holder<'a> {
+    Grant(&'a str),
+    /// With the mark of its secret.
+    Machine(Option<String>),
+}
+
+fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: Access, now: Now) {
+    let (grant, mark) = match holder {
+        Holder::Grant(id) => (Some(id), None),
+        Holder::Machine(mark) => (None, mark),
+    };
     let token = AccessToken {
         hash: SecretHash::of(token),
         grant: grant.map(str::to_owned),

@@ -86,8 +86,7 @@ impl Kept {
         })
     }
 
-    /// The original of a range of the folded text, in whole characters; and where the range then begins: changed characters are
-    /// not split.
+    /// Where a range of the folded text begins in whole characters, as changed ones are not split, and its original.
     pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
         let wanted = wanted.start..wanted.end.min(self.folded.len());
         let mut original = String::with_capacity(wanted.len() + 16);

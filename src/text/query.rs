@@ -73,7 +73,7 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
         rest,
         known,
         has_operator: false,
-        nested: 0,
+        depth: 0,
         field: Field::Any,
         match_case: false,
         scope: false,
@@ -133,13 +133,14 @@ impl Parsed {
     }
 }
 
+/// A method gives `None` where the query does not follow the syntax; it is then plain words as a whole.
 struct Parser<'a> {
     /// The whole query, without white space at its ends.
     whole: &'a str,
     rest: &'a str,
     known: &'a Known<'a>,
     has_operator: bool,
-    nested: usize,
+    depth: usize,
     /// The field that the enclosing operators set for the next term; likewise `match_case` and `scope`.
     field: Field,
     match_case: bool,
@@ -179,7 +180,7 @@ impl<'a> Parser<'a> {
                     return None;
                 }
                 let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
-                if self.nested == 0 && self.is_option(before, word) {
+                if self.depth == 0 && self.is_option(before, word) {
                     return self.term();
                 }
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
@@ -269,7 +270,7 @@ impl<'a> Parser<'a> {
         self.ends_here()?;
         // A pasted line of a log has times and names in brackets.
         let is_log = values.is_empty() || !is_whole || values.contains([':', ',']);
-        if self.nested == 0 && is_log && !(self.known.is_property)(&name) {
+        if self.depth == 0 && is_log && !(self.known.is_property)(&name) {
             let inside = fold(inside);
             let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
@@ -300,6 +301,7 @@ impl<'a> Parser<'a> {
             Err(wrong) => {
                 self.wrong.get_or_insert(format!("/{pattern}/{flag} is not a regular expression: {wrong}"));
                 self.rest = rest.trim_start();
+                // A placeholder: `wrong` is returned in the end.
                 Expression::new("", true).ok()
             }
         }
@@ -325,19 +327,19 @@ impl<'a> Parser<'a> {
             let phrase = inside.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
             return Some(phrase).filter(|phrase| self.scope || !phrase.is_empty());
         }
-        let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.nested > 0 && c == ')').unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.depth > 0 && c == ')').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
         self.ends_here()?;
         // The end of a question is no part of an operand.
-        let word = if self.nested > 0 { word.trim_end_matches(MARKS) } else { word };
+        let word = if self.depth > 0 { word.trim_end_matches(MARKS) } else { word };
         Some(word.to_owned()).filter(|word| !word.is_empty())
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        self.nested += 1;
-        let inner = if self.nested > NESTED { None } else { read(self) };
-        self.nested -= 1;
+        self.depth += 1;
+        let inner = if self.depth > NESTED { None } else { read(self) };
+        self.depth -= 1;
         inner
     }
 

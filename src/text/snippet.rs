@@ -76,7 +76,7 @@ fn without_outer_punctuation(line: &str, found: Range<usize>) -> Range<usize> {
 }
 
 /// A line cut around the first of the wanted texts that it has; `None` if it has none of them.
-pub fn of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needles: &[&str]) -> Option<String> {
+pub fn snippet_of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needles: &[&str]) -> Option<String> {
     let kept = Kept::of(line);
     let first = wanted.find_map(|needle| kept.folded().find(needle).map(|at| at..at + needle.len()))?;
     Some(in_line(line, &kept, first, needles))
@@ -84,7 +84,7 @@ pub fn of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needle
 
 /// The snippet around a match (a range of the folded text) in a kept text, and its line number. As little of the text as possible is
 /// unfolded.
-pub fn of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
+pub fn snippet_of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (String, usize) {
     let text = kept.folded();
     let line = line_around(text, first.clone());
     // A character has four bytes at most and folds to three characters, so this is more than CONTEXT characters.
@@ -105,7 +105,7 @@ fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// Whole lines around a range, up to [`limits::PASSAGE_CHARS`]: those after it up to the next heading, then those before it up to
 /// and including its own heading. Part of a line if that alone is too long.
-pub fn part_of(text: &str, range: Range<usize>) -> Range<usize> {
+pub fn lines_around(text: &str, range: Range<usize>) -> Range<usize> {
     let most = limits::PASSAGE_CHARS;
     let length = |range: Range<usize>| text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count());
     let mut part = line_around(text, range.clone());
@@ -136,7 +136,7 @@ pub fn part_of(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// One line: `context` characters either side of a match (a range of the text), the match in `**bold**`, line breaks as
 /// spaces, `...` where text is left out.
-pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
+pub fn passage_around(text: &str, found: Range<usize>, context: usize) -> String {
     let (start, end) = (before(text, found.start, context), after(text, found.end, context));
     let mut line = String::from(if start > 0 { "..." } else { "" });
     push_plain(&mut line, text.part(start..found.start));
@@ -148,7 +148,7 @@ pub fn around(text: &str, found: Range<usize>, context: usize) -> String {
     line
 }
 
-/// The line number of a match (a range of the folded text) in a kept text, and the result of [`around`]. As little of the text as
+/// The line number of a match (a range of the folded text) in a kept text, and the result of [`passage_around`]. As little of the text as
 /// possible is unfolded.
 pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, String) {
     let text = kept.folded();
@@ -156,7 +156,7 @@ pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, 
     let reach = context * 4 + 64;
     let (begins, original) = kept.part(floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach));
     let (start, end) = Kept::of(&original).offsets().original_range(&original, found.start - begins, found.end - begins);
-    (line_of(text, found.start), around(&original, start..end, context))
+    (line_of(text, found.start), passage_around(&original, start..end, context))
 }
 
 /// The number of the line that contains an offset, from 1. Folding keeps line endings, so it is the same in a folded text.
@@ -204,7 +204,7 @@ mod tests {
     fn of(text: &str, needles: &[&str]) -> String {
         let kept = Kept::of(text);
         let at = kept.folded().find(needles[0]).unwrap();
-        of_kept(&kept, at..at + needles[0].len(), needles).0
+        snippet_of_kept(&kept, at..at + needles[0].len(), needles).0
     }
 
     #[test]
@@ -242,10 +242,10 @@ mod tests {
     fn passages_are_whole_lines_below_their_heading() {
         let text = format!("# One\n{}\n## Two\nbefore\n\nneedle\nbehind\n\n## Three\nno", "filler ".repeat(100));
         let at = text.find("needle").unwrap();
-        assert_eq!(&text[part_of(&text, at..at + 6)], "## Two\nbefore\n\nneedle\nbehind");
+        assert_eq!(&text[lines_around(&text, at..at + 6)], "## Two\nbefore\n\nneedle\nbehind");
         let long = format!("{} needle {}", "word ".repeat(300), "other ".repeat(300));
         let at = long.find("needle").unwrap();
-        let shown = &long[part_of(&long, at..at + 6)];
+        let shown = &long[lines_around(&long, at..at + 6)];
         assert!(shown.starts_with("word") && shown.ends_with("other") && shown.contains("needle"), "{shown}");
         assert!((500..=limits::PASSAGE_CHARS).contains(&shown.chars().count()));
     }
@@ -266,7 +266,7 @@ mod tests {
             }
             let at = next(ends.len() - 2);
             let first = ends[at]..ends[at + 1 + next(2)];
-            assert_eq!(of_kept(&kept, first.clone(), &[]).0, in_line(&text, &kept, first.clone(), &[]), "{text:?} {first:?}");
+            assert_eq!(snippet_of_kept(&kept, first.clone(), &[]).0, in_line(&text, &kept, first.clone(), &[]), "{text:?} {first:?}");
         }
     }
 

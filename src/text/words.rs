@@ -183,7 +183,7 @@ pub fn is_spelling(word: &str, typed: &str) -> bool {
         && (bare().eq(typed.chars()) || word.contains(['ä', 'ö', 'ü']) && german() == typed)
 }
 
-/// Whether a letter belongs to a script without spaces between words.
+/// Whether a letter belongs to a script in which a word need not stand between spaces (in Hangul particles follow it directly).
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}')
 }

@@ -70,7 +70,7 @@ fn rows(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Err
 #[cfg(feature = "git")]
 fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
     let (versions, has_more) = git
-        .history(path, limits::GIT_VERSIONS, &|| context.caller.has_cancelled())
+        .history(path, limits::GIT_VERSIONS, &|| context.requester.has_cancelled())
         .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;
     let row = |version: Version| {
         let Version { commit, by, tool, date, message, change, path: then, bytes } = version;

@@ -287,7 +287,7 @@ pub struct Context<'a> {
     /// What was configured for tools.
     pub options: &'a Options,
     /// Who waits for the result.
-    pub caller: &'a dyn Caller,
+    pub requester: &'a dyn Requester,
 }
 
 impl Context<'_> {
@@ -300,8 +300,8 @@ impl Context<'_> {
     /// Reports the progress of work on many files to the caller; gives whether to go on.
     pub fn proceed<'a>(&'a self, doing: &'a str) -> impl Fn(usize, usize) -> bool + 'a {
         move |done, total| {
-            self.caller.progress(done as u64, Some(total as u64), doing);
-            !self.caller.has_cancelled()
+            self.requester.progress(done as u64, Some(total as u64), doing);
+            !self.requester.has_cancelled()
         }
     }
 
@@ -350,7 +350,7 @@ impl Context<'_> {
 }
 
 /// Who waits for a tool's result; a long-running tool consults it now and then.
-pub trait Caller {
+pub trait Requester {
     /// Whether the caller no longer wants the result.
     fn has_cancelled(&self) -> bool;
     /// Reports the progress: how much is `done`, of `total` where that is known, and what is being done.

@@ -44,7 +44,7 @@ pub(super) struct RankingInputs {
     /// The last file, by rough score, that was ranked from its text; files behind it follow by rough score. `None` if all were ranked
     /// from their texts.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
-    pub(super) close: Option<Key>,
+    pub(super) last_ranked_closely: Option<Key>,
     #[serde(rename = "k")]
     pub(super) last: Option<Key>,
     #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
@@ -52,17 +52,17 @@ pub(super) struct RankingInputs {
 }
 
 impl RankingInputs {
-    /// The order stored in a cursor, which must belong to this query.
+    /// The inputs stored in a cursor, which must belong to this query.
     pub(super) fn from_cursor(cursor: &str, parsed: &Parsed) -> Result<RankingInputs, Error> {
-        let order: Option<RankingInputs> = serde_json::from_str(cursor).ok();
-        order
-            .filter(|order| {
+        let inputs: Option<RankingInputs> = serde_json::from_str(cursor).ok();
+        inputs
+            .filter(|inputs| {
                 // A word may have been stripped of punctuation, or split into parts.
                 let is_of_query = |word: &Word| {
                     word.instead.as_ref().is_none_or(|instead| instead.len() <= limits::WORD_BYTES)
                         && parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked))
                 };
-                order.asked <= order.words.len() && order.words.len() <= limits::QUERY_WORDS && order.words.iter().all(is_of_query)
+                inputs.asked <= inputs.words.len() && inputs.words.len() <= limits::QUERY_WORDS && inputs.words.iter().all(is_of_query)
             })
             .ok_or_else(|| Error::Invalid("Argument query: the cursor belongs to another query; repeat the search without it".into()))
     }
@@ -72,7 +72,7 @@ impl RankingInputs {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Candidate {
     pub(super) id: Id,
-    /// Bit mask of the words that it has as they were asked for.
+    /// Bit mask of the words that it has as they were asked for, or as corrected.
     pub(super) words: u32,
     /// Bit mask of the words whose stem it has.
     pub(super) stems: u32,
@@ -90,7 +90,7 @@ impl Candidate {
     }
 
     /// Records a part of the query that the file has.
-    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, order: &RankingInputs, table: &Table) {
+    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, inputs: &RankingInputs, table: &Table) {
         self.id = posting.id();
         match what {
             QueryPart::Phrase => self.score += PHRASE_SCORE,
@@ -102,8 +102,8 @@ impl Candidate {
             QueryPart::Stem(number) => {
                 self.stems |= u32::from(!posting.is_inside()) << number;
                 let is_named = posting.fields() & (IN_NAME | IN_TAG) != 0;
-                let weight = order.words.get(number).map_or(0.0, |word| word.weight_if(is_named));
-                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / order.average_length);
+                let weight = inputs.words.get(number).map_or(0.0, |word| word.weight_if(is_named));
+                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / inputs.average_length);
             }
         }
     }

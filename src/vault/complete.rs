@@ -49,7 +49,7 @@ impl Vault {
         }
         self.index.read(|entries| {
             for entry in entries.values() {
-                let note = entry.name().strip_suffix(".md");
+                let note = entry.is_note().then(|| entry.name().rsplit_once('.').map_or("", |(name, _)| name));
                 match (kind, note) {
                     (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => take(&entry.path),
                     (CompletionKind::Topic, Some(name)) => {

@@ -14,8 +14,8 @@ use serde_json::Value;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Where a condition is met, in [`File::text`]; `None` if that is no single range.
-type Match = Option<Range<usize>>;
+/// Where a condition is met, in [`File::text`]; `None`: at no single range.
+type MatchRange = Option<Range<usize>>;
 
 /// A file against which conditions are checked.
 pub(super) struct File<'a> {
@@ -39,7 +39,7 @@ impl<'a> File<'a> {
     }
 
     /// Whether all conditions are met; if so, the first range that one of them gives, in the folded text.
-    pub(super) fn holds(&self, conditions: &[Condition]) -> Result<Option<Match>, Unfinished> {
+    pub(super) fn find_match(&self, conditions: &[Condition]) -> Result<Option<MatchRange>, Unfinished> {
         let found = self.all(conditions, None)?;
         let in_folded = |range: Range<usize>| {
             let Some(original) = self.original else { return range };
@@ -50,7 +50,7 @@ impl<'a> File<'a> {
         Ok(found.map(|found_at| found_at.map(in_folded)))
     }
 
-    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
+    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
         let mut first = None;
         for condition in conditions {
             match self.find(condition, part)? {
@@ -61,8 +61,8 @@ impl<'a> File<'a> {
         Ok(Some(first))
     }
 
-    /// Whether a condition is met in a part of the text, or without one in the whole file.
-    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
+    /// Where a condition is met in a part of the text, or without one in the whole file; `None` if it is not met.
+    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
         Ok(match condition {
             Condition::Has(field, term) => return self.find_term(*field, term, part),
             Condition::Tag(name) => match part {
@@ -98,7 +98,7 @@ impl<'a> File<'a> {
         })
     }
 
-    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<Match>, Unfinished> {
+    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
         let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
         let path = part_of_path(&self.entry.path);
         if part.is_none() && field != Field::Content {
@@ -139,7 +139,7 @@ impl<'a> File<'a> {
     }
 
     /// The range of a property's key in the note.
-    fn find_key(&self, name: &str) -> Match {
+    fn find_key(&self, name: &str) -> MatchRange {
         if self.original.is_none() {
             return properties::key_range(self.text(), name);
         }

@@ -83,7 +83,7 @@ pub enum Error {
         /// Why, to be read after the path and a colon.
         why: String,
     },
-    /// Too many searches by regular expression are in progress.
+    /// Too many costly calls are in progress: searches by regular expression, or readings of the kept versions.
     Overloaded,
     /// The caller cancelled.
     Cancelled,

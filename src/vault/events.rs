@@ -35,7 +35,7 @@ const REPORTING_FILE_SYSTEMS: [u32; 12] = [
 /// What has changed since the queue was read last.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Paths of files and folders, and whether the file may have been modified in place, not only replaced.
+    /// Paths of files and folders, and whether an equal but uncertain stamp is not enough (`recheck`): the file may have been modified in place.
     pub(super) paths: BTreeMap<String, bool>,
     /// Why the paths may be incomplete.
     pub(super) incomplete: Option<&'static str>,
@@ -49,13 +49,13 @@ struct State {
     by_path: BTreeMap<Arc<str>, i32>,
     /// Devices that report changes.
     devices: HashSet<u64>,
-    /// Files that a program has written to and not closed yet, with the time of the last event.
+    /// Files that a program has written to and not closed yet, with the time of the last event: their mark.
     being_written: HashMap<String, Instant>,
-    /// A rename is two events with one cookie, which the kernel may deliver in two reads. The cookie of one of which only the first was
-    /// read, and the file's time in `being_written`, which goes to its new name.
+    /// A rename is two events with one cookie, which may come in two reads. After the first: the cookie, and the mark that goes to the new
+    /// name.
     moving: Option<(u32, Instant)>,
-    /// An exchange of two names is two renames. The name that the first one took over, and the time in `being_written` of the file that
-    /// had it and is renamed next.
+    /// An exchange of names is two renames. After the first: the name it took over, and the mark of the file that had it, which is renamed
+    /// next.
     displaced: Option<(String, Option<Instant>)>,
 }
 
@@ -218,7 +218,7 @@ impl State {
             let mark = self.being_written.remove(&path);
             if what.contains(ReadFlags::MOVED_FROM) {
                 let displaced = self.displaced.take().filter(|(displaced, _)| *displaced == path);
-                // This mark is that of the file just moved to this name, which may still have it.
+                // In an exchange, this mark came with the file that has just been moved to this name.
                 if let (Some(mark), Some(_)) = (mark, &displaced) {
                     self.being_written.insert(path.clone(), mark);
                 }

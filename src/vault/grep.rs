@@ -8,7 +8,7 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::pattern::Expression;
-use crate::text::snippet::{around, around_kept, line_of};
+use crate::text::snippet::{around_kept, line_of, passage_around};
 use memchr::memmem::{self, Finder};
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many searches by expression are running.
     pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
         let _permit = match pattern {
-            Pattern::Regex(_) => Some(self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
+            Pattern::Regex(_) => Some(self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
             Pattern::Folded(..) | Pattern::Exact(..) => None,
         };
         self.refresh()?;
@@ -95,7 +95,7 @@ impl Vault {
         let word_index = self.word_index();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let having = self.files_with_all(&required, word_index.as_deref(), table, &AtomicU64::new(0)).into_iter();
+            let having = self.files_that_may_have(&required, word_index.as_deref(), table, &AtomicU64::new(0)).into_iter();
             having.chain(table.not_kept()).filter(|entry| entry.is_note()).cloned().collect()
         });
         notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -134,7 +134,7 @@ impl Vault {
                     in_time()
                         && self.text(&entry).is_ok_and(|original| {
                             let take = |at: Range<usize>| {
-                                at.is_empty() || add(&|| (line_of(&original, at.start), around(&original, at.clone(), context)))
+                                at.is_empty() || add(&|| (line_of(&original, at.start), passage_around(&original, at.clone(), context)))
                             };
                             match pattern {
                                 Pattern::Regex(expression) => expression.each(&original, &mut in_time, take),

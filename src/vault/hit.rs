@@ -5,13 +5,13 @@ use super::entry::{Entry, Text};
 use super::error::Error;
 use super::rank::MatchType;
 use super::rank::{Relevance, Word};
-use super::search::Passage;
+use super::results::Passage;
 use crate::limits;
 use crate::markdown::{frontmatter, inline};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
-use crate::text::snippet::{line_of, of_kept, of_line, part_of};
+use crate::text::snippet::{line_of, lines_around, snippet_of_kept, snippet_of_line};
 use crate::text::{ceil, floor};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -25,7 +25,7 @@ impl Vault {
             (MatchType::Tag, _) => tag_line(entry, &self.text(entry).unwrap_or_default(), &needles),
             _ => {
                 let needles_and_stems = needles.iter().copied().chain(words.iter().map(Word::stem));
-                (of_line(&entry.path, needles_and_stems, &needles).unwrap_or_else(|| entry.path.to_string()), 1)
+                (snippet_of_line(&entry.path, needles_and_stems, &needles).unwrap_or_else(|| entry.path.to_string()), 1)
             }
         }
     }
@@ -48,7 +48,7 @@ impl Vault {
         let mut ranges = relevance.passages(text, words);
         if ranges.is_empty() {
             let start = at.map_or_else(|| frontmatter::end(text), |(from, _)| floor(text, from));
-            ranges.push(part_of(text, start..start));
+            ranges.push(lines_around(text, start..start));
         }
         let passage = |range: Range<usize>| Passage {
             from_line: line_of(text, range.start),
@@ -70,14 +70,14 @@ impl Vault {
             // A match in the original may end inside of what folding has composed.
             _ => floor(text, at.start)..ceil(text, at.end),
         };
-        of_kept(&kept, at, needles)
+        snippet_of_kept(&kept, at, needles)
     }
 }
 
 /// The line of the first tag that contains one of the needles, in the frontmatter from its `tags` key on or in the text, and its number.
 fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) {
     let wanted: Vec<&str> = needles.iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
-    let shown = |line: &str| of_line(line, wanted.iter().copied(), &wanted);
+    let shown = |line: &str| snippet_of_line(line, wanted.iter().copied(), &wanted);
     for tag in frontmatter::tag_ranges(original).into_iter().chain(inline::tags(original)) {
         let name = fold(original.part(tag.clone()));
         let number = line_of(original, tag.start);

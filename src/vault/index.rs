@@ -51,7 +51,8 @@ pub(super) struct Index {
     pub(super) events: RwLock<Option<Arc<Events>>>,
     /// There are symbolic links: changes of their targets are reported under other paths.
     pub(super) has_links: AtomicBool,
-    /// Held from reading the queue, or walking, until all that differs has been checked.
+    /// Held from reading the queue, or walking, until all that differs has been checked. The background walk does not need it: `update_lock`
+    /// protects its entries, and it counts only once it has ended.
     pub(super) refresh_lock: Mutex<()>,
     /// Held while one file is checked, so that an older state never replaces a newer one.
     pub(super) update_lock: Mutex<()>,
@@ -136,10 +137,9 @@ impl Index {
         std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
     }
 
-    /// Compares a file with its entry, and reads it again if its stamp differs, or if it was written to and its stamp does not
-    /// prove that it is unchanged: within one tick of the clock an equal stamp proves nothing. Returns whether the path is that of a
-    /// served folder.
-    pub(super) fn update(&self, path: &str, was_written: bool) -> bool {
+    /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck` also if an equal stamp does not prove that
+    /// it is unchanged, as within one tick of the clock. Returns whether the path is that of a served folder.
+    pub(super) fn update(&self, path: &str, recheck: bool) -> bool {
         let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
@@ -157,19 +157,19 @@ impl Index {
             Err(_) => return false,
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
-        // A folder may have replaced a file, or a file a folder.
+        // A folder where a file was known; or a file where none was, but perhaps a folder, whose entries and watches go.
         if self.get(path).is_some() == metadata.is_dir() {
             self.remove(path);
         }
         if metadata.is_file() {
-            self.update_file(path, &on_disk, &metadata, was_written);
+            self.update_file(path, &on_disk, &metadata, recheck);
         }
         metadata.is_dir()
     }
 
-    fn update_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, was_written: bool) {
+    fn update_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, recheck: bool) {
         let known = self.get(path);
-        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && was_written)) {
+        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && recheck)) {
             return;
         }
         if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
@@ -197,7 +197,7 @@ impl Index {
         }
     }
 
-    /// Changes the table, and wakes the thread that waits for changes: a client may have subscribed before that thread waits.
+    /// Changes the table, and wakes the thread that waits for changes, whose events this call may have read.
     fn change(&self, change: impl FnOnce(&mut Table)) {
         change(&mut self.table.write().unpoisoned());
         self.events().into_iter().for_each(|events| events.wake());
@@ -214,8 +214,8 @@ impl Index {
         }
     }
 
-    /// Whether, according to events, another program is writing in place to a file that currently has the name of `at`; `None`
-    /// without events.
+    /// Whether, according to events, another program is writing in place to the file that now has the name of `at`: that of `on_disk`, or
+    /// after an exchange a temporary one. `None` without events.
     pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));

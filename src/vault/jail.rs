@@ -229,6 +229,7 @@ pub(super) struct ResolvedPath {
     path: PathBuf,
     /// Its path from the root, with all links resolved.
     below: PathBuf,
+    /// Keeps `path` valid: the folder itself, where [`Jail::folder`] has made this, else the one that has the name.
     folder: Folder,
 }
 
@@ -238,7 +239,7 @@ impl ResolvedPath {
         &self.below
     }
 
-    /// The path of a name in this folder, which stays held open.
+    /// The path of a name in this folder, which stays held open; only for what [`Jail::folder`] has made.
     fn child(self, name: &str) -> ResolvedPath {
         ResolvedPath { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
     }

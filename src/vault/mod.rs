@@ -26,7 +26,8 @@
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `refresh_policy`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
-//! | `correct` | replacements for words that no file has |
+//! | `query_words`, `correct` | the words of a query: replacements for those that no file has, and weights |
+//! | `results`, `page` | a search and its results: their order, and what is shown of each |
 //! | `parallel` | work on all cores |
 //! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
 //! | `names`, `obsidian` | how tools name a file, and what Obsidian's settings say about names and folders |
@@ -72,17 +73,20 @@ mod names;
 #[cfg(feature = "notes")]
 pub mod notes;
 mod obsidian;
+mod page;
 mod parallel;
 pub mod path;
 mod posting;
 mod postings;
 pub mod properties;
+mod query_words;
 mod rank;
 pub mod read;
 mod recovery;
 mod refresh;
 mod refresh_policy;
 pub mod replace_text;
+mod results;
 #[cfg(feature = "notes")]
 pub mod rewrite;
 mod scope;
@@ -122,15 +126,16 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 use unicode_normalization::UnicodeNormalization;
-use versions::{Caller, Versions};
+use versions::{Author, Versions};
 
 /// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
 pub struct Vault {
     shared: Arc<Shared>,
     versions: Option<Arc<Versions>>,
-    /// On whose behalf files are changed; without one, no old versions are kept.
-    caller: Option<Arc<Caller>>,
+    /// On whose behalf files are changed. `None` keeps no versions and does not take `Locks::writes`: for the steps of a transaction, which
+    /// holds it.
+    author: Option<Arc<Author>>,
 }
 
 impl Deref for Vault {
@@ -148,7 +153,7 @@ pub struct Shared {
     index: Arc<Index>,
     locks: Arc<Locks>,
     /// Permits for what is costly: regular expressions, and reading the log of versions.
-    expressions: Arc<Quota>,
+    costly_calls: Arc<Quota>,
     /// The whole vault, where this is a part of it.
     whole: Option<Arc<Shared>>,
     /// The parts for callers whose grant is limited to folders, the last used at the end.
@@ -171,13 +176,13 @@ struct Locks {
 }
 
 impl Shared {
-    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, expressions: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
+    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, costly_calls: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
         let index = Arc::new(Index::new(jail.clone(), memory));
         Shared {
             jail,
             index,
             locks,
-            expressions,
+            costly_calls,
             whole,
             parts: Mutex::default(),
             postings: postings::Cache::default(),
@@ -207,10 +212,10 @@ impl Vault {
             transactions: Mutex::new(()),
             writes: RwLock::new(()),
         };
-        let expressions =
+        let costly_calls =
             Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
-        let shared = Shared::new(jail, memory, Arc::new(locks), expressions, None);
-        Ok(Vault { shared: Arc::new(shared), versions: None, caller: None })
+        let shared = Shared::new(jail, memory, Arc::new(locks), costly_calls, None);
+        Ok(Vault { shared: Arc::new(shared), versions: None, author: None })
     }
 
     /// The part of the vault that a grant covers, with an index of its own, so that no count, ranking or resolved link depends on
@@ -223,8 +228,8 @@ impl Vault {
             Some(at) => parts.remove(at),
             None => {
                 let jail = self.jail.within(Scope { folders: Some(Arc::clone(folders)), ..self.jail.scope().clone() });
-                let (locks, expressions) = (Arc::clone(&self.locks), Arc::clone(&self.expressions));
-                Arc::new(Shared::new(jail, self.index.memory, locks, expressions, Some(Arc::clone(&self.shared))))
+                let (locks, costly_calls) = (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
+                Arc::new(Shared::new(jail, self.index.memory, locks, costly_calls, Some(Arc::clone(&self.shared))))
             }
         };
         // A part in use, by a call or by a client that listens, stays.
@@ -273,8 +278,8 @@ impl Vault {
     }
 
     /// The vault for one tool call: its changes are recorded in the caller, and what they replace is kept.
-    pub fn on_behalf_of(&self, caller: &Arc<Caller>) -> Vault {
-        Vault { caller: Some(Arc::clone(caller)), ..self.clone() }
+    pub fn on_behalf_of(&self, author: &Arc<Author>) -> Vault {
+        Vault { author: Some(Arc::clone(author)), ..self.clone() }
     }
 
     pub fn versions(&self) -> Option<&Arc<Versions>> {

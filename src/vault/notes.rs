@@ -143,7 +143,7 @@ impl Vault {
             line = first;
             Ok(edit.apply(before).into_bytes())
         };
-        for _ in 0..limits::EDIT_RETRIES {
+        for _ in 0..limits::EDIT_ATTEMPTS {
             match self.edit_bytes(path, if_match, &mut change) {
                 Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
                 other => return Ok(Inserted { written: other?, line, warning: None }),
@@ -173,7 +173,7 @@ impl Vault {
         paths: &[VaultPath],
         change: &dyn Fn(&VaultPath, &str) -> Result<String, Error>,
     ) -> Result<Vec<(VaultPath, Option<Written>)>, Error> {
-        for _ in 0..limits::EDIT_RETRIES {
+        for _ in 0..limits::EDIT_ATTEMPTS {
             let transaction = self.begin_transaction()?;
             let (mut steps, mut outcome) = (Vec::new(), Vec::new());
             for path in paths {

@@ -38,12 +38,12 @@ impl Posting {
 
     /// The posting, whose count must be zero, with this count: occurrences as a form of the word, or, if there are none, those inside other words.
     pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
-        self.0 |= if forms > 0 { forms } else { others }.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
+        let count = if forms > 0 { forms } else { others };
+        self.0 |= count.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
         self
     }
 
-    /// The posting of a search term, from that of a word that contains it: in each occurrence of the word the term is `forms` times the
-    /// beginning of a form of it, and `others` times inside of it.
+    /// The posting of a search term, from that of a word that contains it `forms` times as a form of the term, and `others` times otherwise.
     pub(super) fn times(self, forms: u32, others: u32) -> Posting {
         Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
     }

@@ -140,7 +140,7 @@ impl Vault {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
                 let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in terms.iter().enumerate() {
-                    for entry in self.files_with_all(&[text], word_index.as_deref(), table, read) {
+                    for entry in self.files_that_may_have(&[text], word_index.as_deref(), table, read) {
                         bits.get_mut(entry.id as usize).into_iter().for_each(|bits| *bits |= 1 << number);
                     }
                 }
@@ -195,14 +195,15 @@ impl Vault {
 
     /// The files that may contain all the folded terms, by id: those with all their words, those changed since the word index was
     /// built, and those left out of it. All files if there is no word index.
-    pub(super) fn files_with_all<'a>(
+    pub(super) fn files_that_may_have<'a>(
         &self,
         texts: &[&str],
         word_index: Option<&WordIndex>,
         table: &'a Table,
         read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
-        // Every note ends in .md, which is not indexed; nor is the beginning of that, which is what an expression may require.
+        // The word index lacks the ending `.md`. Terms that are a part of it exclude nothing; of others it is cut off, or its beginning `.m`,
+        // with which the literal of an expression may end.
         let texts = texts.iter().copied().filter(|text| !".md".contains(text));
         let bare = texts.map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
         let mut words: Vec<&str> = bare.flat_map(indexed_words).collect();

@@ -4,7 +4,7 @@
 use super::entry::{Entry, name_of};
 use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
-use crate::text::snippet::part_of;
+use crate::text::snippet::lines_around;
 use crate::text::words::{is_form, is_stop_word, is_word_end, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
 use serde::{Deserialize, Serialize};
@@ -292,13 +292,13 @@ impl Relevance {
         let is_there = |from: usize, to: usize| text.get(from..to).is_some();
         let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
         let phrase = self.phrase_at.filter(|(from, to)| is_there(*from, *to));
-        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| part_of(text, from..to)).into_iter().collect();
+        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| lines_around(text, from..to)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
             least = best.weight * NEXT_PASSAGE;
-            let range = part_of(text, at.0..best.end);
+            let range = lines_around(text, at.0..best.end);
             all.retain(|(from, to, ..)| *to <= range.start || *from >= range.end);
             all.retain(|one| (one.0, one.1) != at);
             if !found.iter().any(|known| known.start < range.end && range.start < known.end) {

@@ -67,7 +67,7 @@ pub struct Read {
 }
 
 impl Vault {
-    /// The text of a note with its etag, and its path as it is on disk.
+    /// The path of a note as it is on disk, its text, and its etag.
     ///
     /// # Errors
     /// As [`Vault::bytes`]; [`Error::NotText`].
@@ -191,6 +191,9 @@ pub(super) fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// Characters of a byte in a JSON string at most (`\u001b`).
+const ESCAPED_MAX: usize = 6;
+
 fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     let total_lines = count_lines(text.as_bytes());
     if range.offset < 1 || range.column < 1 {
@@ -203,6 +206,16 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         return Err(Error::InvalidRange(format!("offset {} is past the end; the file has {total_lines} lines.", range.offset)));
     }
     let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
+    if range.column == 1 {
+        let mut ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        let start = range.offset.checked_sub(2).and_then(|before| ends.nth(before)).unwrap_or(0);
+        let end = ends.nth(wanted - 1).unwrap_or(text.len());
+        // What fits even if each byte is escaped need not be counted.
+        if let Some(all) = text.get(start..end).filter(|all| all.len() * ESCAPED_MAX <= range.max_chars) {
+            let last = total_lines.min((range.offset - 1).saturating_add(wanted));
+            return Ok(Lines { total_lines, showing: (range.offset, last), content: all.into(), next: None, lossy });
+        }
+    }
     let mut content = String::new();
     let mut left = range.max_chars;
     let mut last = range.offset;

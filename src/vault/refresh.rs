@@ -25,7 +25,8 @@ impl Index {
         let has_events = self.events().is_some();
         // While the vault is unavailable every call fails, after checking whether it is back.
         let always_check = has_events || self.is_gone.load(Ordering::Acquire);
-        match if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) } {
+        let due = if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) };
+        match due {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
             Due::Foreground | Due::Background => self.take_changes(now)?,
@@ -110,8 +111,8 @@ impl Index {
         Ok(())
     }
 
-    /// The paths below a folder where the disk and the index differ, for [`Index::update_all`]; the empty path means the whole
-    /// vault. With `clean`, as at the first walk, temporary files that a crash has left are removed.
+    /// The paths below a folder where the disk and the index differ, each with `recheck`, for [`Index::update_all`]; the empty path means the
+    /// whole vault. With `clean`, as at the first walk, temporary files that a crash has left are removed.
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();
@@ -134,9 +135,9 @@ impl Index {
         // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
         // was left in it. If that happens during a walk, the identity differs at its end.
         let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
-        let known = indexed - unseen.len();
-        let lost_most = if same_device { differing.len() + known == 0 && indexed > 0 } else { known * 2 < indexed };
-        let is_replaced = is_whole && before != identity && lost_most || self.jail.identity() != identity;
+        let found_again = indexed - unseen.len();
+        let lost_most = if same_device { differing.len() + found_again == 0 && indexed > 0 } else { found_again * 2 < indexed };
+        let is_replaced = (is_whole && before != identity && lost_most) || self.jail.identity() != identity;
         if let Err(error) = walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
             if !self.is_gone.swap(true, Ordering::AcqRel) {
                 log::error!(
@@ -145,8 +146,9 @@ impl Index {
             }
             return Err(Error::Unavailable);
         }
-        self.has_links.fetch_or(has_links, Ordering::AcqRel);
-        if is_whole {
+        if !is_whole {
+            self.has_links.fetch_or(has_links, Ordering::AcqRel);
+        } else {
             *self.identity.lock().unpoisoned() = identity;
             self.has_links.store(has_links, Ordering::Release);
             if self.is_gone.swap(false, Ordering::AcqRel) {
@@ -159,7 +161,7 @@ impl Index {
 
     /// Updates files, as [`Index::update`] does, and everything in folders.
     fn update_all(&self, paths: impl IntoIterator<Item = (String, bool)>) -> Result<(), Error> {
-        let update = |(path, was_written): (String, bool)| self.update(&path, was_written).then_some(path);
+        let update = |(path, recheck): (String, bool)| self.update(&path, recheck).then_some(path);
         let mut folders: Vec<String> = paths.into_iter().filter_map(update).collect();
         while let Some(folder) = folders.pop() {
             folders.extend(self.find_differing(&folder, false)?.into_iter().filter_map(update));

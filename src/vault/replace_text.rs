@@ -174,7 +174,11 @@ mod tests {
         assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
         assert_eq!(edit("a\r\nb\r\n", "b", "x\ny").unwrap(), "a\r\nx\r\ny\r\n", "the file keeps CRLF");
         assert_eq!(edit("a\r\nb\r\nc\r\n", "a\r\nb", "x\ny").unwrap(), "x\r\ny\r\nc\r\n");
-        assert_eq!(edit("a\r\nb\n", "b", "x\ny").unwrap(), "a\r\nx\ny\n", "a file of both kinds gets what was given");
+        assert_eq!(
+            edit("a\r\nb\n", "b", "x\ny").unwrap(),
+            "a\r\nx\ny\n",
+            "in a file of both kinds the line end at the replaced text counts"
+        );
         assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
         assert_eq!(edit("keep", "keep", "").unwrap(), "");
         assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "\nB").unwrap(), "a\r\nB\r\nc\r\n", "a line end is not split");

@@ -192,7 +192,7 @@ impl Vault {
     /// Makes a plan from the link index and applies it in one transaction; replans if another program has changed one of the files since it
     /// was indexed. `plan` reads only. With `dry_run` nothing is locked or changed.
     pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
-        for _ in 0..limits::EDIT_RETRIES {
+        for _ in 0..limits::EDIT_ATTEMPTS {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
             // Links that another program has just written are to be rewritten, too.
             if transaction.is_some() {
@@ -258,7 +258,10 @@ impl Vault {
         let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
         let forms: Vec<String> = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
         let look = |entry: &Arc<Entry>| {
-            let text = self.text(entry).unwrap_or_default();
+            let Ok(text) = self.text(entry) else {
+                let left_alone = vec![(0, "the file cannot be read, or is too large".to_owned())];
+                return FilePlan { left_alone, ..self.plan_file(entry, String::new(), Vec::new()) };
+            };
             let edit = |range: Range<usize>, new: &str| {
                 let tag = text.get(range.clone()).filter(|tag| rest(tag).is_some())?;
                 // Folding may change the length of the name.
@@ -301,7 +304,7 @@ impl Vault {
         let mut entries = self.index.below(&VaultPath::root(), |entry| entry.path.ends_with(".base"));
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
-                let having = self.files_with_all(&[&wanted, kind], word_index.as_deref(), table, &read).into_iter();
+                let having = self.files_that_may_have(&[&wanted, kind], word_index.as_deref(), table, &read).into_iter();
                 entries.extend(having.filter(|entry| entry.is_note()).cloned());
             }
         });

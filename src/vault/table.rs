@@ -82,9 +82,13 @@ impl Table {
     }
 
     pub(super) fn remove(&mut self, path: &str) {
-        self.listing += u64::from(self.take(path).is_some());
+        if let Some(before) = self.take(path) {
+            self.listing += 1;
+            self.record_change(before.id);
+        }
     }
 
+    /// Takes an entry out; its id is the next one that is given.
     fn take(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
         self.kept_bytes -= before.text.kept_bytes();
@@ -96,7 +100,6 @@ impl Table {
             *slot = None;
         }
         self.free.push(before.id);
-        self.record_change(before.id);
         self.not_kept.remove(path);
         Some(before)
     }

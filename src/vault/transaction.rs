@@ -124,7 +124,11 @@ impl Transaction<'_> {
         let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
         if size > limits::JOURNAL_BYTES {
-            return Err(Error::TooLarge { path: JOURNAL.into(), size, limit: limits::JOURNAL_BYTES });
+            let most = limits::JOURNAL_BYTES >> 20;
+            return Err(Error::Invalid(format!(
+                "Together these changes need {} MB; {most} MB can be made at once. Use fewer files",
+                size >> 20
+            )));
         }
         let on_disk = self.vault.own_file(JOURNAL)?;
         disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", JOURNAL))

@@ -3,7 +3,7 @@
 use super::entry::name_of;
 use super::journal::Step;
 use super::path::{range_below, rest_below};
-use super::versions::{Caller, Did, Line, UNDO, Versions, hash};
+use super::versions::{Author, Did, Line, UNDO, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Now;
@@ -126,7 +126,7 @@ impl Vault {
     }
 
     fn kept_lines(&self) -> Result<Vec<Line>, Error> {
-        let _permit = self.expressions.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?;
+        let _permit = self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?;
         self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
@@ -218,7 +218,7 @@ impl Vault {
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn undo(&self, by: &str, since: Now, dry_run: bool) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
-        let owner = Arc::new(Caller::new("owner", UNDO));
+        let owner = Arc::new(Author::new("owner", UNDO));
         let vault = self.on_behalf_of(&owner);
         vault.refresh_now()?;
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };
@@ -242,10 +242,14 @@ impl Vault {
                 }
                 // Deleted files come back one by one: together they may be more than a journal holds.
                 let come_back = plan.steps.iter().all(|step| matches!(step, Step::Write { before: None, .. }));
-                let mut parts = plan.steps.chunks(if come_back { 1 } else { plan.steps.len() });
-                if let Err(error) = parts.try_for_each(|steps| transaction.apply(steps).map(drop)) {
-                    plan.is_whole = false;
-                    plan.left.extend(std::mem::take(&mut plan.done).into_iter().map(|what| format!("{what}: {error}")));
+                let mut applied = 0;
+                for steps in plan.steps.chunks(if come_back { 1 } else { plan.steps.len() }) {
+                    if let Err(error) = transaction.apply(steps) {
+                        plan.is_whole = false;
+                        plan.left.extend(plan.done.split_off(applied).into_iter().map(|what| format!("{what}: {error}")));
+                        break;
+                    }
+                    applied += steps.len();
                 }
                 view.reset();
             }
@@ -304,6 +308,7 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
                     }
                 }
             }
+            // `to` is gone and `from` is back: undone already.
             Did::Renamed { from, .. } if view.is_taken(from) => {}
             Did::Renamed { from, to } if view.exists(to) => {
                 plan.steps.push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });

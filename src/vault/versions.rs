@@ -27,11 +27,11 @@ pub(super) const UNDO: &str = "undo";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
 pub enum Did {
-    /// Written; `before` is the hash of what it held, `None` for a new file.
+    /// Written; `before` is the hash of what it held, `None` for a new file, and `bytes` the length of that.
     Wrote { path: String, before: Option<String>, after: String, bytes: usize },
     /// A file or folder renamed.
     Renamed { from: String, to: String },
-    /// Moved to the trash; `before` is `None` for a file too large to be kept.
+    /// Deleted, or moved to the trash if `trashed_to` is not empty; `before` is `None` for a file too large to be kept.
     Trashed { path: String, trashed_to: String, before: Option<String>, bytes: usize },
     /// The changes of a call were not made.
     Ended { of: String },
@@ -42,9 +42,9 @@ pub enum Did {
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// The id of the replaced version.
+    /// The id of this line, and of the version that was replaced, if any.
     pub version: String,
-    /// Groups the changes made by one tool call.
+    /// Groups the changes of one write or transaction.
     pub call: String,
     /// Unix time in seconds.
     pub at: u64,
@@ -57,19 +57,19 @@ pub struct Line {
 
 /// One tool call: who changes files, and which were changed so far.
 #[derive(Debug)]
-pub struct Caller {
+pub struct Author {
     pub by: String,
     pub tool: &'static str,
     /// Paths of changed files, old names included.
     changed: Mutex<Vec<String>>,
 }
 
-impl Caller {
-    pub fn new(by: &str, tool: &'static str) -> Caller {
-        Caller { by: by.to_owned(), tool, changed: Mutex::default() }
+impl Author {
+    pub fn new(by: &str, tool: &'static str) -> Author {
+        Author { by: by.to_owned(), tool, changed: Mutex::default() }
     }
 
-    /// The paths of all files that were changed, old names included, in order.
+    /// The paths of all files that were changed, old names included, sorted.
     pub fn changed(&self) -> Vec<String> {
         let mut paths = self.changed.lock().unpoisoned().clone();
         paths.sort_unstable();
@@ -121,7 +121,7 @@ impl Versions {
     }
 
     /// Keeps the bytes that the changes of a call replace or delete, before they are made. Returns the version ids, in order.
-    pub(super) fn keep(&self, caller: &Caller, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
+    pub(super) fn keep(&self, author: &Author, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
         let _lock = self.lock()?;
         // A power cut may have left half a line, which the next one must not continue.
         let (at, mut lines, mut ids) = (Now::read().0, String::from("\n"), Vec::new());
@@ -131,7 +131,7 @@ impl Versions {
             }
             let version = new_id();
             let line =
-                Line { version: version.clone(), call: call.to_owned(), at, by: caller.by.clone(), tool: caller.tool.to_owned(), did };
+                Line { version: version.clone(), call: call.to_owned(), at, by: author.by.clone(), tool: author.tool.to_owned(), did };
             lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
             ids.push(version);
         }
@@ -141,8 +141,8 @@ impl Versions {
     }
 
     /// Records that the changes of a call failed.
-    pub(super) fn end(&self, caller: &Caller, call: &str) -> Result<(), Error> {
-        self.keep(caller, &new_id(), vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
+    pub(super) fn end(&self, author: &Author, call: &str) -> Result<(), Error> {
+        self.keep(author, &new_id(), vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
     }
 
     fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
@@ -194,8 +194,8 @@ impl Versions {
     }
 
     /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays. First go the texts that the same login
-    /// had written itself, so that what others wrote is not displaced by a flood of changes; lines without a version, such as
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays. Texts that the same login had written itself
+    /// are removed before those of others, so that a flood of its changes displaces nothing; lines without a version, such as
     /// renames, have a quarter of the log of their own.
     ///
     /// # Errors
@@ -209,8 +209,8 @@ impl Versions {
             .collect();
         let is_own = |line: &Line| line.kept().is_some_and(|(_, hash)| written.contains(&(&*line.by, hash)));
         let (mut bytes, mut hashes, mut paths) = (0, HashSet::new(), HashSet::new());
-        // First the texts that the login had not written itself, then its own, each newest first: what does not fit is dropped, so a login's
-        // own texts go before those of others. Lines with and without a version are counted apart.
+        // They stay as long as they fit: texts of others, then the login's own, each newest first. Lines with and without a version are counted
+        // apart.
         let mut log_bytes = [0_u64; 2];
         let mut stay: BTreeMap<usize, String> = BTreeMap::new();
         let newest_first = || lines.iter().enumerate().rev();
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn old_versions_go_and_the_newest_of_each_path_stays() {
         let (folder, versions) = open_new();
-        let caller = Caller::new("me", "tool");
+        let caller = Author::new("me", "tool");
         let keep = |path: &str, text: &str| {
             let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
             versions.keep(&caller, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn a_flood_of_changes_displaces_no_text_of_others() {
         let (folder, versions) = open_new();
-        let caller = Caller::new("agent", "tool");
+        let caller = Author::new("agent", "tool");
         let wrote = |before: &str, after: &str| Change {
             did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
             bytes: Some(before.as_bytes().to_vec()),
@@ -348,7 +348,7 @@ mod tests {
         let log = folder.join("versions").join(LOG);
         File::create(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES).unwrap();
         let did = Did::Renamed { from: "a".into(), to: "b".into() };
-        versions.keep(&Caller::new("me", "tool"), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
+        versions.keep(&Author::new("me", "tool"), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
         assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
         let found = || versions.lines().unwrap().into_iter().map(|line| line.did).collect::<Vec<_>>();
         assert_eq!(found(), std::slice::from_ref(&did));

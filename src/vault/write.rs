@@ -108,10 +108,10 @@ impl Vault {
         written
     }
 
-    /// Waits for the transaction in progress, and keeps others from being applied until the guard is dropped. `None` without a caller:
+    /// Waits for the transaction in progress, and keeps others from being applied until the guard is dropped. `None` without an author:
     /// then this is a step of a transaction, which holds the lock already.
     fn lock_out_transactions(&self) -> Option<RwLockReadGuard<'_, ()>> {
-        self.caller.as_ref().map(|_| self.locks.writes.read().unpoisoned())
+        self.author.as_ref().map(|_| self.locks.writes.read().unpoisoned())
     }
 
     /// Replaces a file by what `make` makes of it, and keeps what it had; tries again if another program saves it in between.
@@ -121,7 +121,7 @@ impl Vault {
     fn replace_file(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut NewFile<'_>) -> Result<Written, Error> {
         let _lock = self.lock_for_writing(on_disk);
         let patience = Deadline::after(limits::REST_PATIENCE);
-        for _ in 0..limits::EDIT_RETRIES {
+        for _ in 0..limits::EDIT_ATTEMPTS {
             self.index.check_available()?;
             self.wait_until_closed(path, on_disk, patience)?;
             let before = writable_metadata(on_disk, path)?;
@@ -168,7 +168,7 @@ impl Vault {
         act: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Vec<String>, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
-        let Some(caller) = &self.caller else { return act().map(|()| Vec::new()) };
+        let Some(author) = &self.author else { return act().map(|()| Vec::new()) };
         let (call, mut ids) = (new_id(), Vec::new());
         if let Some(versions) = &self.versions {
             // A version is kept under the file's real path, not that of a link to it.
@@ -178,20 +178,20 @@ impl Vault {
                     *path = self.real(path);
                 }
             }
-            ids = versions.keep(caller, &call, changes)?;
+            ids = versions.keep(author, &call, changes)?;
         }
         let outcome = act();
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
             // What undo replaces must not displace what it is about to bring back.
-            if caller.tool != UNDO {
+            if author.tool != UNDO {
                 versions.clean_when_due();
             }
             if outcome.is_err() {
-                versions.end(caller, &call)?;
+                versions.end(author, &call)?;
             }
         }
         outcome?;
-        caller.add_changed(files);
+        author.add_changed(files);
         Ok(ids)
     }
 
@@ -273,7 +273,7 @@ impl Vault {
 
     /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
     pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
-        Vault { caller: None, ..self.clone() }.exchange(path, known, wanted)
+        Vault { author: None, ..self.clone() }.exchange(path, known, wanted)
     }
 
     /// Removes a file that has the bytes that the caller knows.

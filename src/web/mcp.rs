@@ -32,11 +32,11 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
     let Ok((version, session_id)) = headers else {
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
-    let caller = HttpRequest { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
+    let request = HttpRequest { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
     match &*head.method {
-        "GET" => caller.get(),
-        "DELETE" => Reply::Whole(caller.delete()),
-        "POST" => caller.post(body, peer),
+        "GET" => request.get(),
+        "DELETE" => Reply::Whole(request.delete()),
+        "POST" => request.post(body, peer),
         // HEAD opens no stream; it only shows that the endpoint exists.
         _ => Reply::Whole(Response::with(200, "text/event-stream", Vec::new())),
     }

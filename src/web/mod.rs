@@ -78,7 +78,7 @@ impl Service for App {
             && let Err(why) = self.guard.check(row, head)
         {
             return refuse(match row.route {
-                // A person sees these.
+                // People see these.
                 Route::Authorize => oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application.")),
                 Route::Home => {
                     oauth::html(403, page::error(&self.oauth.origin, why, "Open the address that the owner of the server gave you."))
@@ -150,7 +150,10 @@ fn accepts(head: &Head, wanted: &str) -> bool {
     let mut lines = head.all("accept").peekable();
     let is_taken = |line: &[u8]| {
         let ranges = String::from_utf8_lossy(line).to_ascii_lowercase();
-        ranges.split([',', ';']).any(|range| [wanted, "*/*"].contains(&range.trim()))
+        ranges.split([',', ';']).any(|range| {
+            let kind = range.trim().strip_suffix("/*");
+            range.trim() == wanted || kind.is_some_and(|kind| kind == "*" || wanted.starts_with(&format!("{kind}/")))
+        })
     };
     lines.peek().is_none() || lines.any(is_taken)
 }

@@ -151,7 +151,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
-    // What a base names need not be misspelt: a base is also written for notes to come.
+    // Names in the base itself are not reported: a base may be older than the notes that it is for.
     let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
     let unknown_properties = unknown_properties(&files, asked.copied());
@@ -159,9 +159,8 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
-        let total = rows.len();
         evaluator.finish()?;
-        return Ok(page_of_counts(query, total, counts));
+        return Ok(Answer { total: rows.len(), unknown_properties, ..page_of_counts(query, counts) });
     }
     let mut rows = sort(&evaluator, rows, group.as_ref(), &order);
     let total = rows.len();
@@ -377,7 +376,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
 }
 
 /// A page of counts, the most frequent first.
-fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) -> Answer {
+fn page_of_counts(query: &Query, counts: BTreeMap<String, usize>) -> Answer {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
     let from = query.after.as_ref().map_or(0, |last| last.number + 1);
@@ -385,7 +384,7 @@ fn page_of_counts(query: &Query, total: usize, counts: BTreeMap<String, usize>) 
     let end = from + page.len();
     let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| LastRow { number: end - 1, name: name.clone(), keys: 0 });
     let counts = page.into_iter().map(|(name, count)| (name.clone(), (*count).into())).collect();
-    Answer { total, counts: Some(counts), last, ..Answer::default() }
+    Answer { counts: Some(counts), last, ..Answer::default() }
 }
 
 /// Properties in an expression that no note has: most likely misspelt.

@@ -68,7 +68,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let written = match operation {
         "create" => Some(context.vault.write(&path, content, true, Overwrite::Nothing)?),
         "delete" => {
-            context.vault.delete(std::slice::from_ref(&path), if_match, &|_, _| !context.caller.has_cancelled())?;
+            context.vault.delete(std::slice::from_ref(&path), if_match, &|_, _| !context.requester.has_cancelled())?;
             None
         }
         _ => Some(edit()?),

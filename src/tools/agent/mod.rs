@@ -7,7 +7,7 @@ mod query;
 
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
-use super::{Arguments, Caller, Context, Reply, Tool};
+use super::{Arguments, Context, Reply, Requester, Tool};
 use crate::agent::job::{Job, JobState, STATUSES};
 use crate::agent::{Agent, Failure, Filed, Overrides, Progress, Watcher};
 use crate::limits;
@@ -68,13 +68,13 @@ fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
 
 /// Reports what a session does to the caller of the tool.
 struct Listening<'a> {
-    caller: &'a dyn Caller,
+    caller: &'a dyn Requester,
     reports: Cell<u64>,
 }
 
 impl<'a> Listening<'a> {
     fn of(context: &Context<'a>) -> Listening<'a> {
-        Listening { caller: context.caller, reports: Cell::new(0) }
+        Listening { caller: context.requester, reports: Cell::new(0) }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::git::{Done, Failure, Git, NoteChange};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
-use crate::vault::versions::Caller;
+use crate::vault::versions::Author;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -93,11 +93,11 @@ fn change(
     if message.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
     }
-    context.caller.progress(1, Some(3), "committing and pushing");
+    context.requester.progress(1, Some(3), "committing and pushing");
     // A caller of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
-    let vault = context.vault.on_behalf_of(&Arc::new(Caller::new(&context.principal.login, tool)));
+    let vault = context.vault.on_behalf_of(&Arc::new(Author::new(&context.principal.login, tool)));
     let wanted = NoteChange { path, after, message: &message, login: &context.principal.login, if_match: arguments.maybe("if_match") };
-    let changed = repository(context)?.change(&vault, &wanted, &|| context.caller.has_cancelled());
+    let changed = repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());
     let done = changed.map_err(|failure| failed(failure, path, verb))?;
     let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
     let outcome = Outcome {

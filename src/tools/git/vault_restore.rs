@@ -48,7 +48,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let bytes = match context.vault.kept_version(&path, commit) {
         Ok(kept) => kept,
         Err(_) => repository(context)?
-            .bytes_in(&path, commit, &|| context.caller.has_cancelled())
+            .bytes_in(&path, commit, &|| context.requester.has_cancelled())
             .map_err(|failure| failed(failure, &path, "written"))?,
     };
     let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;

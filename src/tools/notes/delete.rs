@@ -30,7 +30,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if if_match.is_some() && paths.len() > 1 {
         return Err(Error::new(Code::InvalidArgument, "Argument if_match is for one file."));
     }
-    let deleted = context.vault.delete(&paths, if_match, &|_, _| !context.caller.has_cancelled())?;
+    let deleted = context.vault.delete(&paths, if_match, &|_, _| !context.requester.has_cancelled())?;
     let files: Vec<Value> = deleted.files.iter().map(|(path, trashed_to)| json!({ "path": path, "trashed_to": trashed_to })).collect();
     Reply::of(&json!({ "deleted": files, "broken_links": deleted.broken_links, "broken": deleted.broken }))
 }

@@ -37,7 +37,7 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (from, to) = (arguments.text("from").trim(), arguments.text("to").trim());
-    let proceed = |_, _| !context.caller.has_cancelled();
+    let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options {
         update_links: arguments.flag("update_links"),
         dry_run: arguments.flag("dry_run"),

@@ -221,7 +221,7 @@ fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Ran
         words: Some(words_of(note.text.part(body)).count()),
         tasks: Some(json!({ "open": count(is_open), "done": count(is_done) })),
         links_out: Some(links.count()),
-        links_in: Some(context.vault.count_links_to(path, &|_, _| !context.caller.has_cancelled())?),
+        links_in: Some(context.vault.count_links_to(path, &|_, _| !context.requester.has_cancelled())?),
         ..shown
     })
 }

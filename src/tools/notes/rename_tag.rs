@@ -38,7 +38,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if from == to {
         return Err(Error::new(Code::InvalidArgument, "Arguments from and to are the same tag."));
     }
-    let proceed = |_, _| !context.caller.has_cancelled();
+    let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options { update_links: true, dry_run: arguments.flag("dry_run"), if_match: None, proceed: &proceed };
     context.vault.refresh()?;
     let rewritten = context.vault.rename_tag(&from, &to, options)?;

@@ -26,7 +26,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     // Pictures cannot be fetched.
     let query = Query { text, max_results: 2 * limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
-    let found = context.vault.search(&query, &|_, _| !context.caller.has_cancelled())?;
+    let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;
     let readable = found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(limits::RESEARCH_RESULTS);
     let results = readable.map(|hit| {
         let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);

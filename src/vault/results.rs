@@ -1,0 +1,60 @@
+//! A search, and its results.
+
+use super::candidate::Key;
+use super::entry::Entry;
+use super::path::VaultPath;
+use super::rank::MatchType;
+use crate::clock::Now;
+use std::sync::Arc;
+
+/// What to search for, and where.
+#[derive(Debug, Default)]
+pub struct Query<'a> {
+    /// Words or a query in Obsidian's language.
+    pub text: &'a str,
+    /// Results at most.
+    pub max_results: usize,
+    /// Only below this folder.
+    pub below: Option<VaultPath>,
+    /// Only with this tag, or one nested below it.
+    pub tag: Option<&'a str>,
+    /// Only modified at this moment or later.
+    pub since: Option<Now>,
+    /// Only modified at this moment or earlier.
+    pub until: Option<Now>,
+    /// Sort by modification time, newest first, instead of by relevance.
+    pub newest_first: bool,
+    /// Whether passages are wanted.
+    pub passages: bool,
+    /// Where the previous page ended: the value of [`Found::cursor`].
+    pub after: Option<&'a str>,
+}
+
+/// A part of a note that is relevant to a query.
+#[derive(Debug)]
+pub struct Passage {
+    /// Its first line, from 1.
+    pub from_line: usize,
+    /// Its last line.
+    pub to_line: usize,
+    /// At most [`limits::PASSAGE_CHARS`] characters.
+    pub text: String,
+}
+
+/// One result.
+#[derive(Debug)]
+pub struct Hit {
+    /// The file.
+    pub entry: Arc<Entry>,
+    /// Where it matched.
+    pub match_type: MatchType,
+    /// An excerpt of the matching line, with the match in bold.
+    pub snippet: String,
+    /// Its line, from 1; 1 for a match in the name.
+    pub line: usize,
+    /// Words of the query that the file does not have.
+    pub missing: Vec<String>,
+    /// The best passages, if they are wanted.
+    pub passages: Vec<Passage>,
+    pub(super) key: Key,
+}
