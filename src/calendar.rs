@@ -39,6 +39,7 @@ impl Zone {
 
     /// Seconds since 1970-01-01T00:00:00Z of a local date and time in this zone.
     pub fn seconds_at(&self, local: DateTime) -> i64 {
+        // Twice: the offset at the local time read as UTC may be that of the other side of a clock change.
         let first = local.0.saturating_sub(self.offset(local.0));
         local.0.saturating_sub(self.offset(first))
     }
@@ -96,8 +97,8 @@ impl DateTime {
         parse_date(text).map(|days| DateTime(days * DAY))
     }
 
-    /// A day of a week (`2026-W48`): Monday of an ISO 8601 week; otherwise, for weeks that begin on Sunday, the first one that of
-    /// 1 January, the day with the weekday of 1 January.
+    /// The day that stands for a week (`2026-W48`): the Monday of an ISO 8601 week; in US numbering (weeks from Sunday, week 1 contains
+    /// 1 January) the day with the weekday of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
         let week: i64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
@@ -164,7 +165,7 @@ impl DateTime {
         DateTime((self.days() + 3 - self.weekday()) * DAY).year_and_week()
     }
 
-    /// Year and week, for weeks that begin on Sunday, the first one that of 1 January.
+    /// Year and week in US numbering.
     fn us_week(self) -> (i64, i64) {
         DateTime((self.days() + 6 - (self.weekday() + 1) % 7) * DAY).year_and_week()
     }

@@ -131,7 +131,7 @@ impl Client {
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
         let calls = Quota::new(Bounds { total: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
         // For each file a channel that closes when the last call that names it ends.
-        let mut last: HashMap<String, Receiver<()>> = HashMap::new();
+        let mut last_call_of: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
             let Some(about) = message.and_then(called_about) else {
@@ -140,21 +140,21 @@ impl Client {
                 }
                 continue;
             };
-            last.retain(|_, end| matches!(end.try_recv(), Err(TryRecvError::Empty)));
-            let (mut running, mut before): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
+            last_call_of.retain(|_, ended| matches!(ended.try_recv(), Err(TryRecvError::Empty)));
+            let (mut held_open, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
             for path in about {
-                let (own, end) = sync_channel(0);
-                running.push(own);
-                before.extend(last.insert(path, end));
+                let (own, ended) = sync_channel(0);
+                held_open.push(own);
+                earlier_calls.extend(last_call_of.insert(path, ended));
             }
-            // Sessions have bounds of their own, and take minutes.
+            // Sessions have bounds of their own, and take minutes. A call that has waited for a permit long enough runs without one.
             let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
             let id = message.and_then(Message::id).cloned();
             let run = move || {
-                let _held = (running, permit);
+                let _held = (held_open, permit);
                 // Each is closed without a message when that call has ended.
-                for before in before {
-                    let _ = before.recv();
+                for earlier in earlier_calls {
+                    let _ = earlier.recv();
                 }
                 self.answer_line(line);
             };
@@ -170,9 +170,12 @@ impl Client {
     /// Answers a line; false when the answers are no longer read.
     fn answer_line(&self, line: Line) -> bool {
         let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
-        // A panic is an error of this request and of no other.
-        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(line.incoming, line.running.as_ref())));
-        let answer = answer.unwrap_or_else(|_| id.map_or(Ok(None), |id| Err(Error::internal().answering(Some(id)))));
+        // A panic is an error of this request and of no other; one in a batch, which has no id of its own, is not answered.
+        let answer = match catch_unwind(AssertUnwindSafe(|| self.answer(line.incoming, line.running.as_ref()))) {
+            Ok(answer) => answer,
+            Err(_) if id.is_some() => Err(Error::internal().answering(id)),
+            Err(_) => Ok(None),
+        };
         answer.unwrap_or_else(|error| Some(error.to_json())).is_none_or(|answer| self.pipe.send(&answer))
     }
 

@@ -298,7 +298,7 @@ impl Changes {
     ///
     /// # Errors
     /// [`VaultError::Busy`] when a page was changed since the steps were computed; the vault's.
-    pub(super) fn make(&self, vault: &Vault) -> Result<(), VaultError> {
+    pub(super) fn apply(&self, vault: &Vault) -> Result<(), VaultError> {
         if self.steps.is_empty() {
             return Ok(());
         }

@@ -59,7 +59,7 @@ impl Gate {
     }
 
     /// Waits until no session that writes runs or waits; false on timeout.
-    pub(super) fn is_idle_within(&self, patience: Duration) -> bool {
+    pub(super) fn has_no_writer_within(&self, patience: Duration) -> bool {
         let is_used = |state: &mut State| state.is_filing || state.queue.iter().any(|(_, work)| work.writes());
         let waited = self.changed.wait_timeout_while(self.state(), patience, is_used);
         !waited.unpoisoned().1.timed_out()
@@ -76,7 +76,7 @@ impl Ticket {
         let mut state = self.gate.state();
         loop {
             let ahead = state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
-            let next = state.queue.iter().find(|(_, work)| *work == Work::Query || !state.is_filing);
+            let next = state.queue.iter().find(|(_, work)| !work.writes() || !state.is_filing);
             if state.running < self.gate.slots && next.is_some_and(|&(number, _)| number == self.number) {
                 state.queue.remove(ahead);
                 state.running += 1;

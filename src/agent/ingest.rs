@@ -85,7 +85,7 @@ impl Agent {
     }
 
     /// Files material into the wiki: one change, and one commit where there is a repository. `id` is the job's.
-    pub(super) fn file(
+    pub(super) fn run_ingest(
         &self,
         request: &Request,
         asked: &SessionRequest<'_>,
@@ -99,7 +99,7 @@ impl Agent {
             let (paths, attached) = attach::copy_in(self, attach::read(self, &request.files, &request.attachments)?, copy)?;
             let filed_before = self.filed_before(&ready.begun);
             let task = Task { prompt: prompt(request, &paths, &filed_before), schema: include_str!("ingest_schema.json") };
-            let end = self.write(ready, &task, &attached, id, watcher, progress)?;
+            let end = self.run_and_apply(ready, &task, &attached, id, watcher, progress)?;
             Ok(self.report(request, end, &progress.filed, filed_before, copy))
         })
     }
@@ -108,7 +108,7 @@ impl Agent {
     ///
     /// # Errors
     /// Those of [`session::run`], and [`Failure::Failed`] where the vault took nothing.
-    pub(super) fn write(
+    pub(super) fn run_and_apply(
         &self,
         ready: &PreparedSession<'_>,
         task: &Task,
@@ -129,6 +129,7 @@ impl Agent {
 
     /// The source pages that earlier sessions made from the same material.
     fn filed_before(&self, begun: &SessionStart) -> Vec<String> {
+        // Calls with files alone all have the hash of an empty text.
         let same = |session: &ledger::Session| {
             session.begun.material == begun.material && session.begun.session != begun.session && !begun.about.is_empty()
         };
@@ -170,7 +171,7 @@ impl Agent {
                 let steps = brought.into_iter().map(|(path, bytes)| Step::write(path.clone(), None, bytes.clone()));
                 changes.steps.splice(0..0, steps);
             }
-            let made = vault.refresh_now().and_then(|()| changes.make(&vault));
+            let made = vault.refresh_now().and_then(|()| changes.apply(&vault));
             if made.is_err() && tries.next().is_some() {
                 std::thread::sleep(limits::AGENT_APPLY_PAUSE);
                 continue;

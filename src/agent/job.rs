@@ -21,7 +21,8 @@ pub const STATUSES: [&str; 5] = ["working", "completed", "nothing_filed", "faile
 pub struct Job {
     /// Its id.
     pub id: String,
-    login: String,
+    /// A [`Principal::key`](crate::principal::Principal::key).
+    owner: String,
     /// The model of its session.
     pub model: String,
     /// The first line of its material.
@@ -64,16 +65,15 @@ impl JobState {
 }
 
 impl Agent {
-    /// Starts filing material, or joins the job of the same login that does so already. `by` is the owner's name for the login, for kept
-    /// versions and commits.
+    /// Starts filing material, or joins the job of the same owner that does so already. `login` is its name for kept versions and commits.
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
-    pub fn begin(self: &Arc<Agent>, login: &str, by: &str, request: Request) -> Result<Arc<Job>, Failure> {
+    pub fn begin(self: &Arc<Agent>, owner: &str, login: &str, request: Request) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
         let route = self.options.route(Work::Ingest, &request.overrides)?;
         let mut jobs = self.jobs.lock().unpoisoned();
-        let same = |job: &&Arc<Job>| job.login == login && job.join(&request);
+        let same = |job: &&Arc<Job>| job.owner == owner && job.join(&request);
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
         }
@@ -84,7 +84,7 @@ impl Agent {
         let request = Arc::new(request);
         let job = Arc::new(Job {
             id: secret::new_id(),
-            login: login.to_owned(),
+            owner: owner.to_owned(),
             model: route.model.clone(),
             about,
             begun: Now::read(),
@@ -92,11 +92,11 @@ impl Agent {
             state: Mutex::new(JobState { callers: 1, request: Some(Arc::clone(&request)), ..JobState::default() }),
             changed: Condvar::new(),
         });
-        let (agent, own, by) = (Arc::clone(self), Arc::clone(&job), by.to_owned());
+        let (agent, own, login) = (Arc::clone(self), Arc::clone(&job), login.to_owned());
         let work = move || {
             let mut progress = Progress::default();
-            let asked = SessionRequest { work: Work::Ingest, login: &by, text: &request.content, route };
-            let filed = catch_unwind(AssertUnwindSafe(|| agent.file(&request, &asked, ticket, &own.id, &*own, &mut progress)));
+            let asked = SessionRequest { work: Work::Ingest, login: &login, text: &request.content, route };
+            let filed = catch_unwind(AssertUnwindSafe(|| agent.run_ingest(&request, &asked, ticket, &own.id, &*own, &mut progress)));
             let outcome = filed.unwrap_or_else(|_| {
                 progress = own.state().progress.clone();
                 Err(Failure::Failed("Internal error; see the server's log.".into()))
@@ -124,10 +124,10 @@ impl Agent {
     ///
     /// # Errors
     /// [`Failure::Argument`] where there is no such job.
-    pub fn request_of(&self, login: &str, id: &str) -> Result<Request, Failure> {
+    pub fn request_of(&self, owner: &str, id: &str) -> Result<Request, Failure> {
         let wrong =
             "Argument continue names no job of yours, or one that still runs, has its result or is too old; give the material again.";
-        let job = self.jobs_of(login).into_iter().find(|job| job.id == id);
+        let job = self.jobs_of(owner).into_iter().find(|job| job.id == id);
         let state = job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
         let mut request = state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
         request.written_before.extend(state.progress.filed.pages.iter().map(|page| page.path.clone()));
@@ -135,9 +135,9 @@ impl Agent {
         Ok(request)
     }
 
-    /// The jobs of a login, newest first.
-    pub fn jobs_of(&self, login: &str) -> Vec<Arc<Job>> {
-        self.jobs.lock().unpoisoned().iter().rev().filter(|job| job.login == login).cloned().collect()
+    /// The jobs of an owner, newest first.
+    pub fn jobs_of(&self, owner: &str) -> Vec<Arc<Job>> {
+        self.jobs.lock().unpoisoned().iter().rev().filter(|job| job.owner == owner).cloned().collect()
     }
 }
 

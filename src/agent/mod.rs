@@ -345,7 +345,7 @@ impl Agent {
 
     /// Waits, up to a limit, until no session that writes runs or waits.
     pub fn wait_for_writing_sessions(&self) {
-        if !self.gate.is_idle_within(limits::AGENT_CANCEL_WAIT) {
+        if !self.gate.has_no_writer_within(limits::AGENT_CANCEL_WAIT) {
             log::warn!("agent: a session is still running; its supervisor ends it");
         }
     }

@@ -7,7 +7,8 @@ use crate::vault::{GrantedFolders, VaultPath};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `name:sha256`, and what may follow: `:read`, `:read=FOLDERS`, `:write=FOLDERS`; folders are separated by `;`.
+/// `name:sha256`, and what may follow; folders are separated by `;`. `:read` reads all; `:read=A` reads A; `:write=B` reads and changes B;
+/// `:read:write=B` reads all and changes B; nothing more: everything.
 pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
     const SHAPE: &str =
         "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";

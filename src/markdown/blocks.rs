@@ -4,6 +4,8 @@
 
 use super::frontmatter;
 use super::html::begins_html;
+use super::marks::{cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule, item, unclosed, underline, unquoted};
+use super::open::{Fence, Opaque, Open};
 use crate::slice::Part;
 use std::ops::Range;
 
@@ -14,7 +16,7 @@ pub enum Kind {
     Frontmatter,
     /// White space only.
     Blank,
-    /// Of a paragraph, table or quote.
+    /// Any other: of a paragraph, table, quote or HTML block, a thematic break, or text behind the end of a comment.
     Text,
     /// An ATX heading; its level.
     Heading(u8),
@@ -41,25 +43,10 @@ pub struct Line {
     pub kind: Kind,
     /// Where its content begins: after quote markers, list marker and checkbox.
     pub content: usize,
-    /// Whether fenced code or a hidden construct begins here.
+    /// Whether fenced code or an opaque construct begins here that ends on a later line.
     pub opens: bool,
-    /// Whether it is in an HTML block, which ends with the next blank line and contains no Markdown.
+    /// Whether it is in an HTML block, which ends with the next blank line and contains no headings or list items.
     pub is_html: bool,
-}
-
-/// A construct that continues in the next line.
-enum Open {
-    /// `column` is that of the enclosing list item.
-    Fence {
-        mark: char,
-        length: usize,
-        quotes: usize,
-        column: usize,
-        /// The maximum indentation of the closing fence.
-        max_indent: usize,
-    },
-    /// `fence`: character and length of the code fence that is open inside a `%%` comment.
-    Until { mark: &'static str, quotes: usize, fence: Option<(char, usize)> },
 }
 
 /// All lines of a note; an empty text has none.
@@ -76,7 +63,7 @@ pub fn lines(text: &str) -> Vec<Line> {
     let (mut is_table, mut is_quoted) = (false, false);
     // Whether math or a comment is open inside the current paragraph or list item.
     let (mut in_math, mut in_comment) = (false, false);
-    // Without frontmatter the first line begins after a byte order mark, which has 3 bytes; with it, lines begin at 0.
+    // `body` is 0 or, after a byte order mark, 3 without frontmatter; the lines of frontmatter begin at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -88,49 +75,40 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let (quotes, rest) = unquoted(line);
         let content = |rest: &str| range.end - rest.len();
-        if let Some(Open::Fence { mark, length, quotes: outer, column, max_indent }) = open {
-            // In a fence outside quotes, a quote marker is code.
-            let inner = if outer == 0 { line } else { rest };
-            let (behind, indent) = (inner.trim_start(), columns(inner));
-            let closes = indent <= max_indent && closes_fence(behind, mark, length);
-            // A fence ends with the enclosing quote or list item.
-            if (quotes >= outer || outer == 0) && (indent >= column || behind.is_empty()) {
-                open = if closes { None } else { open };
-                lines.push(Line { content: range.start, range, kind: Kind::Code, opens: false, is_html: false });
+        let plain = |kind: Kind, behind: &str| Line { content: content(behind), range: range.clone(), kind, opens: false, is_html: false };
+        match open.take() {
+            Some(Open::Fence(fence)) => {
+                if let Some(closes) = fence.closes(line, quotes, rest) {
+                    open = (!closes).then_some(Open::Fence(fence));
+                    lines.push(plain(Kind::Code, line));
+                    continue;
+                }
+            }
+            Some(Open::Opaque(opaque)) if opaque.contains(quotes) => {
+                let (behind, fence) = (opaque.behind(line), opaque.fence_after(rest));
+                let kind = match behind {
+                    None if opaque.fence.or(fence).is_some() => Kind::Code,
+                    Some(behind) if !behind.trim().is_empty() => Kind::Text,
+                    _ => Kind::Opaque,
+                };
+                open = behind.is_none().then_some(Open::Opaque(Opaque { fence, ..opaque }));
+                lines.push(plain(kind, behind.unwrap_or(line)));
                 continue;
             }
-            open = None;
-        }
-        // All but Obsidian's own comments end with the enclosing quote.
-        open = open.filter(|open| !matches!(open, Open::Until { mark, quotes: outer, .. } if quotes < *outer && *mark != "%%"));
-        if let Some(Open::Until { mark, quotes: outer, fence: before }) = open {
-            let closing = line.find(mark).map(|at| at + mark.len());
-            let behind = closing.and_then(|at| line.get(at..)).unwrap_or(line);
-            let code = match before {
-                Some((mark, length)) => before.filter(|_| !closes_fence(rest.trim_start(), mark, length)),
-                None => fence(rest.trim_start(), 0).map(|(mark, length, _)| (mark, length)).filter(|_| mark == "%%"),
-            };
-            open = if closing.is_some() { None } else { Some(Open::Until { mark, quotes: outer, fence: code }) };
-            let kind = match closing {
-                None if before.or(code).is_some() => Kind::Code,
-                Some(_) if !behind.trim().is_empty() => Kind::Text,
-                _ => Kind::Opaque,
-            };
-            lines.push(Line { content: content(behind), range, kind, opens: false, is_html: false });
-            continue;
+            _ => {}
         }
         let trimmed = rest.trim_start();
         let indent = columns(rest);
-        let after_blank = lines.last().is_none_or(|last| !matches!(last.kind, Kind::Text | Kind::Item { .. }));
+        let follows_text = lines.last().is_some_and(|last| matches!(last.kind, Kind::Text | Kind::Item { .. }));
         if quotes < item_quotes {
             items.clear();
         }
         // The column of the innermost enclosing list item.
         let column = items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
-        let is_code = after_blank && indent >= items.last().copied().unwrap_or(0) + 4 && !trimmed.is_empty();
+        let is_code = !follows_text && indent >= items.last().copied().unwrap_or(0) + 4 && !trimmed.is_empty();
         let is_shallow = indent < column + 4;
         let goes_on = html.filter(|(outer, depth)| indent >= *outer && quotes >= *depth);
-        let begins = || (is_shallow && begins_html(trimmed, after_blank)).then_some((column, quotes));
+        let begins = || (is_shallow && begins_html(trimmed, follows_text)).then_some((column, quotes));
         html = goes_on.or_else(begins).filter(|_| !trimmed.is_empty() && unclosed(trimmed).is_none());
         // The width of the list marker, if a list item begins here.
         let mut item_width = 0;
@@ -142,11 +120,11 @@ pub fn lines(text: &str) -> Vec<Line> {
             (Kind::Code, rest)
         } else if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| is_shallow) {
             let column = if width > 0 { indent + width } else { column };
-            open = Some(Open::Fence { mark, length, quotes, column, max_indent: indent + width + 3 });
+            open = Some(Open::Fence(Fence { mark, length, quotes, column, max_indent: indent + width + 3 }));
             item_width = width;
             (Kind::Code, trimmed)
-        } else if let Some(mark) = unclosed(trimmed).filter(|mark| !(in_math && *mark == "$$" || in_comment && *mark == "%%")) {
-            open = Some(Open::Until { mark, quotes, fence: None });
+        } else if let Some(closing) = unclosed(trimmed).filter(|mark| !(in_math && *mark == "$$" || in_comment && *mark == "%%")) {
+            open = Some(Open::Opaque(Opaque { closing, quotes, fence: None }));
             (Kind::Opaque, trimmed)
         } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
             (Kind::Heading(level), title)
@@ -177,9 +155,10 @@ pub fn lines(text: &str) -> Vec<Line> {
             let before = lines.last().filter(|last| last.kind == Kind::Text).map(|last| text.part(last.content..last.range.end));
             is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
         }
-        let continues = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && !after_blank;
-        let ends = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && column == 0;
-        if ends || !continues {
+        let stays_in_list =
+            matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && follows_text;
+        let ends_list = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && column == 0;
+        if ends_list || !stays_in_list {
             items.clear();
         }
         if item_width > 0 {
@@ -238,118 +217,6 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
         last = line.kind;
     }
     sections
-}
-
-/// The number of a line's quote markers, and the line without them.
-pub(super) fn unquoted(line: &str) -> (usize, &str) {
-    let (mut quotes, mut rest) = (0, line);
-    while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
-        rest = inner.strip_prefix([' ', '\t']).unwrap_or(inner);
-        quotes += 1;
-    }
-    (quotes, rest)
-}
-
-/// The width of a line's indentation; a tab extends to the next multiple of four.
-pub(super) fn columns(line: &str) -> usize {
-    columns_from(0, line)
-}
-
-/// The same for a part of a line that begins at a column.
-fn columns_from(start: usize, part: &str) -> usize {
-    let white = part.chars().take_while(|c| matches!(c, ' ' | '\t'));
-    white.fold(start, |column, c| if c == '\t' { column / 4 * 4 + 4 } else { column + 1 }) - start
-}
-
-/// Character and length of the fence that a line opens, and the width of a list marker before it.
-fn fence(line: &str, indent: usize) -> Option<(char, usize, usize)> {
-    // A list item may begin with one.
-    let (width, line) = item(line, indent).map_or((0, line), |(width, _, inner)| (width, inner));
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|&c| c == mark).count();
-    // A line that begins with three backticks and contains more of them is inline code.
-    let info = line.get(length..)?;
-    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length, width))
-}
-
-/// Whether a line, without indentation, closes a fence.
-fn closes_fence(line: &str, mark: char, length: usize) -> bool {
-    let run = line.chars().take_while(|&c| c == mark).count();
-    run >= length && line.chars().skip(run).all(char::is_whitespace)
-}
-
-/// Whether a line has an odd number of a delimiter outside code spans.
-fn is_odd(line: &str, mark: &str) -> bool {
-    line.contains(mark) && line.split('`').step_by(2).map(|part| part.matches(mark).count()).sum::<usize>() % 2 == 1
-}
-
-/// Whether a line may be the delimiter row of a table.
-pub(super) fn is_delimiter_row(line: &str) -> bool {
-    line.contains('|') && line.contains('-') && line.chars().all(|c| "|-: \t".contains(c))
-}
-
-/// The number of cells in a table row.
-fn cells(row: &str) -> usize {
-    let row = row.trim().replace("\\|", "");
-    let row = row.strip_prefix('|').unwrap_or(&row);
-    row.strip_suffix('|').unwrap_or(row).split('|').count()
-}
-
-/// The closing delimiter of the comment, math or raw-text element that a line opens, if it is not on the same line.
-fn unclosed(line: &str) -> Option<&'static str> {
-    let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
-    marks.into_iter().find_map(|(opening, closing)| {
-        let inner = line.strip_prefix(opening)?;
-        // The element's name must end there.
-        let is_whole = !opening.ends_with(char::is_alphabetic) || inner.is_empty() || inner.starts_with([' ', '\t', '>']);
-        (is_whole && !inner.contains(closing)).then_some(closing)
-    })
-}
-
-/// Level and text of an ATX heading.
-fn heading(line: &str) -> Option<(u8, &str)> {
-    let level = line.bytes().take_while(|&byte| byte == b'#').count();
-    let title = line.get(level..)?;
-    let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
-    is_heading.then_some((level as u8, title.trim_start()))
-}
-
-/// The level of the setext heading that a line may underline.
-pub(super) fn underline(line: &str) -> Option<u8> {
-    let line = line.trim_end();
-    let all = |mark: char| line.chars().all(|c| c == mark);
-    if all('=') { Some(1) } else { all('-').then_some(2) }
-}
-
-/// The width of a list marker with the white space after it, the checkbox, and the content after that.
-fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &str)> {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
-        Some(behind) if (1..=9).contains(&digits) => behind,
-        _ => line.strip_prefix(['-', '*', '+'])?,
-    };
-    if !(behind.is_empty() || behind.starts_with([' ', '\t'])) || is_rule(line) {
-        return None;
-    }
-    let inner = behind.trim_start();
-    let marker = line.len() - behind.len();
-    let space = columns_from(indent + marker, behind);
-    let width = marker + if inner.is_empty() || space > 4 { 1 } else { space };
-    let mut chars = inner.chars();
-    if let (Some('['), Some(status), Some(']')) = (chars.next(), chars.next(), chars.next()) {
-        let rest = chars.as_str();
-        if rest.is_empty() || rest.starts_with([' ', '\t']) {
-            return Some((width, Some(status), rest.trim_start()));
-        }
-    }
-    Some((width, None, inner))
-}
-
-/// Whether a line is a thematic break.
-fn is_rule(line: &str) -> bool {
-    let mut marks = line.chars().filter(|c| !c.is_whitespace());
-    let Some(first) = marks.next().filter(|c| matches!(c, '-' | '*' | '_')) else { return false };
-    marks.clone().all(|c| c == first) && marks.count() >= 2
 }
 
 /// The line ending of the line at an offset, or else of the line before it; `\n` for a text of one line.

@@ -135,33 +135,35 @@ fn names(value: &Value) -> Vec<String> {
 
 /// The characters outside quotes, each with its offset and the character before it: (offset, previous, character).
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
-    let (mut quote, mut before, mut last) = (None, ' ', ' ');
-    let (mut first, mut has_closed, mut is_mark) = (true, false, false);
-    // A continuation line of a flow list is already inside its brackets.
+    let (mut quote, mut before, mut last_visible) = (None, ' ', ' ');
+    let (mut value_not_begun, mut just_closed, mut is_mark) = (true, false, false);
+    // A line that ends in a comma or bracket and begins with none is taken for the continuation of a flow list; a wrong guess only makes `set`
+    // refuse.
     let bare = text.trim();
     let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
     text.char_indices().filter_map(move |(at, c)| {
-        let (was, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
+        let (previous, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         // A quote in the middle of a plain value is an ordinary character.
-        let is_start = (was.is_whitespace() || "[{,:".contains(was)) && (first || last == ':' || depth > 0 && "[{,".contains(last));
+        let is_start = (previous.is_whitespace() || "[{,:".contains(previous))
+            && (value_not_begun || last_visible == ':' || depth > 0 && "[{,".contains(last_visible));
         let closes = quote == Some('\'') && c == '\'';
         match quote {
             // In double quotes a backslash escapes the next character.
-            Some('"') if was == '\\' => before = ' ',
+            Some('"') if previous == '\\' => before = ' ',
             Some(open) if c == open => quote = None,
             None if matches!(c, '"' | '\'') && is_start => quote = Some(c),
             // Two single quotes inside single quotes are an escaped one.
-            None if c == '\'' && has_closed => quote = Some(c),
+            None if c == '\'' && just_closed => quote = Some(c),
             None if matches!(c, '[' | '{') && is_start => depth += 1,
             None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
             _ => {}
         }
         // An anchor or a tag precedes a value, as do the markers of an item or a key.
         is_mark = !c.is_whitespace() && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
-        first &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
-        has_closed = closes;
-        last = if c.is_whitespace() || is_mark { last } else { c };
-        is_outside.then_some((at, was, c))
+        value_not_begun &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
+        just_closed = closes;
+        last_visible = if c.is_whitespace() || is_mark { last_visible } else { c };
+        is_outside.then_some((at, previous, c))
     })
 }
 

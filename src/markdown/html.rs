@@ -1,7 +1,7 @@
 //! HTML blocks that contain no Markdown.
 
 /// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
-pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
+pub(super) fn begins_html(line: &str, follows_text: bool) -> bool {
     let Some(inner) = line.strip_prefix('<') else { return false };
     let name = inner.strip_prefix('/').unwrap_or(inner);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
@@ -11,7 +11,7 @@ pub(super) fn begins_html(line: &str, after_blank: bool) -> bool {
     // Any other tag has to be complete, and alone on a line that does not continue a paragraph.
     let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
     let is_alone = rest.trim_end().strip_suffix('>').is_some_and(|attributes| !attributes.contains(['<', '>']));
-    is_block || after_blank && is_tag && is_alone
+    is_block || !follows_text && is_tag && is_alone
 }
 
 /// The elements of condition 6.

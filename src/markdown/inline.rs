@@ -78,7 +78,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     blocks(&shown)
 }
 
-/// The kind of a range in a block that contains no tags.
+/// The kind of a range inside a block; such a range contains no tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
     /// Code, an HTML comment or math.

@@ -1,8 +1,9 @@
 //! Inserting text into a note at a heading, block or line, keeping every other byte.
 
-use super::blocks::{Kind, columns, line_end, unquoted};
+use super::blocks::{Kind, line_end};
 use super::frontmatter;
 use super::joins::{is_underline, joins_before, joins_behind};
+use super::marks::{columns, unquoted};
 use super::parts::{Block, FindError, Note};
 use super::properties::splice;
 use crate::slice::Part;
@@ -45,7 +46,7 @@ pub enum Target<'a> {
     Line(usize),
 }
 
-/// Where text goes.
+/// Where text goes: inside its target (`Start`, `End`), outside (`Before`, `After`), or instead of it; a line or block has no inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     Start,
@@ -67,8 +68,8 @@ pub enum Refused {
 }
 
 impl From<FindError> for Refused {
-    fn from(not_one: FindError) -> Refused {
-        Refused::Target(not_one)
+    fn from(error: FindError) -> Refused {
+        Refused::Target(error)
     }
 }
 
@@ -108,11 +109,11 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
     let is_at_start = edit.range.start == 0 && !has_properties(note.text) && !has_properties(new);
-    let is_made = is_at_start && has_properties(&edit.apply(note.text));
-    if is_made {
+    let makes_frontmatter = is_at_start && has_properties(&edit.apply(note.text));
+    if makes_frontmatter {
         edit.text.insert_str(0, line_end(note.text, 0));
     }
-    Ok((edit, line + usize::from(is_made) + usize::from(with_heading.is_some())))
+    Ok((edit, line + usize::from(makes_frontmatter) + usize::from(with_heading.is_some())))
 }
 
 /// The range of a line; for a setext heading, that of all its lines.
@@ -121,7 +122,7 @@ fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
     headings.into_iter().map(|heading| heading.lines).find(|lines| lines.contains(&line)).unwrap_or(line..line + 1)
 }
 
-/// The lines to replace at a position relative to lines, which have no inside.
+/// The lines that new text replaces: all of `lines` for `Replace`, else none, where `lines` begin or end.
 fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     match position {
         Position::Start | Position::Before => lines.start..lines.start,
@@ -167,7 +168,7 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
             let (line, heading) = new_heading(note, wanted).ok_or(Refused::Target(FindError::Missing(known)))?;
             return Ok((line..line, Some(heading)));
         }
-        Err(not_one) => return Err(not_one.into()),
+        Err(error) => return Err(error.into()),
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
@@ -200,7 +201,19 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<(usize, String)> {
     is_name.then(|| (at, format!("{} {name}", "#".repeat(level))))
 }
 
-/// The edit itself: the text with the note's line endings, separated from what it must not join.
+/// A text with the id of the block that it replaces, unless it has that already.
+fn with_id(text: &str, id: Option<&str>) -> String {
+    let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
+    let Some(id) = id.filter(|id| !has_id(id)) else { return text.to_owned() };
+    let parts = Note::of(text);
+    let last = parts.lines.len().saturating_sub(1);
+    let is_line =
+        matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. })) && !parts.line(last).trim_start().starts_with(['|', '>']);
+    // After code, a table or a quote, an id needs a line of its own.
+    if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) }
+}
+
+/// The edit itself: the text with the note's line endings, separated from what it must not join; and the line, from 1, in which it then begins.
 fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (Edit, usize) {
     let (start, end) = (lines.start, lines.end);
     let is_at_end = end >= note.lines.len();
@@ -208,16 +221,7 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
     let range = note.start(start)..note.start(end);
     let eol = line_end(note.text, range.start);
     let new = new.replace("\r\n", "\n");
-    let mut text = new.strip_suffix('\n').unwrap_or(&new).to_owned();
-    let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
-    if let Some(id) = id.filter(|id| !has_id(id)) {
-        let parts = Note::of(&text);
-        let last = parts.lines.len().saturating_sub(1);
-        let is_line =
-            matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. })) && !parts.line(last).trim_start().starts_with(['|', '>']);
-        // After code, a table or a quote, an id needs a line of its own.
-        text = if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) };
-    }
+    let text = with_id(new.strip_suffix('\n').unwrap_or(&new), id);
     if text.is_empty() {
         // The lines around it must not become one paragraph or a heading.
         let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
@@ -225,20 +229,20 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
         return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
     }
     let mut line = start + 1;
-    let parts = Note::of(&text);
+    let inserted = Note::of(&text);
     let mut whole = text.clone();
     // Prose that replaces lines of a paragraph stays in it.
     let replaced = Note::of(note.text.part(range.clone()));
-    let is_prose = |line: usize| matches!(parts.kind(line), Some(Kind::Text)) && !parts.line(line).starts_with([' ', '\t', '|', '>']);
-    let stays = start < end && (0..parts.lines.len()).all(is_prose);
+    let is_prose = |line: usize| matches!(inserted.kind(line), Some(Kind::Text)) && !inserted.line(line).starts_with([' ', '\t', '|', '>']);
+    let stays = start < end && (0..inserted.lines.len()).all(is_prose);
     let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
-    let joins_before = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
-    if joins_before(&parts) && (is_underline(parts.line(0)) || !was_joined(&joins_before)) {
+    let joins_above = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
+    if joins_above(&inserted) && (is_underline(inserted.line(0)) || !was_joined(&joins_above)) {
         whole = format!("\n{whole}");
         line += 1;
     }
-    let joins_behind = |new: &Note<'_>| joins_behind(new, note, end);
-    if joins_behind(&parts) && !was_joined(&joins_behind) {
+    let joins_below = |new: &Note<'_>| joins_behind(new, note, end);
+    if joins_below(&inserted) && !was_joined(&joins_below) {
         whole.push('\n');
     }
     // A last line without a line ending stays so.

@@ -1,6 +1,7 @@
 //! Whether a text and the lines around it would form one block, so that a blank line has to separate them.
 
-use super::blocks::{Kind, is_delimiter_row, underline};
+use super::blocks::Kind;
+use super::marks::{is_delimiter_row, underline};
 use super::parts::Note;
 
 /// Whether a line turns the paragraph above it into a heading.
@@ -8,33 +9,33 @@ pub(super) fn is_underline(line: &str) -> bool {
     !line.trim().is_empty() && underline(line.trim_start()).is_some()
 }
 
-/// Whether the first line of a new text would continue the line before it, or turn it into a heading.
+/// Whether the first line of a new text would continue line `before`, turn it into a heading, or be swallowed by its HTML block.
 pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let (above, first) = (note.line(before), new.line(0));
-    let is_paragraph = matches!(note.kind(before), Some(Kind::Text));
+    let is_text = matches!(note.kind(before), Some(Kind::Text));
     let is_item = matches!(note.kind(before), Some(Kind::Item { .. }));
     let (above, bare) = (above.trim_start(), first.trim_start());
     let is_indented = first.len() > bare.len();
     match new.kind(0) {
-        _ if is_paragraph && is_underline(first) => true,
+        _ if is_text && is_underline(first) => true,
         Some(_) if is_html(note, before) => true,
         // Rows continue a table and lines a quote, but a new table or callout does not.
         Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(new.line(1)),
         // A block id ends its paragraph.
         Some(_) if bare.starts_with('>') && above.starts_with('>') => {
-            is_callout(bare) || is_paragraph && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1)
+            is_callout(bare) || (is_text && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1))
         }
         Some(Kind::Text) if bare.starts_with('>') => false,
         // Indented text is meant to continue the list item, but not behind its block id.
-        Some(Kind::Text | Kind::Code) if is_indented => is_paragraph || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
-        Some(Kind::Text | Kind::Setext(_)) => is_paragraph || is_item,
-        Some(Kind::Item { .. }) => is_paragraph && !ends_paragraph(bare),
+        Some(Kind::Text | Kind::Code) if is_indented => is_text || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
+        Some(Kind::Text | Kind::Setext(_)) => is_text || is_item,
+        Some(Kind::Item { .. }) => is_text && !can_interrupt_paragraph(bare),
         _ => false,
     }
 }
 
 /// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1.
-fn ends_paragraph(item: &str) -> bool {
+fn can_interrupt_paragraph(item: &str) -> bool {
     let (marker, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
     let number = marker.strip_suffix(['.', ')']).and_then(|number| number.parse().ok());
     !rest.trim().is_empty() && number.is_none_or(|number: u32| number == 1)
@@ -64,11 +65,11 @@ pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bo
             above.starts_with('>') && (is_callout(bare) || (0..=last).any(|line| is_callout(new.line(line))))
         }
         Some(Kind::Text | Kind::Setext(_)) => true,
-        // An empty item (`-`) would turn it into a heading.
+        // An empty item (`-`) would make a heading of the last new line.
         Some(Kind::Item { .. }) => {
             let before_text = (0..=last).rev().map(|line| new.kind(line)).find(|kind| *kind != Some(Kind::Text));
             let is_of_item = matches!(before_text, Some(Some(Kind::Item { .. })));
-            !is_of_item && !ends_paragraph(bare) || bare.trim_end() == "-"
+            (!is_of_item && !can_interrupt_paragraph(bare)) || bare.trim_end() == "-"
         }
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,

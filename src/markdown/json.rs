@@ -55,16 +55,16 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     splice(text, start..last.end, &kept)
 }
 
-/// The text with an object appended to an array, on one line as Obsidian writes it.
+/// The text with an object appended to an array that is a member of the outermost object, on one line as Obsidian writes it.
 pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> String {
     let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     let element = format!("{{{}}}", members.join(","));
-    let lead = text.part(array + 1..space(text, array + 1));
+    let lead = text.part(array + 1..after_space(text, array + 1));
     match elements(text, array).last() {
         Some(last) => splice(text, last.end..last.end, &format!(",{lead}{element}")),
         None => {
             let outer = start(text);
-            let unit = text.part(outer + 1..space(text, outer + 1));
+            let unit = text.part(outer + 1..after_space(text, outer + 1));
             let indent = unit.rsplit_once('\n').map_or("", |(_, indent)| indent);
             splice(text, array + 1..array + 1 + lead.len(), &format!("{unit}{indent}{element}{unit}"))
         }
@@ -79,7 +79,7 @@ pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String
     }
     match all.values().map(|range| range.end).max() {
         Some(end) => {
-            let lead = text.part(object + 1..space(text, object + 1));
+            let lead = text.part(object + 1..after_space(text, object + 1));
             splice(text, end..end, &format!(",{lead}\"{name}\":{value}"))
         }
         None => splice(text, object + 1..object + 1, &format!("\"{name}\":{value}")),
@@ -88,11 +88,11 @@ pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String
 
 /// Where the outermost value begins, after a byte order mark and white space.
 pub fn start(text: &str) -> usize {
-    space(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
+    after_space(text, if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 })
 }
 
 /// The offset of the first byte from `at` on that is not white space.
-pub fn space(text: &str, at: usize) -> usize {
+pub fn after_space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().part(at..);
     at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
 }

@@ -111,6 +111,7 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         }
         let (value, _) = frontmatter::without_comment(line.trim_end());
         let last = value.rsplit([' ', ':']).next().unwrap_or_default();
+        // The indicator with up to two modifiers: `|2-`.
         block_scalar = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
         let mut at = from;
         while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
@@ -127,10 +128,11 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
             };
             let inner = &string.text;
             let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
-            let link = match inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')')) {
-                _ if is_one => wikilink(inner, 0..inner.len()),
-                Some(at) => markdown_link(inner, 0, at..inner.len()),
-                None => None,
+            let link = if is_one {
+                wikilink(inner, 0..inner.len())
+            } else {
+                let middle = inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')'));
+                middle.and_then(|at| markdown_link(inner, 0, at..inner.len()))
             };
             links.extend(link.map(|link| link.inside(&string)));
             at = string.end;
@@ -151,7 +153,7 @@ fn in_canvas(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     for node in json::elements(text, nodes.start) {
         let members = json::members(text, node.start);
-        let string = |name: &str| members.iter().find(|(known, _)| *known == name).and_then(|(_, value)| Quoted::json(text, value.start));
+        let string = |name: &str| members.get(name).and_then(|value| Quoted::json(text, value.start));
         let texts = string("text").into_iter();
         links.extend(texts.flat_map(|string| self::links(&string.text).into_iter().map(|link| link.inside(&string)).collect::<Vec<_>>()));
         for file in ["file", "background"].into_iter().filter_map(string).filter(|file| !file.text.is_empty()) {
@@ -244,8 +246,8 @@ fn decode(target: &str) -> String {
 
 /// A target encoded for a Markdown link; [`decode`] reverses it.
 fn encode(target: &str) -> String {
-    let is_odd = |c: char| " %()<>\"\\\u{a0}".contains(c);
-    target.chars().map(|c| if is_odd(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
+    let must_be_encoded = |c: char| " %()<>\"\\\u{a0}".contains(c);
+    target.chars().map(|c| if must_be_encoded(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
 }
 
 /// The last name of a path as [`comparable_name`] gives it, without `.md`: a link can only resolve to a file with the same key.
@@ -302,9 +304,9 @@ pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = Candida
 
 /// The same for a comparable path with its extension.
 fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candidate<'a>>) -> Resolved<'a> {
-    let last = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
-    let name = wanted.get(last(wanted)..);
-    let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(last(own)..) == name).collect();
+    let name_at = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
+    let name = wanted.get(name_at(wanted)..);
+    let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(name_at(own)..) == name).collect();
     let exact = |path: &str| candidates.iter().find(|(own, _)| *own == path).map(|(_, file)| Resolved::One(file));
     match candidates.as_slice() {
         [] => return Resolved::Missing,
@@ -325,6 +327,7 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     }
     let ending = wanted.trim_start_matches("./").trim_start_matches("../");
     let below = if source.is_empty() { source } else { source + "/" };
+    // As in Obsidian the ending may begin inside the name of a folder. First what is below the note's folder, then the shortest path.
     let mut ranked: Vec<(bool, usize, &str)> = candidates
         .iter()
         .filter(|(own, _)| own.ends_with(ending))

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`frontmatter`] | the YAML block at the start of a note, and the tags in it |
-//! | [`blocks`], `html` | lines, headings, list items, code, comments and math |
+//! | [`blocks`], `marks`, `open`, `html` | lines, headings, list items, code, comments and math |
 //! | [`inline`] | inline elements of a block: code, comments, math and tags |
 //! | [`links`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
@@ -21,6 +21,8 @@ pub mod insert;
 mod joins;
 pub mod json;
 pub mod links;
+mod marks;
+mod open;
 pub mod parts;
 pub mod properties;
 pub mod quoted;

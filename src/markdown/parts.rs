@@ -1,6 +1,7 @@
 //! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
 
-use super::blocks::{Kind, Line, columns, is_delimiter_row, lines};
+use super::blocks::{Kind, Line, lines};
+use super::marks::{columns, is_delimiter_row};
 use crate::slice::Part;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -126,7 +127,7 @@ impl<'a> Note<'a> {
     pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, FindError> {
         let exact = |text: &str| text.trim().to_owned();
         let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-        let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable];
+        let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
         let parts: Vec<&str> = wanted.split(" > ").collect();
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
             let named = |path: &[&str]| -> BTreeSet<usize> {
@@ -189,14 +190,16 @@ impl<'a> Note<'a> {
                 let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
                 blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
             } else if before.ends_with([' ', '\t']) && !continues {
+                // A paragraph right below a list item, both quoted or both not, belongs to the item; text behind a closing delimiter to what it
+                // closes.
                 let is_of_item = line.kind == Kind::Text
                     && first > 0
                     && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
                     && self.is_quote(first - 1) == self.is_quote(first);
-                let is_of_hidden = first > 0 && self.kind(first - 1) == Some(Kind::Opaque) && self.closes(first);
-                let above =
-                    if is_of_hidden { block_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
-                blocks.push(Block { id: id.into(), lines: above..number + 1, id_line: None });
+                let is_of_opaque = first > 0 && self.kind(first - 1) == Some(Kind::Opaque) && self.closes(first);
+                let start =
+                    if is_of_opaque { block_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
+                blocks.push(Block { id: id.into(), lines: start..number + 1, id_line: None });
             }
         }
         blocks
@@ -317,8 +320,8 @@ fn heading_paths(headings: &[Heading], within: Range<usize>, path: &[String], fo
 /// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one before. Empty if the subpath matches no
 /// heading.
 pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
-    let path: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable).collect();
-    let found = heading_paths(headings, 0..headings.len(), &path, &comparable).into_iter().next();
+    let path: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable_heading).collect();
+    let found = heading_paths(headings, 0..headings.len(), &path, &comparable_heading).into_iter().next();
     found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
 }
 
@@ -329,7 +332,7 @@ pub fn heading_in_link(heading: &str) -> String {
 }
 
 /// A heading normalized as Obsidian does to match it with a link: punctuation becomes spaces, and case is ignored.
-pub fn comparable(heading: &str) -> String {
+pub fn comparable_heading(heading: &str) -> String {
     let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
     let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();
     words.join(" ").to_lowercase()

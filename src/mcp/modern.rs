@@ -66,7 +66,7 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
             return Err(Error::header_mismatch("Mcp-Name must be params.name or params.uri"));
         }
     }
-    // No tool mirrors arguments into headers (they are private), and none needs a capability of the client.
+    // Nothing else is checked: no tool mirrors arguments into headers (they are private), and none needs a capability of the client.
     Ok(())
 }
 

@@ -178,7 +178,7 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 
 impl Server {
     /// Notifies a client of what changes from now on, as soon as it listens.
-    pub fn register_listener(&self, subscription: &Arc<Subscription>) {
+    pub fn register(&self, subscription: &Arc<Subscription>) {
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let vault = self.vault_of(&subscription.principal);
         let _ = vault.refresh();
@@ -190,10 +190,10 @@ impl Server {
         self.has_subscriptions.notify_all();
     }
 
-    /// The listener of a subscription was connected; a client that comes back is notified of what has changed meanwhile.
+    /// Connects a listener to a subscription; a client that comes back is notified of what has changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
-        self.register_listener(subscription);
+        self.register(subscription);
         subscription.notify(self, &mut FileStates::new());
     }
 
@@ -217,7 +217,7 @@ impl Server {
         honoured.extend((!names.is_empty()).then(|| ("resourceSubscriptions".to_owned(), names.into())));
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
         subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
-        self.register_listener(&subscription);
+        self.register(&subscription);
         subscription
     }
 }

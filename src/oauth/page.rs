@@ -52,6 +52,7 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
             )
         }
         Access::Read => {
+            // Checked unless folders were chosen.
             let read = option(Some(access.unwrap_or(Access::Read)), "read", "All notes", "");
             ("It asks to read, and will not be able to change anything", read)
         }

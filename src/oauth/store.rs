@@ -245,6 +245,7 @@ impl State {
             self.grants.values().filter(|grant| grant.last_use().saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
         expired.iter().for_each(|id| self.end_grant(id));
         let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
+        // Only files of earlier versions have clients without a grant.
         self.clients.retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
     }
 }

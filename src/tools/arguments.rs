@@ -74,7 +74,7 @@ impl Arguments {
         self.values.get(name).and_then(Value::as_object).into_iter().flatten()
     }
 
-    /// An object, already checked against its shape; the type's default if it is missing.
+    /// A value, already checked against its shape; the type's default if it is missing.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for one that the shape lets pass and the type does not.
@@ -95,7 +95,7 @@ impl Arguments {
     }
 
     /// True or false, if it is given.
-    pub fn boolean(&self, name: &str) -> Option<bool> {
+    pub fn maybe_flag(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)
     }
 
@@ -106,7 +106,7 @@ impl Arguments {
 
     /// True or false, for a parameter that is required or has a default.
     pub fn flag(&self, name: &str) -> bool {
-        self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
+        self.maybe_flag(name).unwrap_or_default()
     }
 }
 

@@ -150,6 +150,7 @@ impl From<vault::Error> for Error {
             Refused::Exists(_) => Code::AlreadyExists,
             Refused::Malformed { .. } => Code::ParseError,
             Refused::Invalid(_) => Code::InvalidArgument,
+            // `doing` is a verb phrase of `vault::error`; only these two read.
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
             Refused::Disk { .. } => Code::WriteError,
         };

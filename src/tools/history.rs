@@ -84,6 +84,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.existing_or_deleted(arguments.text("path"))?;
     let (mut rows, has_more) = rows(context, &path)?;
     let after = paging::after(arguments)?;
+    // A version that is gone: from the newest again.
     let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);
     let rest = rows.split_off(first.min(rows.len()));
     let count = rest.len();

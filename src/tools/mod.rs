@@ -163,7 +163,7 @@ pub enum Effect {
         /// Whether a repeated call changes nothing more.
         idempotent: bool,
     },
-    /// Changes facts of a project or a job; no text of a note is lost by it.
+    /// Changes the state of a task, project or job; no text of a note is lost.
     Sets {
         /// Whether a repeated call changes nothing more.
         idempotent: bool,
@@ -269,7 +269,7 @@ impl Systems {
         self.agent.iter().for_each(|agent| agent.stop());
     }
 
-    /// Waits a while until what [`Systems::stop`] ends has ended.
+    /// Waits, for a bounded time, for the end of what [`Systems::stop`] has stopped.
     pub fn wait_for_writing_sessions(&self) {
         #[cfg(feature = "agent")]
         self.agent.iter().for_each(|agent| agent.wait_for_writing_sessions());

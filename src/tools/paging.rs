@@ -44,7 +44,7 @@ impl Next {
         Next { truncated: self.truncated.or(flag(is_cut)), ..self }
     }
 
-    /// The next page of a call begins after the name `last`; `None` when there is none.
+    /// What is said about the next page, which begins after the name `last`; without `last` there is none.
     pub fn after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
         let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));
         Inline(Next { truncated: flag(last.is_some()), next_cursor: last.map(next) })

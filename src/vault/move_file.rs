@@ -6,7 +6,7 @@ use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::insert::Edit;
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
-use crate::markdown::parts::{Note, comparable, heading_in_link, subpath_headings};
+use crate::markdown::parts::{Note, comparable_heading, heading_in_link, subpath_headings};
 use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -193,6 +193,7 @@ impl Vault {
         };
         self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         drop(moves);
+        // A base names a note by its name, and a folder by its path.
         let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
         plan.left_alone.extend(self.mentions(&named, options.proceed)?);
         plan.moved = moved;
@@ -208,7 +209,11 @@ impl Vault {
         let headings = note.headings();
         let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
         let number = note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error("heading", &wanted, error))?;
-        if headings.iter().enumerate().any(|(other, heading)| other != number && comparable(&heading.text) == comparable(to)) {
+        if headings
+            .iter()
+            .enumerate()
+            .any(|(other, heading)| other != number && comparable_heading(&heading.text) == comparable_heading(to))
+        {
             return Err(Error::Exists(format!("{}#{to}", path.as_str())));
         }
         let Some(heading_at) = note.heading_text(&headings, number) else {

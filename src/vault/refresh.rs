@@ -130,7 +130,7 @@ impl Index {
             }
         };
         let mut walk = Walk { index: self, clean, see: &mut see, has_links: false };
-        let walked = walk.below(folder);
+        let walked = walk.walk_folder(folder);
         let has_links = walk.has_links;
         // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
         // was left in it. If that happens during a walk, the identity differs at its end.

@@ -136,9 +136,7 @@ impl Transaction<'_> {
 
     /// Applies all steps; if one fails, those before it are undone.
     pub(super) fn apply_steps(&self, noted: &[JournalStep]) -> Result<(), Error> {
-        noted.iter().enumerate().try_for_each(|(number, step)| {
-            self.apply_step(step).inspect_err(|_| self.undo_steps(noted.part(..number), |noted| self.undo(noted, false)))
-        })
+        noted.iter().enumerate().try_for_each(|(number, step)| self.apply_step(step).inspect_err(|_| self.undo_steps(noted.part(..number))))
     }
 
     /// The paths of the files that a step changes, old and new.
@@ -149,9 +147,10 @@ impl Transaction<'_> {
         };
         let below = self.vault.index.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
-        let is_file = below.is_empty().then(String::new);
+        // Nothing below: the path itself.
+        let own = below.is_empty().then(String::new);
         let both = |rest: String| [Some(from), to].into_iter().flatten().map(|path| format!("{}{rest}", path.as_str())).collect::<Vec<_>>();
-        below.iter().map(rest).chain(is_file).flat_map(both).collect()
+        below.iter().map(rest).chain(own).flat_map(both).collect()
     }
 
     /// The changes of a step, with the bytes to keep.
@@ -164,6 +163,7 @@ impl Transaction<'_> {
             }
             // The files in a folder have steps of their own.
             Step::Trash { path } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
+            // One that cannot be read is in the trash all the same.
             Step::Trash { path } => vec![removal_change(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
         }
     }
@@ -202,10 +202,10 @@ impl Transaction<'_> {
     }
 
     /// Undoes steps, the last first, and removes the journal if all succeeded.
-    pub(super) fn undo_steps(&self, done: &[JournalStep], undo: impl Fn(&JournalStep) -> Result<(), Error>) {
+    fn undo_steps(&self, done: &[JournalStep]) {
         let mut all = true;
         for noted in done.iter().rev() {
-            if let Err(error) = undo(noted) {
+            if let Err(error) = self.undo(noted, false) {
                 log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", noted.step.path());
                 all = false;
             }

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Metadata),
-    /// A folder, its real path, and whether it was reached through a link.
+    /// A folder, its real path, and whether the entry is a link.
     Folder {
         on_disk: PathBuf,
-        linked: bool,
+        is_link: bool,
     },
 }
 
@@ -31,7 +31,7 @@ struct Folder {
     on_disk: PathBuf,
     depth: usize,
     /// Whether it, or a folder above it, was reached through a link.
-    linked: bool,
+    is_behind_link: bool,
 }
 
 /// A walk.
@@ -51,9 +51,9 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// Only if the root itself cannot be read.
-    pub(super) fn below(&mut self, path: &str) -> io::Result<()> {
+    pub(super) fn walk_folder(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first = Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, linked: false };
+        let first = Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, is_behind_link: false };
         let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
@@ -66,7 +66,7 @@ impl Walk<'_> {
                 continue;
             };
             // A linked folder is watched under its own path.
-            if !folder.linked
+            if !folder.is_behind_link
                 && let Some(events) = self.index.events()
                 && let Err(why) = events.watch(&folder.below, &folder.on_disk)
             {
@@ -122,10 +122,13 @@ impl Walk<'_> {
             Err(error) => self.warn(&path, &error),
             Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
             // A link to a folder above is not followed.
-            Ok(Some(Kind::Folder { on_disk, linked: true })) if folder.on_disk.starts_with(&on_disk) => {}
+            Ok(Some(Kind::Folder { on_disk, is_link: true })) if folder.on_disk.starts_with(&on_disk) => {}
             Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => skip("folders nested too deeply"),
-            Ok(Some(Kind::Folder { on_disk, linked })) => {
-                return Some((Folder { below: path, on_disk, depth: folder.depth + 1, linked: linked || folder.linked }, linked));
+            Ok(Some(Kind::Folder { on_disk, is_link })) => {
+                return Some((
+                    Folder { below: path, on_disk, depth: folder.depth + 1, is_behind_link: is_link || folder.is_behind_link },
+                    is_link,
+                ));
             }
         }
         None
@@ -155,7 +158,7 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
         Err(error) => return unless_gone(error),
     };
     if kind.is_dir() {
-        return Ok(Some(Kind::Folder { on_disk: entry.path(), linked: false }));
+        return Ok(Some(Kind::Folder { on_disk: entry.path(), is_link: false }));
     }
     if kind.is_file() {
         return entry.metadata().map(|metadata| Some(Kind::File(metadata))).or_else(unless_gone);
@@ -163,7 +166,7 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
     let followed = if kind.is_symlink() { jail.follow(&entry.path()) } else { None };
     let Some(on_disk) = followed else { return Ok(None) };
     let found = match fs::metadata(&on_disk) {
-        Ok(metadata) if metadata.is_dir() => Kind::Folder { on_disk, linked: true },
+        Ok(metadata) if metadata.is_dir() => Kind::Folder { on_disk, is_link: true },
         Ok(metadata) if metadata.is_file() => Kind::File(metadata),
         Ok(_) => return Ok(None),
         Err(error) => return unless_gone(error),

@@ -172,8 +172,8 @@ impl HttpRequest<'_> {
             return refused(400, &unknown);
         }
         let engine = Arc::clone(&self.app.mcp);
-        // What changes from this moment on is news, also before the head has arrived.
-        engine.register_listener(&session.subscription);
+        // Changes from now on are reported, also those before the client has the head of the answer.
+        engine.register(&session.subscription);
         self.events(None, None, move |listener| {
             engine.connect(&session.subscription, listener);
             Box::new(session)

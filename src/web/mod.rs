@@ -54,22 +54,22 @@ impl Service for App {
 
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Ticket>, Box<Response>> {
         let route = routes::find(&head.path);
-        let refuse = |response: Response| Err(Box::new(guard::finish(route, response)));
+        let answer_now = |response: Response| Err(Box::new(guard::finish(route, response)));
         let Some(row) = route else {
-            return refuse(Response::json(
+            return answer_now(Response::json(
                 404,
                 r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
             ));
         };
         // A preflight carries no token: browsers send it before the request that does.
         if &*head.method == "OPTIONS" {
-            return refuse(guard::preflight(row));
+            return answer_now(guard::preflight(row));
         }
         // Without a valid token the answer is 401 before anything else is checked: clients probe with odd requests.
         let caller = if row.route == Route::Mcp {
             match self.oauth.authenticate(head.text("authorization"), Now::read()) {
                 Ok(caller) => Some(caller),
-                Err(challenge) => return refuse(mcp::unauthorized(&self.oauth, challenge)),
+                Err(challenge) => return answer_now(mcp::unauthorized(&self.oauth, challenge)),
             }
         } else {
             None
@@ -77,7 +77,7 @@ impl Service for App {
         if row.route != Route::Health
             && let Err(why) = self.guard.check(row, head)
         {
-            return refuse(match row.route {
+            return answer_now(match row.route {
                 // People see these.
                 Route::Authorize => oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application.")),
                 Route::Home => {
@@ -87,15 +87,16 @@ impl Service for App {
             });
         }
         if !row.allow.split(", ").any(|method| method == &*head.method) {
-            return refuse(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow));
+            return answer_now(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow));
         }
         // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
         let body_max = if &*head.method == "POST" { row.body_max } else { limits::IGNORED_BODY_BYTES };
         if matches!(head.framing, Framing::Length(length) if length > body_max) {
             let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
-            return refuse(Response::json(413, why));
+            return answer_now(Response::json(413, why));
         }
         let address = client_address(peer, head, &self.trusted_proxies);
+        // A proxy that is not trusted: all its clients share this address.
         let is_shared = !self.trusted_proxies.contains(&peer.to_canonical()) && head.all("x-forwarded-for").next().is_some();
         let from = PeerAddress { address, is_shared };
         Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })

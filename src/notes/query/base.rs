@@ -61,17 +61,23 @@ impl Base {
     fn read(text: &str, first_line: usize) -> Result<Base, Failure> {
         let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| match error {
             yaml::Error::Syntax(Some((line, column))) => {
-                Failure::Malformed(yaml::Error::Syntax(Some((line + first_line, column))).to_string(), None)
+                Failure::Malformed { what: yaml::Error::Syntax(Some((line + first_line, column))).to_string(), near: None }
             }
-            other => Failure::Malformed(other.to_string(), None),
+            other => Failure::Malformed { what: other.to_string(), near: None },
         })?;
         if !matches!(yaml, Yaml::Mapping(_) | Yaml::Null) {
-            return Err(Failure::Malformed("no base: there should be filters, formulas or views".into(), Some(String::new())));
+            return Err(Failure::Malformed {
+                what: "no base: there should be filters, formulas or views".into(),
+                near: Some(String::new()),
+            });
         }
         let expressions = |key: &str| -> Result<Vec<(String, String)>, Failure> {
             let Some(members) = yaml.get(key).and_then(Yaml::as_mapping) else { return Ok(Vec::new()) };
             if members.len() > limits::QUERY_FORMULAS {
-                return Err(Failure::Malformed(format!("a base with more than {} {key}", limits::QUERY_FORMULAS), Some(key.to_owned())));
+                return Err(Failure::Malformed {
+                    what: format!("a base with more than {} {key}", limits::QUERY_FORMULAS),
+                    near: Some(key.to_owned()),
+                });
             }
             // An empty expression is null.
             let text = |yaml: &Yaml| if yaml.is_null() { Ok("null".to_owned()) } else { text_of(yaml, key) };
@@ -80,15 +86,15 @@ impl Base {
         let formulas = expressions("formulas")?;
         let names = names_of(&formulas);
         let parsed = |what: &str, name: &str, text: &str| parse(text, &names).map_err(|wrong| format!("In {what} {name:?}, {wrong}"));
-        let of_text = |(name, text): (String, String)| (name.clone(), parsed("formula", &name, &text));
-        let formulas: Vec<(String, Formula)> = formulas.into_iter().map(of_text).collect();
-        let of_text = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
-        let summaries = expressions("summaries")?.into_iter().map(of_text).collect::<Result<Vec<_>, Failure>>()?;
+        let formula_of = |(name, text): (String, String)| (name.clone(), parsed("formula", &name, &text));
+        let formulas: Vec<(String, Formula)> = formulas.into_iter().map(formula_of).collect();
+        let summary_of = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
+        let summaries = expressions("summaries")?.into_iter().map(summary_of).collect::<Result<Vec<_>, Failure>>()?;
         let filter = filter(yaml.get("filters"), &names, "filters of the base")?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
             Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
-            Some(_) => return Err(Failure::Malformed("no base: views is no list".into(), Some("views".into()))),
+            Some(_) => return Err(Failure::Malformed { what: "no base: views is no list".into(), near: Some("views".into()) }),
         };
         Ok(Base { filter, formulas, summaries, views, text: text.to_owned(), first_line })
     }
@@ -147,7 +153,8 @@ impl View {
 
 /// The expression of filters; `part` names them in messages.
 fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str) -> Result<Expr, Failure> {
-    let wrong = |what: &str, near: &str| Failure::Malformed(format!("no base: in the {part}, {what}"), Some(near.to_owned()));
+    let wrong =
+        |what: &str, near: &str| Failure::Malformed { what: format!("no base: in the {part}, {what}"), near: Some(near.to_owned()) };
     let all = |list: &Yaml| match list {
         Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), formulas, part)).collect::<Result<Vec<_>, _>>(),
         one => Ok(vec![filter(Some(one), formulas, part)?]),
@@ -180,7 +187,8 @@ fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str) -> Result<Expr, 
 
 /// A scalar as text.
 fn text_of(yaml: &Yaml, part: &str) -> Result<String, Failure> {
-    let malformed = || Failure::Malformed(format!("no base: in {part} there is a value that is no text"), Some(part.to_owned()));
+    let malformed =
+        || Failure::Malformed { what: format!("no base: in {part} there is a value that is no text"), near: Some(part.to_owned()) };
     yaml::scalar(yaml).ok_or_else(malformed)
 }
 

@@ -23,7 +23,7 @@ pub(super) type Outcome = Result<Value, String>;
 const CHECK_EVERY: u64 = 1 << 15;
 
 /// Files with links to a file.
-pub(super) type Sources = Rc<BTreeSet<String>>;
+pub(super) type Linkers = Rc<BTreeSet<String>>;
 
 /// What is the same for all files of a query.
 pub(super) struct Evaluator<'a> {
@@ -32,9 +32,9 @@ pub(super) struct Evaluator<'a> {
     pub(super) formulas: Vec<(String, Formula)>,
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
-    pub(super) names: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
+    pub(super) link_index: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
     /// The files that link to a path, by that path.
-    pub(super) sources: RefCell<HashMap<String, Sources>>,
+    pub(super) linkers: RefCell<HashMap<String, Linkers>>,
     /// Parts of expressions that may still be evaluated.
     steps: Cell<u64>,
     /// The nesting depth of the expression being evaluated.
@@ -64,8 +64,8 @@ impl<'a> Evaluator<'a> {
             now: source.zone.at(source.now),
             formulas,
             this,
-            names: OnceCell::new(),
-            sources: RefCell::default(),
+            link_index: OnceCell::new(),
+            linkers: RefCell::default(),
             steps: Cell::new(limits::QUERY_STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
@@ -75,6 +75,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn value(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
         self.spend(1)?;
         let depth = self.depth.get();
+        // An expression of the greatest depth may use a formula of that depth, and that another one.
         if depth > limits::QUERY_DEPTH * 3 {
             return Err("formulas use formulas that use formulas, too deeply".into());
         }
@@ -132,13 +133,13 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether any filter is true or, if `decides` is false, all of them are. One that cannot be computed is neither true nor false:
-    /// unless another decides, its error is the outcome, so that `not` does not make it true.
-    fn decide(&self, decides: bool, parts: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
-        let mut outcome = Ok(Value::Bool(!decides));
+    /// The first part whose truth is `decisive` decides: `true` for any of them, `false` for all. One that cannot be computed is neither true
+    /// nor false: unless another decides, its error is the outcome, so that `not` does not make it true.
+    fn decide(&self, decisive: bool, parts: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
+        let mut outcome = Ok(Value::Bool(!decisive));
         for part in parts {
             match self.value(part, row, locals) {
-                Ok(value) if value.is_truthy() == decides => return Ok(Value::Bool(decides)),
+                Ok(value) if value.is_truthy() == decisive => return Ok(Value::Bool(decisive)),
                 Ok(_) => {}
                 Err(why) => outcome = Err(why),
             }
@@ -151,11 +152,13 @@ impl<'a> Evaluator<'a> {
         self.value(expr, row, locals).is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may; cancellation and deadline are checked now and then.
+    /// Counts work, so that no expression takes longer than a search may; a step is about one evaluated part of an expression, and work on long
+    /// texts and lists counts as more by its measured time. Cancellation and deadline are checked now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
         let is_check_due = before / CHECK_EVERY != left / CHECK_EVERY;
+        // (0, 0) reports nothing: it asks whether to go on.
         let goes_on = !is_check_due || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
         self.steps.set(if goes_on { left } else { 0 });
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }

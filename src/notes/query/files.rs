@@ -1,6 +1,6 @@
 //! What expressions can read of files: their names, times, tags, properties and links.
 
-use super::eval::{Evaluator, Outcome, Sources};
+use super::eval::{Evaluator, Linkers, Outcome};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Now;
 use crate::markdown::links::{Link as NoteLink, Syntax};
@@ -38,7 +38,7 @@ impl<'a> Evaluator<'a> {
             "links" => self.links(entry, false)?,
             "embeds" => self.links(entry, true)?,
             "backlinks" => {
-                let sources = self.sources(path)?;
+                let sources = self.linkers(path)?;
                 let link = |source: &String| {
                     let name = source.rsplit('/').next().unwrap_or(source);
                     let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
@@ -93,13 +93,13 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The link index, loaded when an expression first needs it.
-    pub(super) fn names(&self) -> Option<&LinkIndex> {
-        self.names.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
+    pub(super) fn link_index(&self) -> Option<&LinkIndex> {
+        self.link_index.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
     }
 
     /// Why the link index could not be loaded, if an expression needed it.
     pub(super) fn take_error(&mut self) -> Option<Error> {
-        self.names.take().and_then(Result::err)
+        self.link_index.take().and_then(Result::err)
     }
 
     /// The file that a link resolves to.
@@ -107,20 +107,20 @@ impl<'a> Evaluator<'a> {
         if link.path.contains("://") {
             return None;
         }
-        self.names()?.file_of(&link.path, &link.folder)
+        self.link_index()?.file_of(&link.path, &link.folder)
     }
 
     /// The files that link to a path; if it resolves to no file, those with a link that is written like it.
-    pub(super) fn sources(&self, path: &str) -> Result<Sources, String> {
-        if let Some(known) = self.sources.borrow().get(path) {
+    pub(super) fn linkers(&self, path: &str) -> Result<Linkers, String> {
+        if let Some(known) = self.linkers.borrow().get(path) {
             return Ok(Rc::clone(known));
         }
-        let names = self.names().ok_or("the links of the vault are not known")?;
-        let found = Rc::new(match names.file_of(path, "") {
-            Some(file) => names.sources_of(&BTreeSet::from([file.as_str()])),
-            None => names.sources_of_text(path),
+        let index = self.link_index().ok_or("the links of the vault are not known")?;
+        let found = Rc::new(match index.file_of(path, "") {
+            Some(file) => index.sources_of(&BTreeSet::from([file.as_str()])),
+            None => index.sources_of_text(path),
         });
-        self.sources.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
+        self.linkers.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
         Ok(found)
     }
 }

@@ -277,12 +277,12 @@ impl Evaluator<'_> {
     /// Whether a file links to another.
     fn has_link(&self, entry: &Arc<Entry>, other: &Value) -> Outcome {
         let sources = match other {
-            Value::File(path) => self.sources(path)?,
-            Value::Link(link) => self.sources(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
+            Value::File(path) => self.linkers(path)?,
+            Value::Link(link) => self.linkers(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
             Value::Null => return Ok(Value::Bool(false)),
             other => {
                 let link = Link::parse(&other.text(), &folder_of(entry));
-                self.sources(&self.file_of(&link).unwrap_or(link.path))?
+                self.linkers(&self.file_of(&link).unwrap_or(link.path))?
             }
         };
         Ok(Value::Bool(sources.contains(&*entry.path)))

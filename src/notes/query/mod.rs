@@ -30,8 +30,11 @@ use crate::vault;
 pub enum Failure {
     /// An expression is wrong; the message says where.
     Wrong(String),
-    /// A base is malformed; the message completes "it is". The second text, if any, is what the line is found by.
-    Malformed(String, Option<String>),
+    /// A base is malformed; the message completes "it is". The first line that has the text `near` is the wrong one.
+    Malformed {
+        what: String,
+        near: Option<String>,
+    },
     /// The request contradicts itself.
     Argument(String),
     Vault(vault::Error),
@@ -41,9 +44,10 @@ impl Failure {
     /// The same with the line of a base's text. `first_line` is the line of its file on which it begins, counted from 0.
     fn with_line(self, text: &str, first_line: usize) -> Failure {
         match self {
-            Failure::Malformed(what, Some(near)) => {
-                let line = text.lines().position(|line| line.contains(&near)).unwrap_or(0);
-                Failure::Malformed(format!("{what}, at line {}", first_line + line + 1), None)
+            Failure::Malformed { what, near: Some(near) } => {
+                let line = text.lines().position(|line| line.contains(&near));
+                let at = line.map_or(String::new(), |line| format!(", at line {}", first_line + line + 1));
+                Failure::Malformed { what: what + &at, near: None }
             }
             other => other,
         }

@@ -30,7 +30,7 @@ pub(super) enum Expr {
     Not(Box<Expr>),
     Negative(Box<Expr>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
-    /// Filters of a base: a part that cannot be computed is not true.
+    /// Filters of a base; `Evaluator::decide` says what a part that cannot be computed counts as.
     All(Vec<Expr>),
     Any(Vec<Expr>),
 }

@@ -98,6 +98,12 @@ impl Sorted<'_> {
     }
 }
 
+/// What rows are sorted or grouped by.
+struct SortKey {
+    expr: Expr,
+    is_descending: bool,
+}
+
 /// Answers a query.
 ///
 /// # Errors
@@ -120,14 +126,15 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     if has_this && query.base.is_none() {
         return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
     }
-    let id = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
+    let expr_of = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
     let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
     if order.is_empty() {
         order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
     }
-    let order = order.iter().map(|sort| Ok((id("sort", &sort.id)?, sort.is_descending))).collect::<Result<Vec<_>, Failure>>()?;
+    let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(SortKey { expr: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
+    let order = order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
     let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
-    let group = group.map(|sort| Ok::<_, Failure>((id("group_by", &sort.id)?, sort.is_descending))).transpose()?;
+    let group = group.map(|sort| key_of("group_by", &sort)).transpose()?;
     let columns = match view {
         _ if !query.select.is_empty() => query.select.clone(),
         Some(view) => view.order.clone(),
@@ -135,18 +142,19 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     };
     let names_shown = columns.iter().chain(view.into_iter().flat_map(|view| view.summaries.iter().map(|(column, _)| column)));
     if names_shown.clone().count() > limits::QUERY_COLUMNS || names_shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES {
-        let most = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
-        return Err(Failure::Argument(format!("At most {} columns and summaries can be shown, with {} bytes of names.", most.0, most.1)));
+        let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
+        return Err(Failure::Argument(format!("At most {columns} columns and summaries can be shown, with {bytes} bytes of names.")));
     }
-    let cells = columns.iter().map(|column| Ok((column.clone(), id("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let cells = columns.iter().map(|column| Ok((column.clone(), expr_of("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
     let summarized = view.into_iter().flat_map(|view| &view.summaries);
-    let summarized = summarized.map(|(column, name)| Ok((column, name, id("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
+    let summarized =
+        summarized.map(|(column, name)| Ok((column, name, expr_of("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:"));
-    let counted = counted.map(|property| id("count", property.trim())).transpose()?;
+    let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
     let of_filters = filters.iter().copied().chain(&condition).chain(&counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
-    let of_order = order.iter().chain(&group).map(|(expr, _)| expr);
+    let of_order = order.iter().chain(&group).map(|key| &key.expr);
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
@@ -277,15 +285,15 @@ fn select<'e>(
 }
 
 /// Rows in their groups and order. A value that cannot be computed is empty.
-fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&(Expr, bool)>, order: &[(Expr, bool)]) -> Vec<Sorted<'e>> {
+fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&SortKey>, order: &[SortKey]) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
-        let value = |(expr, _): &(Expr, bool)| evaluator.value(expr, &row, &Locals::default()).unwrap_or(Value::Null);
+        let value = |key: &SortKey| evaluator.value(&key.expr, &row, &Locals::default()).unwrap_or(Value::Null);
         Sorted { group: group.map_or(Value::Null, value), keys: order.iter().map(value).collect(), row }
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
     rows.sort_by(|a, b| {
-        let by_group = group.map_or(Ordering::Equal, |(_, descending)| ordered(&a.group, &b.group, *descending));
-        let mut by_keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), (_, descending))| ordered(a, b, *descending));
+        let by_group = group.map_or(Ordering::Equal, |key| ordered(&a.group, &b.group, key.is_descending));
+        let mut by_keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), key)| ordered(a, b, key.is_descending));
         by_group.then_with(|| by_keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
     });
     rows

@@ -193,12 +193,12 @@ fn by_id(found: &Accomplishment) -> String {
 
 /// The key that sorts accomplishments by priority, the highest first, and then by id.
 fn by_priority(found: &Accomplishment) -> String {
-    let least = PRIORITIES.iter().position(|priority| *priority == found.priority).unwrap_or(0);
-    format!("{} {}", PRIORITIES.len() - least, by_id(found))
+    let rank = PRIORITIES.iter().position(|priority| *priority == found.priority).unwrap_or(0);
+    format!("{} {}", PRIORITIES.len() - rank, by_id(found))
 }
 
-fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
-    let cut = |text: &str| clipped(text, long);
+fn task(accomplishment: &str, task: &Task, max_chars: usize) -> Value {
+    let cut = |text: &str| clipped(text, max_chars);
     json!(without_nulls(json!({
         "task_id": task.id(accomplishment),
         "number": task.number,
@@ -212,8 +212,8 @@ fn task(accomplishment: &str, task: &Task, long: usize) -> Value {
     })))
 }
 
-fn clipped(text: &str, long: usize) -> String {
-    match text.char_indices().nth(long) {
+fn clipped(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", text.part(..end)),
         None => text.to_owned(),
     }
@@ -231,6 +231,7 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String,
     if from_task == 0 && fits(&whole) {
         return whole;
     }
+    // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then `TEXT_CUT`.
     let cut = |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
     let mut members = [4, 16].into_iter().find_map(cut).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT));
     members.remove("other_properties");
@@ -251,8 +252,8 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String,
     members
 }
 
-fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Map<String, Value> {
-    const LISTED: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
+fn shown(snapshot: &Snapshot, changed: &Changed, max_chars: usize) -> Map<String, Value> {
+    const SHOWN_ABOVE: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
     let Changed { accomplishment: found, properties, etag } = changed;
     let (mut shown, mut others) = (Map::new(), Map::new());
     for (name, value) in properties {
@@ -264,15 +265,15 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Map<String, Val
             _ => false,
         };
         if fits {
-            shown.insert(name.to_owned(), value.as_str().map(|text| clipped(text, long).into()).unwrap_or(value));
-        } else if !LISTED.contains(&name) {
+            shown.insert(name.to_owned(), value.as_str().map(|text| clipped(text, max_chars).into()).unwrap_or(value));
+        } else if !SHOWN_ABOVE.contains(&name) {
             others.insert(name.to_owned(), value);
         }
     }
-    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, long)).collect();
+    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, max_chars)).collect();
     shown.extend(without_nulls(json!({
         "id": found.id,
-        "title": clipped(&found.title, long),
+        "title": clipped(&found.title, max_chars),
         "type": "accomplishment",
         "effort": found.effort,
         "status": found.status,
@@ -280,12 +281,12 @@ fn shown(snapshot: &Snapshot, changed: &Changed, long: usize) -> Map<String, Val
         "inProgress": found.in_progress,
         "is_blocked": snapshot.is_blocked(found),
         "depends_on": found.depends_on,
-        "outcome": clipped(&found.body.outcome, long),
-        "acceptance_criteria": found.body.criteria.iter().map(|criterion| clipped(&criterion.text, long)).collect::<Vec<_>>(),
+        "outcome": clipped(&found.body.outcome, max_chars),
+        "acceptance_criteria": found.body.criteria.iter().map(|criterion| clipped(&criterion.text, max_chars)).collect::<Vec<_>>(),
         "acceptance_criteria_done": found.body.criteria.iter().map(|criterion| criterion.done).collect::<Vec<_>>(),
         "acceptance_criteria_details": details.iter().any(|details| !details.is_empty()).then_some(details),
-        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, long)).collect::<Vec<_>>(),
-        "notes": clipped(&found.body.notes, long),
+        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, max_chars)).collect::<Vec<_>>(),
+        "notes": clipped(&found.body.notes, max_chars),
         "vault_path": found.path.as_str(),
         "etag": etag,
         "other_properties": (!others.is_empty()).then_some(others),

@@ -32,7 +32,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let wrong = |words: &str| Err(Error::new(Code::InvalidArgument, words));
     let id = arguments.text("accomplishment_id");
-    let in_progress = arguments.boolean("in_progress");
+    let in_progress = arguments.maybe_flag("in_progress");
     let task = match (arguments.maybe("task_id"), arguments.maybe("task_status")) {
         (Some(task), Some(status)) => Some((task, status)),
         (None, None) if in_progress.is_none() => return wrong("Give in_progress, or task_id and task_status."),

@@ -49,9 +49,9 @@ const ATTACHMENT: [Field; 2] =
     [required("name", ANY_TEXT, "Its name, for example scan.pdf"), required("data", ANY_TEXT, "Its bytes as base64")];
 
 /// What is to be filed; with `continue` what another job was asked for.
-fn request(agent: &Agent, login: &str, arguments: &Arguments) -> Result<Request, Error> {
+fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
     if let Some(id) = arguments.maybe("continue") {
-        let request = agent.request_of(login, id).map_err(refused)?;
+        let request = agent.request_of(owner, id).map_err(refused)?;
         return Ok(Request { overrides: overrides(arguments), ..request });
     }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();

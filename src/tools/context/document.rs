@@ -107,12 +107,13 @@ impl Document<'_> {
             return Err(Error::new(Code::InvalidRange, format!("No chunk {chunk_index}. {there}.")));
         }
         let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
-        let next_hint = match next_chunk_index {
+        let header = match next_chunk_index {
             None if chunks == 1 => String::new(),
             None => format!("Chunk {chunks} of {chunks}, the last.\n"),
+            // `next`, from 0, is also the number of this chunk, from 1.
             Some(next) => format!("Chunk {next} of {chunks}; for the next one call again with chunk_index {next}.\n"),
         };
-        let text = if files == 0 { nothing } else { format!("{next_hint}{}{text}", self.head) };
+        let text = if files == 0 { nothing } else { format!("{header}{}{text}", self.head) };
         Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
     }
 }

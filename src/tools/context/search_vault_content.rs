@@ -56,17 +56,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let matches: usize = found.notes.iter().map(|found| found.count).sum();
     let mut title = format!("{matches} matches in {} notes for {text:?}\n", found.notes.len());
     if found.not_searched > 0 {
-        title.push_str(&format!(
-            "{} notes were not searched to their end: they cannot be read, or the time was over.\n",
-            found.not_searched
-        ));
+        title.push_str(&format!("{} notes were not searched to their end: they cannot be read, or time ran out.\n", found.not_searched));
     }
     title.push('\n');
     let mut sections: Vec<Section<'_>> = vec![Section::new(None, || Cow::Borrowed(title.as_str()))];
     sections.extend((1..).zip(&found.notes).map(|(number, found)| Section::new(None, move || Cow::Owned(section(context, number, found)))));
     let nothing = match found.not_searched {
         0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
-        count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or the time was over."),
+        count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or time ran out."),
     };
     let chunk = Document { head: "", sections }.chunk(found.notes.len(), nothing, wanted_chunk(arguments))?;
     let not_searched = Some(found.not_searched).filter(|&count| count > 0);

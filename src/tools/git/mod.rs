@@ -93,7 +93,7 @@ fn change(
     if message.contains('\0') {
         return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
     }
-    context.requester.progress(1, Some(3), "committing and pushing");
+    context.requester.progress(1, None, "committing and pushing");
     // A caller of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
     let vault = context.vault.on_behalf_of(&Arc::new(Author::new(&context.principal.login, tool)));
     let wanted = NoteChange { path, after, message: &message, login: &context.principal.login, if_match: arguments.maybe("if_match") };

@@ -47,6 +47,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // What a result calls `previous` is a kept version.
     let bytes = match context.vault.kept_version(&path, commit) {
         Ok(kept) => kept,
+        // Not kept, or not readable: the commits may have it.
         Err(_) => repository(context)?
             .bytes_in(&path, commit, &|| context.requester.has_cancelled())
             .map_err(|failure| failed(failure, &path, "written"))?,

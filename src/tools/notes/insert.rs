@@ -49,6 +49,7 @@ result! {
 
 /// The note that is named; one that is to be created gets the ending `.md`.
 fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error> {
+    // A name without an ending is first that of a note anywhere; only where there is none it is the path of a new one.
     let mut named = context.named(name, create && is_note(name))?;
     if create && !is_note(name) && context.vault.entry(&named.path).is_err() {
         named = context.named(name, true)?;

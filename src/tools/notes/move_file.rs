@@ -58,6 +58,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         None => {
             let path = context.path_or_folder(from)?;
+            // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
             let is_heading = |(note, _): (&str, &str)| {
                 (is_note(note) || !is_note(to))
                     && !note.is_empty()
@@ -67,7 +68,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());
                 return Err(Error::new(Code::InvalidArgument, why));
             }
-            context.vault.move_file(&path, &target(context, &path, to)?, options)?
+            context.vault.move_file(&path, &new_path(context, &path, to)?, options)?
         }
     };
     let moved = rewritten.moved.iter().map(|(from, to)| json!({ "from": from, "to": to }));
@@ -81,7 +82,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
     let (note, new) = to.split_once('#').unwrap_or(("", to));
     let is_same_note = note.is_empty() || context.path_or_folder(&note.replace("[[", "")).ok().as_ref() == Some(path);
-    if !is_same_note || !to.contains('#') && is_note(to) {
+    // A path that ends in .md, without `#`, is another file and not a heading's text.
+    if !is_same_note || (!to.contains('#') && is_note(to)) {
         return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
     }
     let new = new.trim_end_matches("]]");
@@ -90,7 +92,7 @@ fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a 
 }
 
 /// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.
-fn target(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
+fn new_path(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
     let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
     let in_same_folder = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
     let to = in_same_folder.as_deref().or(name).unwrap_or(to);

@@ -49,7 +49,7 @@ pub(super) static TOOL: Tool = Tool {
 fn failed(failure: Failure) -> Error {
     match failure {
         Failure::Wrong(what) => Error::new(Code::QueryError, format!("{what}.")),
-        Failure::Malformed(what, _) => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
+        Failure::Malformed { what, .. } => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
         Failure::Argument(what) => Error::new(Code::InvalidArgument, what),
         Failure::Vault(error) => error.into(),
     }
@@ -101,6 +101,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
         return Err(Error::new(Code::InvalidArgument, "Counts are not rows: give count, or select, sort and group_by."));
     }
+    // Our own text: `paging::after` has checked it.
     let after = paging::after(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
     let query = Query {
         condition,

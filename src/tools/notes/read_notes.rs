@@ -73,6 +73,9 @@ result! {
     }
 }
 
+/// Characters of JSON for what an answer has besides notes.
+const OTHER_CHARS: usize = 8_000;
+
 /// What is left of the answer.
 struct Budget {
     /// Characters of text.
@@ -87,8 +90,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
         return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
-    // The other members take the rest.
-    let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - 8_000 };
+    let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - OTHER_CHARS };
     let (mut notes, mut missing): (Vec<Shown>, Vec<Value>) = (Vec::new(), Vec::new());
     let mut next_paths: &[&str] = &[];
     for (number, &path) in paths.iter().enumerate() {
@@ -100,7 +102,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             }
             Err(error) => {
                 let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
-                let message = error.message + &candidates.unwrap_or_default();
+                let message: String =
+                    (error.message + &candidates.unwrap_or_default()).chars().take(OTHER_CHARS / 2 / paths.len()).collect();
                 missing.push(json!({ "path": path, "code": error.code.as_str(), "message": message }));
             }
         }
@@ -122,7 +125,7 @@ fn show(
     let (path, text, etag) = context.vault.note(&path)?;
     let note = Note::of(&text);
     let lines = lines_of(&note, target)?;
-    // A byte order mark belongs to the whole note.
+    // From the first line on, the byte order mark is shown, too.
     let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
     let shown = match view {
@@ -135,6 +138,7 @@ fn show(
             let shown_lines = crate::vault::count_lines(shown_part.as_bytes());
             let is_cut = fits < part.len();
             let is_whole_line = shown_part.ends_with('\n');
+            // From 1: the line after the last whole one, or the line that was cut.
             let next = lines.start + shown_lines + usize::from(is_whole_line);
             return Ok(Some(Shown {
                 text: Some(shown_part.to_owned()),

@@ -84,7 +84,7 @@ enum Change {
     /// Removed if there is no value.
     Set(Option<Value>),
     Add(Vec<Value>),
-    Take(Vec<Value>),
+    Remove(Vec<Value>),
 }
 
 /// What is to be done to each note, in this order.
@@ -100,8 +100,9 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     });
     let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Set(None)));
     let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
+    // Also as written: an item that no tag can be is removed, too.
     let take =
-        arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Take([list(name, value), all(value)].concat())));
+        arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Remove([list(name, value), all(value)].concat())));
     let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(take).collect();
     if changes.is_empty() {
         return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
@@ -132,11 +133,11 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
         let own = properties.get(&name).cloned().map(crate::vault::properties::json);
         let new = match change {
             Change::Set(value) => value.clone(),
-            Change::Add(_) | Change::Take(_) if own.as_ref().is_some_and(has_nested) => {
+            Change::Add(_) | Change::Remove(_) if own.as_ref().is_some_and(has_nested) => {
                 return Err(format!("its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"));
             }
             Change::Add(values) => with_values(own, values, true, tags),
-            Change::Take(values) => with_values(own, values, false, tags),
+            Change::Remove(values) => with_values(own, values, false, tags),
         };
         text = set(&text, &name, new.as_ref())?;
     }

@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// Ends the id of a further part of a note, before its number.
+/// Stands in the id of a further part of a note, between the note's path and the number of the part.
 const PART: &str = "#part-";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

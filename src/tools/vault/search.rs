@@ -127,8 +127,8 @@ impl<'a> Match<'a> {
     }
 
     /// Without the last passages, as long as this result alone is longer than an answer may be.
-    fn shortened(mut self, most: usize) -> Self {
-        while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > most) {
+    fn shortened(mut self, max_chars: usize) -> Self {
+        while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > max_chars) {
             self.passages.as_mut().and_then(Vec::pop);
             self.passages.take_if(|passages| passages.is_empty());
         }
@@ -181,23 +181,24 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         })
     };
     let usual = if snippets == PASSAGES { limits::PASSAGES_CHARS } else { limits::RESULT_CHARS };
-    let most = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
+    let max_chars = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
     let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
         let cursor = last.map(|hit| found.cursor(hit)).transpose();
         let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
         Ok(Next::after(arguments, cursor.as_deref()))
     };
     let length = |reply: &Reply| reply.json.chars().count();
-    let matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
-        let budget = most.saturating_sub(length(&answer(Vec::new(), next)?));
+    let fitting_matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
+        let budget = max_chars.saturating_sub(length(&answer(Vec::new(), next)?));
         Ok(fitting_in(budget, found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget))))
     };
-    let results = matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
+    // The cursor is not known yet: the longest one that this page can have is reserved.
+    let results = fitting_matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
     if !found.more && results.len() == found.hits.len() {
         return answer(results, Inline::default());
     }
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
     let reply = answer(results, page_after(last)?)?;
     // One result and the cursor may be too long together.
-    if length(&reply) > most { answer(matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
+    if length(&reply) > max_chars { answer(fitting_matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
 }
