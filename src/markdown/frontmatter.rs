@@ -137,8 +137,7 @@ fn names(value: &Value) -> Vec<String> {
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut last_visible) = (None, ' ', ' ');
     let (mut value_not_begun, mut just_closed, mut is_mark) = (true, false, false);
-    // A line that ends in a comma or bracket and begins with none is taken for the continuation of a flow list; a wrong guess only makes `set`
-    // refuse.
+    // A guess: a line that ends in a comma or bracket and begins with none is taken for the continuation of a flow list.
     let bare = text.trim();
     let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
     text.char_indices().filter_map(move |(at, c)| {

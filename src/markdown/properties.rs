@@ -3,6 +3,7 @@
 
 use super::blocks::line_end;
 use super::frontmatter::{self, outside_quotes, without_comment};
+use crate::limits;
 use crate::slice::Part;
 use crate::yaml;
 use serde_json::Value as Json;
@@ -53,14 +54,17 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
-        (Some(property), Some(new)) => replaced(text, &property, new, eol).ok_or_else(|| {
-            // That of the first line would be kept.
-            let lines = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone()));
-            match lines.map(comment_of).find(|comment| !comment.is_empty()) {
-                Some(comment) => format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"),
-                None => not_replaceable(),
-            }
-        })?,
+        (Some(property), Some(new)) => {
+            let comments = comments_of(text, &property);
+            replaced(text, &property, &comments, new, eol).ok_or_else(|| {
+                match comments.iter().skip(1).chain(comments.first()).flatten().next() {
+                    Some(comment) => {
+                        format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change")
+                    }
+                    None => not_replaceable(),
+                }
+            })?
+        }
         (Some(property), None) => {
             let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
@@ -162,13 +166,24 @@ fn depth(line: &str) -> i32 {
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
-/// The comment in a line, empty for none.
-fn comment_of(line: &str) -> &str {
-    without_comment(line.trim_end()).1.trim_start()
+/// The comment in each line of a property: what YAML reads in the same way without the text from a `#` to the end of its line. Where the
+/// property cannot be read alone, or has very many `#`, every `#` counts.
+fn comments_of<'a>(text: &'a str, property: &Property) -> Vec<Option<&'a str>> {
+    let start = property.lines.first().map_or(property.value, |line| line.start);
+    let own = text.part(start..property.lines.last().map_or(start, |line| line.end));
+    let whole = yaml::parse(own);
+    let can_tell = whole.is_ok() && own.matches('#').count().saturating_mul(own.len()) <= limits::COMMENT_CHECK_BYTES;
+    let is_comment = |from: usize, end: usize| !can_tell || yaml::parse(&splice(own, from..end, "")) == whole;
+    let comment_in = |line: &Range<usize>| {
+        let end = line.start + text.part(line.clone()).trim_end().len();
+        let mut signs = text.part(line.start..end).match_indices('#').map(|(at, _)| line.start + at);
+        signs.find(|at| is_comment(at - start, end - start)).map(|at| text.part(at..end))
+    };
+    property.lines.iter().map(comment_in).collect()
 }
 
-/// The text with the value of a property replaced; `None` if comments would be lost.
-fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<String> {
+/// The text with the value of a property replaced; `None` if one of the comments in its lines would be lost.
+fn replaced(text: &str, property: &Property, comments: &[Option<&str>], new: &Json, eol: &str) -> Option<String> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let rest = text.part(property.value..first_end);
@@ -182,14 +197,13 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
     let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
-    let is_block_scalar = value.trim_start().starts_with(['|', '>']);
     // If items are reordered or rewritten, the comments at those that stay could not be kept.
-    let has_comment = |line: &&str| if is_list { !comment_of(line).is_empty() } else { line.contains('#') };
-    if !is_emptied && !is_block_scalar && further.iter().any(has_comment) {
+    let (at_value, in_further) = comments.split_first()?;
+    if !is_emptied && in_further.iter().any(Option::is_some) || comment.is_empty() && at_value.is_some() {
         return None;
     }
     // Comment lines in a list that becomes empty stay below it.
-    let comments: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
+    let comment_lines: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
     let old = value.trim();
     let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
     let shown = match new {
@@ -210,7 +224,7 @@ fn replaced(text: &str, property: &Property, new: &Json, eol: &str) -> Option<St
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
     let line = if shown.starts_with(eol) { format!("{comment}{shown}") } else { format!("{gap}{shown}{comment}") };
-    Some(splice(text, property.value..end, &format!("{line}{ending}{comments}")))
+    Some(splice(text, property.value..end, &format!("{line}{ending}{comment_lines}")))
 }
 
 /// The lines of a block list: items that stay are unchanged, and new ones are written in the same style.
@@ -297,6 +311,37 @@ mod tests {
 
     fn list(items: &[&str]) -> Json {
         items.iter().copied().collect()
+    }
+
+    #[test]
+    fn no_comment_is_lost_and_no_other_sign_counts_as_one() {
+        for value in [
+            "\n- Salt, 'n pepper # see [[Spices]]",
+            "\n- Rock, \"live # see [[Band]]",
+            "\n- a ,'b # c]",
+            "\n- at 12:'30 # c",
+            "\n- a::'x # c",
+            "\n- -- 'tis the season # c",
+            "\n- \"multi\n  - \" # c",
+            "\n- \"a\"# c",
+            "\n- [a]# c",
+            "\n- x\n# c\n- y",
+            " Salt, 'n pepper # see [[Spices]]",
+            " drive C:\"x # c",
+            " |\n    text\n  # c",
+            " [a, # c\n  b]",
+        ] {
+            let note = format!("---\nk:{value}\nz: 1\n---\n");
+            for new in [list(&["new"]), "new".into()] {
+                let comment = note.get(note.rfind('#').unwrap()..).and_then(|rest| rest.lines().next()).unwrap();
+                let kept = set(&note, "k", Some(&new)).map_or_else(|why| why, |edited| edited);
+                assert!(kept.contains(comment), "{value:?}: {kept}");
+            }
+        }
+        for value in ["\n- \"C# notes\"\n- C#", "\n- \"a # b\"", " [\"#a\", '#b']", " C# notes", " |\n  # text\n  more"] {
+            let note = format!("---\nk:{value}\nz: 1\n---\n");
+            assert!(set(&note, "k", Some(&"new".into())).is_ok(), "{value:?}");
+        }
     }
 
     #[test]

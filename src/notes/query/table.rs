@@ -150,7 +150,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let summarized = view.into_iter().flat_map(|view| &view.summaries);
     let summarized =
         summarized.map(|(column, name)| Ok((column, name, expr_of("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:"));
+    let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:")).filter(|property| !property.trim().is_empty());
     let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
     let of_filters = filters.iter().copied().chain(&condition).chain(&counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
