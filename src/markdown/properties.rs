@@ -166,7 +166,7 @@ fn depth(line: &str) -> i32 {
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
-/// The comment in each line of a property: what YAML reads in the same way without the text from a `#` to the end of its line. Where the
+/// The comment in each line of a property: without it, from a `#` to the end of the line, YAML reads the same value. Where the
 /// property cannot be read alone, or has very many `#`, every `#` counts.
 fn comments_of<'a>(text: &'a str, property: &Property) -> Vec<Option<&'a str>> {
     let start = property.lines.first().map_or(property.value, |line| line.start);
@@ -334,7 +334,7 @@ mod tests {
             let note = format!("---\nk:{value}\nz: 1\n---\n");
             for new in [list(&["new"]), "new".into()] {
                 let comment = note.get(note.rfind('#').unwrap()..).and_then(|rest| rest.lines().next()).unwrap();
-                let kept = set(&note, "k", Some(&new)).map_or_else(|why| why, |edited| edited);
+                let kept = set(&note, "k", Some(&new)).unwrap_or_else(|why| why);
                 assert!(kept.contains(comment), "{value:?}: {kept}");
             }
         }
