@@ -194,14 +194,17 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 /// Whether one more connection can be accepted, after closing another if needed. Each address may have only some without a
 /// whole request head.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
-    let (all, headless) = {
+    let (all, open, headless) = {
         let peers = shared.peers.lock().unpoisoned();
-        (peers.len(), peers.iter().filter(|peer| !peer.has_head.load(Ordering::Relaxed) && peer.address == address).count())
+        let is_headless = |peer: &&Arc<Peer>| !peer.has_head.load(Ordering::Relaxed) && peer.address == address;
+        // Closed ones count until their threads have ended, but only against the overshoot.
+        let open = peers.iter().filter(|peer| !peer.is(Activity::Closed)).count();
+        (peers.len(), open, peers.iter().filter(is_headless).count())
     };
     if headless >= limits::HEADLESS_PER_ADDRESS {
         close_headless(shared, address);
     }
-    all < shared.connections_max || close_one(shared) && all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT
+    all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT && (open < shared.connections_max || close_one(shared))
 }
 
 /// Closes the oldest connection of an address that has not sent a whole request head.
