@@ -36,8 +36,8 @@ pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
 pub const VERSIONS_LOG_BYTES: u64 = 128 * 1024 * 1024;
 /// Total bytes of all texts, before and after, in one change of links or tags, or by a session; the journal has them in base64.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;
-/// Bytes of YAML that are parsed to find the comments of one property.
-pub const COMMENT_CHECK_BYTES: usize = 1024 * 1024;
+/// Bytes of YAML that are parsed to find the comment in one line; where there are aliases, each parse counts as [`YAML_NODES`](super::YAML_NODES).
+pub const COMMENT_CHECK_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of an expression of `vault_query`.
 pub const QUERY_BYTES: usize = 10_000;
 /// Maximum depth of an expression, chains of operators included: each level uses some of a thread's stack.

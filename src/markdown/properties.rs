@@ -54,17 +54,10 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
-        (Some(property), Some(new)) => {
-            let comments = comments_of(text, &property);
-            replaced(text, &property, &comments, new, eol).ok_or_else(|| {
-                match comments.iter().skip(1).chain(comments.first()).flatten().next() {
-                    Some(comment) => {
-                        format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change")
-                    }
-                    None => not_replaceable(),
-                }
-            })?
-        }
+        (Some(property), Some(new)) => replaced(text, &property, new, eol).map_err(|lost| match lost {
+            Some(comment) => format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"),
+            None => not_replaceable(),
+        })?,
         (Some(property), None) => {
             let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
@@ -166,44 +159,79 @@ fn depth(line: &str) -> i32 {
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
-/// The comment in each line of a property: without it, from a `#` to the end of the line, YAML reads the same value. Where the
-/// property cannot be read alone, or has very many `#`, every `#` counts.
-fn comments_of<'a>(text: &'a str, property: &Property) -> Vec<Option<&'a str>> {
-    let start = property.lines.first().map_or(property.value, |line| line.start);
-    let own = text.part(start..property.lines.last().map_or(start, |line| line.end));
-    let whole = yaml::parse(own);
-    let can_tell = whole.is_ok() && own.matches('#').count().saturating_mul(own.len()) <= limits::COMMENT_CHECK_BYTES;
-    let is_comment = |from: usize, end: usize| !can_tell || yaml::parse(&splice(own, from..end, "")) == whole;
-    let comment_in = |line: &Range<usize>| {
-        let end = line.start + text.part(line.clone()).trim_end().len();
-        let mut signs = text.part(line.start..end).match_indices('#').map(|(at, _)| line.start + at);
-        signs.find(|at| is_comment(at - start, end - start)).map(|at| text.part(at..end))
+/// The comment in a value of one line, as YAML reads it: what begins with the first `#` without which, and without what follows, the value is the
+/// same. `None` if the value goes on in the next line.
+fn comment_of(value: &str) -> Option<Option<&str>> {
+    let Ok(whole) = yaml::parse(value) else {
+        // Other values that cannot be read alone use an anchor of another property.
+        let (_, comment) = without_comment(value);
+        let goes_on = value.starts_with(['"', '\'', '[', '{', '|', '>']);
+        return (!goes_on).then(|| Some(comment.trim_start()).filter(|comment| !comment.is_empty()));
     };
-    property.lines.iter().map(comment_in).collect()
+    let may_begin = |before: &str| before.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'])}".contains(c));
+    let cost = if value.contains('*') { limits::YAML_NODES } else { 0 };
+    let mut left = limits::COMMENT_CHECK_BYTES;
+    let mut signs = value.match_indices('#').map(|(at, _)| at).filter(|at| may_begin(value.part(..*at)));
+    let found = signs.find(|at| match left.checked_sub(cost.max(*at)) {
+        Some(rest) => {
+            left = rest;
+            yaml::parse(value.part(..*at)).as_ref() == Ok(&whole)
+        }
+        None => true,
+    });
+    Some(found.map(|at| value.part(at..)))
 }
 
-/// The text with the value of a property replaced; `None` if one of the comments in its lines would be lost.
-fn replaced(text: &str, property: &Property, comments: &[Option<&str>], new: &Json, eol: &str) -> Option<String> {
+/// The item that a line begins.
+fn item(line: &str) -> Option<&str> {
+    line.trim().strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim)
+}
+
+/// The text with the value of a property replaced.
+///
+/// # Errors
+/// The comment that would be lost, if that is why it cannot be replaced.
+fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Result<String, Option<&'a str>> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let rest = text.part(property.value..first_end);
     let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
     let ending = rest.part(rest.trim_end_matches(['\r', '\n']).len()..);
+    if let Some(read) = comment_of(rest.trim())
+        && read.unwrap_or_default() != comment.trim()
+    {
+        return Err(read);
+    }
     if let (Json::Array(items), true) = (new, property.lines.len() > 1 && value.trim().is_empty())
         && let Some(list) = block_list(text, property, items, eol)
     {
-        return Some(splice(text, first_end..end, &list));
+        return Ok(splice(text, first_end..end, &list));
     }
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let is_list = value.trim().is_empty() && further.iter().all(|line| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']));
+    let is_comment_line = |line: &str| line.trim_start().starts_with('#');
+    let is_list = value.trim().is_empty()
+        && further
+            .iter()
+            .all(|line| line.trim().is_empty() || is_comment_line(line) || item(line).is_some_and(|item| comment_of(item).is_some()));
     let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let text_indent = further.iter().find(|line| !line.trim().is_empty()).map_or(0, |line| indent(line));
+    let is_block_scalar = value.trim_start().starts_with(['|', '>']);
+    let comment_in = |line: &&'a str| -> Option<&'a str> {
+        let any = || line.find('#').map(|at| line.part(at..).trim_end());
+        match item(line) {
+            // Where a line of a block scalar is indented less than its text, the scalar has ended.
+            _ if is_block_scalar => any().filter(|_| is_comment_line(line) && indent(line) < text_indent),
+            Some(item) if is_list => comment_of(item).flatten(),
+            _ => any(),
+        }
+    };
     // If items are reordered or rewritten, the comments at those that stay could not be kept.
-    let (at_value, in_further) = comments.split_first()?;
-    if !is_emptied && in_further.iter().any(Option::is_some) || comment.is_empty() && at_value.is_some() {
-        return None;
+    if let Some(lost) = further.iter().find_map(comment_in).filter(|_| !is_emptied) {
+        return Err(Some(lost));
     }
     // Comment lines in a list that becomes empty stay below it.
-    let comment_lines: String = further.iter().filter(|line| is_list && line.trim_start().starts_with('#')).copied().collect();
+    let comment_lines: String = further.iter().filter(|line| is_emptied && is_comment_line(line)).copied().collect();
     let old = value.trim();
     let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
     let shown = match new {
@@ -224,7 +252,7 @@ fn replaced(text: &str, property: &Property, comments: &[Option<&str>], new: &Js
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
     let line = if shown.starts_with(eol) { format!("{comment}{shown}") } else { format!("{gap}{shown}{comment}") };
-    Some(splice(text, property.value..end, &format!("{line}{ending}{comment_lines}")))
+    Ok(splice(text, property.value..end, &format!("{line}{ending}{comment_lines}")))
 }
 
 /// The lines of a block list: items that stay are unchanged, and new ones are written in the same style.
@@ -330,17 +358,27 @@ mod tests {
             " drive C:\"x # c",
             " |\n    text\n  # c",
             " [a, # c\n  b]",
+            " x:'a # c' # d",
+            " Salt, 'n # see' # b]",
+            "\n- \"a\n  # b\n  - c\"",
+            "\n  -1 # c",
         ] {
             let note = format!("---\nk:{value}\nz: 1\n---\n");
             for new in [list(&["new"]), "new".into()] {
-                let comment = note.get(note.rfind('#').unwrap()..).and_then(|rest| rest.lines().next()).unwrap();
+                let comment = note.get(note.find('#').unwrap()..).and_then(|rest| rest.lines().next()).unwrap();
                 let kept = set(&note, "k", Some(&new)).unwrap_or_else(|why| why);
                 assert!(kept.contains(comment), "{value:?}: {kept}");
             }
         }
-        for value in ["\n- \"C# notes\"\n- C#", "\n- \"a # b\"", " [\"#a\", '#b']", " C# notes", " |\n  # text\n  more"] {
-            let note = format!("---\nk:{value}\nz: 1\n---\n");
-            assert!(set(&note, "k", Some(&"new".into())).is_ok(), "{value:?}");
+        let many = "\n- \"[[Some note#Heading]]\"\n- \"#tag\"".repeat(400);
+        let headings = format!(" |{}", "\n  ## Heading".repeat(400));
+        let flow = format!(" [{}]", ["\"#tag\""; 400].join(", "));
+        let plain = ["\n- \"C# notes\"\n- C#", "\n- \"a # b\"", " [\"#a\", '#b']", " C# notes", " |\n  # text\n  more"];
+        let aliases = [" [*t, \"C#\"]", "\n- *t\n- https://x/#y", " *t"];
+        for value in plain.into_iter().chain(aliases).chain([&*many, &headings, &flow]) {
+            let note = format!("---\nt: &t x\nk:{value}\nz: 1\n---\n");
+            let short = value.get(..value.len().min(40)).unwrap();
+            assert_eq!(set(&note, "k", Some(&"new".into())).unwrap(), "---\nt: &t x\nk: new\nz: 1\n---\n", "{short:?}");
         }
     }
 

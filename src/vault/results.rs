@@ -26,7 +26,7 @@ pub struct Query<'a> {
     pub newest_first: bool,
     /// Whether passages are wanted.
     pub passages: bool,
-    /// Where the previous page ended: the value of [`Found::cursor`].
+    /// Where the previous page ended: the value of [`Found::cursor`](super::search::Found::cursor).
     pub after: Option<&'a str>,
 }
 
@@ -37,7 +37,7 @@ pub struct Passage {
     pub from_line: usize,
     /// Its last line.
     pub to_line: usize,
-    /// At most [`limits::PASSAGE_CHARS`] characters.
+    /// At most [`PASSAGE_CHARS`](crate::limits::PASSAGE_CHARS) characters.
     pub text: String,
 }
 

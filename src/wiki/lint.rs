@@ -142,7 +142,7 @@ fn check_links(entry: &Entry, linked: &Linked, found: &mut Vec<Finding>) {
     if !linked.by_pages.contains(path) {
         finding("orphan", "no page except an index or log links to it".into());
     }
-    // `shared` has no index.
+    // `shared` needs no index.
     if here != "shared" && !linked.by_index.contains(&(here.to_owned(), path.to_owned())) {
         finding("index-gap", format!("{} does not list it", index_of(here)));
     }
