@@ -162,7 +162,9 @@ fn depth(line: &str) -> i32 {
 /// The comment in a value of one line, as YAML reads it: what begins with the first `#` without which, and without what follows, the value is the
 /// same. `None` if the value goes on in the next line.
 fn comment_of(value: &str) -> Option<Option<&str>> {
-    let Ok(whole) = yaml::parse(value) else {
+    // As an item of a list: at the beginning of a line `---` would be a marker.
+    let parse = |value: &str| yaml::parse(&format!("- {value}"));
+    let Ok(whole) = parse(value) else {
         // Other values that cannot be read alone use an anchor of another property.
         let (_, comment) = without_comment(value);
         let goes_on = value.starts_with(['"', '\'', '[', '{', '|', '>']);
@@ -175,7 +177,7 @@ fn comment_of(value: &str) -> Option<Option<&str>> {
     let found = signs.find(|at| match left.checked_sub(cost.max(*at)) {
         Some(rest) => {
             left = rest;
-            yaml::parse(value.part(..*at)).as_ref() == Ok(&whole)
+            parse(value.part(..*at)).as_ref() == Ok(&whole)
         }
         None => true,
     });
@@ -359,6 +361,8 @@ mod tests {
             " |\n    text\n  # c",
             " [a, # c\n  b]",
             " x:'a # c' # d",
+            "\n- --- \"x # c",
+            " --- \"x # c",
             " Salt, 'n # see' # b]",
             "\n- \"a\n  # b\n  - c\"",
             "\n  -1 # c",
