@@ -23,8 +23,8 @@ impl Setting {
 }
 
 macro_rules! settings {
-    ($($variable:literal $value:literal $default:literal $example:literal $help:literal;)*) => {
-        &[$(Setting { variable: $variable, placeholder: $value, default: $default, example: $example, help: $help }),*]
+    ($($variable:literal $placeholder:literal $default:literal $example:literal $help:literal;)*) => {
+        &[$(Setting { variable: $variable, placeholder: $placeholder, default: $default, example: $example, help: $help }),*]
     };
 }
 

@@ -159,7 +159,7 @@ fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> R
     let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
-    let mut why = format!("{ASSETS} has {} files of this name already.", limits::AGENT_NAMES);
+    let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
     for number in 1..=limits::AGENT_NAMES {
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
         let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))
@@ -170,10 +170,10 @@ fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> R
             Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {
                 Ok(()) => return Ok((path, true)),
                 // A name that differs by case only, or that other systems refuse.
-                Err(error) => why = format!("{error}."),
+                Err(error) => why = error.to_string(),
             },
             _ => {}
         }
     }
-    Err(Failure::NotAllowed(format!("{:?} cannot be attached: {why}", file.file_name().unwrap_or_default())))
+    Err(Failure::NotAllowed(format!("{:?} cannot be attached: {}.", file.file_name().unwrap_or_default(), why.trim_end_matches('.'))))
 }

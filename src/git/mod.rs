@@ -262,7 +262,7 @@ impl Git {
 
     /// Commits a note as it is on disk, for the history to have what is deleted next.
     fn commit_before_deletion(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, login: &str) -> Result<(), Failure> {
-        let (targets, left) = self.targets_from_disk(repository, runner, std::slice::from_ref(path))?;
+        let (targets, left) = self.targets_from_disk(repository, runner, std::iter::once(path))?;
         if let Some(words) = left.into_iter().next() {
             return Err(Failure::Refused(words));
         }
@@ -290,8 +290,7 @@ impl Git {
         let runner = self.runner(&|| false)?;
         let (_locks, repository) = self.begin(&self.vault, &runner)?;
         drop(Index::lock(&repository)?);
-        let paths = Vec::from_iter(paths.iter().cloned());
-        let (targets, left) = self.targets_from_disk(&repository, &runner, &paths)?;
+        let (targets, left) = self.targets_from_disk(&repository, &runner, paths.iter())?;
         if targets.is_empty() {
             return Ok(Committed { left, ..Committed::default() });
         }
@@ -304,14 +303,14 @@ impl Git {
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
-    fn targets_from_disk(
+    fn targets_from_disk<'a>(
         &self,
         repository: &Repository,
         runner: &Runner<'_>,
-        paths: &[VaultPath],
+        paths: impl Iterator<Item = &'a VaultPath>,
     ) -> Result<(Vec<Target>, Vec<String>), Failure> {
         let files: Vec<(VaultPath, String)> =
-            paths.iter().map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
+            paths.map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
         let new = files.iter().map(|(_, name)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
         let ignored_names = repository.ignored(runner, &new.collect::<Vec<&str>>())?;
         let (mut notes, mut left) = (Vec::new(), Vec::new());

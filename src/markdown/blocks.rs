@@ -69,13 +69,13 @@ pub fn lines(text: &str) -> Vec<Line> {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();
+        let content = |rest: &str| range.end - rest.len();
+        let plain = |kind: Kind, behind: &str| Line { content: content(behind), range: range.clone(), kind, opens: false, is_html: false };
         if range.start < body {
-            lines.push(Line { content: range.start, range, kind: Kind::Frontmatter, opens: false, is_html: false });
+            lines.push(plain(Kind::Frontmatter, line));
             continue;
         }
         let (quotes, rest) = unquoted(line);
-        let content = |rest: &str| range.end - rest.len();
-        let plain = |kind: Kind, behind: &str| Line { content: content(behind), range: range.clone(), kind, opens: false, is_html: false };
         match open.take() {
             Some(Open::Fence(fence)) => {
                 if let Some(closes) = fence.closes(line, quotes, rest) {

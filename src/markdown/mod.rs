@@ -10,10 +10,11 @@
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
 //! | [`mod@insert`], `joins` | inserting text at one of those, and what it must not be joined with |
 //! | [`tasks`] | dates, priority and recurrence of tasks |
-//! | [`properties`] | setting and removing properties |
+//! | [`properties`], `comments` | setting and removing properties, and the comments in their lines |
 //! | [`quoted`], [`json`] | strings in frontmatter and canvases; replacing values in a canvas |
 
 pub mod blocks;
+mod comments;
 pub mod frontmatter;
 mod html;
 pub mod inline;

@@ -2,8 +2,8 @@
 //! result is parsed again and rejected unless it is exactly what was intended.
 
 use super::blocks::line_end;
+use super::comments::{comment_after_scalar, comment_of, is_comment_line, item, list_comments};
 use super::frontmatter::{self, outside_quotes, without_comment};
-use crate::limits;
 use crate::slice::Part;
 use crate::yaml;
 use serde_json::Value as Json;
@@ -159,36 +159,6 @@ fn depth(line: &str) -> i32 {
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
 }
 
-/// The comment in a value of one line, as YAML reads it: what begins with the first `#` without which, and without what follows, the value is the
-/// same. `None` if the value goes on in the next line.
-fn comment_of(value: &str) -> Option<Option<&str>> {
-    // As an item of a list: at the beginning of a line `---` would be a marker.
-    let parse = |value: &str| yaml::parse(&format!("- {value}"));
-    let Ok(whole) = parse(value) else {
-        // Other values that cannot be read alone use an anchor of another property.
-        let (_, comment) = without_comment(value);
-        let goes_on = value.starts_with(['"', '\'', '[', '{', '|', '>']);
-        return (!goes_on).then(|| Some(comment.trim_start()).filter(|comment| !comment.is_empty()));
-    };
-    let may_begin = |before: &str| before.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'])}".contains(c));
-    let cost = if value.contains('*') { limits::YAML_NODES } else { 0 };
-    let mut left = limits::COMMENT_CHECK_BYTES;
-    let mut signs = value.match_indices('#').map(|(at, _)| at).filter(|at| may_begin(value.part(..*at)));
-    let found = signs.find(|at| match left.checked_sub(cost.max(*at)) {
-        Some(rest) => {
-            left = rest;
-            parse(value.part(..*at)).as_ref() == Ok(&whole)
-        }
-        None => true,
-    });
-    Some(found.map(|at| value.part(at..)))
-}
-
-/// The item that a line begins.
-fn item(line: &str) -> Option<&str> {
-    line.trim().strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim)
-}
-
 /// The text with the value of a property replaced.
 ///
 /// # Errors
@@ -210,32 +180,22 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
         return Ok(splice(text, first_end..end, &list));
     }
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let is_comment_line = |line: &str| line.trim_start().starts_with('#');
-    let is_list = value.trim().is_empty()
-        && further
-            .iter()
-            .all(|line| line.trim().is_empty() || is_comment_line(line) || item(line).is_some_and(|item| comment_of(item).is_some()));
+    let in_list = if value.trim().is_empty() { list_comments(&further) } else { None };
+    let is_list = in_list.is_some();
     let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let text_indent = further.iter().find(|line| !line.trim().is_empty()).map_or(0, |line| indent(line));
-    let is_block_scalar = value.trim_start().starts_with(['|', '>']);
-    let comment_in = |line: &&'a str| -> Option<&'a str> {
-        let any = || line.find('#').map(|at| line.part(at..).trim_end());
-        match item(line) {
-            // Where a line of a block scalar is indented less than its text, the scalar has ended.
-            _ if is_block_scalar => any().filter(|_| is_comment_line(line) && indent(line) < text_indent),
-            Some(item) if is_list => comment_of(item).flatten(),
-            _ => any(),
-        }
+    let lost = match in_list {
+        Some(comments) => comments.into_iter().flatten().next(),
+        None if value.trim_start().starts_with(['|', '>']) => comment_after_scalar(&further),
+        None => further.iter().find_map(|line| Some(line.part(line.find('#')?..).trim_end())),
     };
     // If items are reordered or rewritten, the comments at those that stay could not be kept.
-    if let Some(lost) = further.iter().find_map(comment_in).filter(|_| !is_emptied) {
+    if let Some(lost) = lost.filter(|_| !is_emptied) {
         return Err(Some(lost));
     }
     // Comment lines in a list that becomes empty stay below it.
     let comment_lines: String = further.iter().filter(|line| is_emptied && is_comment_line(line)).copied().collect();
     let old = value.trim();
-    let item_line = further.iter().find(|line| is_list && !is_emptied && line.trim_start().starts_with('-'));
+    let item_line = further.iter().find(|line| is_list && !is_emptied && item(line).is_some());
     let shown = match new {
         Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
         Json::Array(items) => {
@@ -263,14 +223,14 @@ fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Opt
     let mut lines: Vec<(Option<Json>, &str)> = Vec::new();
     for &line in &old {
         let bare = line.trim();
-        if bare.is_empty() || bare.starts_with('#') {
+        if bare.is_empty() || is_comment_line(bare) {
             lines.push((None, line));
             continue;
         }
-        let (value, _) = without_comment(bare.strip_prefix('-')?);
-        let item = serde_json::to_value(yaml::parse(value.trim()).ok()?).ok()?;
-        if items.contains(&item) {
-            lines.push((Some(item), line));
+        let (value, _) = without_comment(item(bare)?);
+        let value = serde_json::to_value(yaml::parse(value).ok()?).ok()?;
+        if items.contains(&value) {
+            lines.push((Some(value), line));
         }
     }
     let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;

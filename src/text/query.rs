@@ -301,7 +301,7 @@ impl<'a> Parser<'a> {
             Err(wrong) => {
                 self.wrong.get_or_insert(format!("/{pattern}/{flag} is not a regular expression: {wrong}"));
                 self.rest = rest.trim_start();
-                // A placeholder: `wrong` is returned in the end.
+                // Any expression will do: `wrong` is returned in the end.
                 Expression::new("", true).ok()
             }
         }

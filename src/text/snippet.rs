@@ -136,7 +136,7 @@ pub fn lines_around(text: &str, range: Range<usize>) -> Range<usize> {
 
 /// One line: `context` characters either side of a match (a range of the text), the match in `**bold**`, line breaks as
 /// spaces, `...` where text is left out.
-pub fn passage_around(text: &str, found: Range<usize>, context: usize) -> String {
+pub fn excerpt_around(text: &str, found: Range<usize>, context: usize) -> String {
     let (start, end) = (before(text, found.start, context), after(text, found.end, context));
     let mut line = String::from(if start > 0 { "..." } else { "" });
     push_plain(&mut line, text.part(start..found.start));
@@ -148,15 +148,15 @@ pub fn passage_around(text: &str, found: Range<usize>, context: usize) -> String
     line
 }
 
-/// The line number of a match (a range of the folded text) in a kept text, and the result of [`passage_around`]. As little of the text as
+/// The line number of a match (a range of the folded text) in a kept text, and the result of [`excerpt_around`]. As little of the text as
 /// possible is unfolded.
-pub fn around_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, String) {
+pub fn excerpt_of_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usize, String) {
     let text = kept.folded();
     // Wider than what is shown, whatever the length of the characters, so that omitted text is noticed.
     let reach = context * 4 + 64;
     let (begins, original) = kept.part(floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach));
     let (start, end) = Kept::of(&original).offsets().original_range(&original, found.start - begins, found.end - begins);
-    (line_of(text, found.start), passage_around(&original, start..end, context))
+    (line_of(text, found.start), excerpt_around(&original, start..end, context))
 }
 
 /// The number of the line that contains an offset, from 1. Folding keeps line endings, so it is the same in a folded text.

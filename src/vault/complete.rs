@@ -2,6 +2,7 @@
 
 use super::Vault;
 use super::error::Error;
+use super::media;
 use crate::calendar::DateTime;
 use crate::text::fold::fold;
 use memchr::memmem::Finder;
@@ -49,7 +50,7 @@ impl Vault {
         }
         self.index.read(|entries| {
             for entry in entries.values() {
-                let note = entry.is_note().then(|| entry.name().rsplit_once('.').map_or("", |(name, _)| name));
+                let note = media::without_ending(entry.name());
                 match (kind, note) {
                     (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => take(&entry.path),
                     (CompletionKind::Topic, Some(name)) => {

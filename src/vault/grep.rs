@@ -8,7 +8,7 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::pattern::Expression;
-use crate::text::snippet::{around_kept, line_of, passage_around};
+use crate::text::snippet::{excerpt_around, excerpt_of_kept, line_of};
 use memchr::memmem::{self, Finder};
 use std::ops::Range;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ impl Vault {
                 (Pattern::Folded(finders, _), text) => {
                     (matches!(text, Text::Kept(_)) || in_time())
                         && self.kept_text(&entry).is_ok_and(|kept| {
-                            let take = |at: Range<usize>| add(&|| around_kept(&kept, at.clone(), context));
+                            let take = |at: Range<usize>| add(&|| excerpt_of_kept(&kept, at.clone(), context));
                             matches(finders, kept.folded()).all(take)
                         })
                 }
@@ -134,7 +134,7 @@ impl Vault {
                     in_time()
                         && self.text(&entry).is_ok_and(|original| {
                             let take = |at: Range<usize>| {
-                                at.is_empty() || add(&|| (line_of(&original, at.start), passage_around(&original, at.clone(), context)))
+                                at.is_empty() || add(&|| (line_of(&original, at.start), excerpt_around(&original, at.clone(), context)))
                             };
                             match pattern {
                                 Pattern::Regex(expression) => expression.each(&original, &mut in_time, take),

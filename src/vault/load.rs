@@ -70,8 +70,8 @@ impl Index {
         } else {
             Vec::new()
         };
-        let kept_before = |table: &super::table::Table| table.entries.get(path).map_or(0, |known| known.text.kept_bytes());
-        let kept_bytes = self.with_table(|table| table.kept_bytes - kept_before(table));
+        // Without the text that this one replaces.
+        let kept_bytes = self.with_table(|table| table.kept_bytes - table.entries.get(path).map_or(0, |known| known.text.kept_bytes()));
         let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
         if !whole || !fits {
             if !whole {

@@ -17,7 +17,13 @@ pub enum Kind {
 
 /// Whether a name is that of a note.
 pub fn is_note(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && extension.eq_ignore_ascii_case("md"))
+    without_ending(name).is_some()
+}
+
+/// The name of a note without `.md`; `None` for any other file.
+pub fn without_ending(name: &str) -> Option<&str> {
+    let (stem, extension) = name.rsplit_once('.')?;
+    (!stem.is_empty() && extension.eq_ignore_ascii_case("md")).then_some(stem)
 }
 
 /// The extension of a name in lower case, if it has one; in `v1.2` and `v1.2 plan` the last part is none.

@@ -277,7 +277,7 @@ impl Vault {
         Vault { versions, ..self }
     }
 
-    /// The vault for one tool call: its changes are recorded in the caller, and what they replace is kept.
+    /// The vault for one tool call: its changes are recorded in the author, and what they replace is kept.
     pub fn on_behalf_of(&self, author: &Arc<Author>) -> Vault {
         Vault { author: Some(Arc::clone(author)), ..self.clone() }
     }

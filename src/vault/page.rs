@@ -10,7 +10,7 @@ use super::results::{Hit, Query};
 use super::table::{Facts, Table};
 use crate::limits;
 use crate::text::query::{Condition, Parsed};
-use crate::text::snippet::passage_around;
+use crate::text::snippet::excerpt_around;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -36,6 +36,8 @@ pub(super) struct Ranking<'a> {
     /// Bytes that the search has read from disk.
     read: &'a AtomicU64,
     ranker: Ranker<'a>,
+    /// The bits of all asked words; `None` if one was corrected, as no file has that as it was asked for.
+    all_words: Option<u32>,
     /// The query is a single term: results are sorted by where it occurs (name, tag, text), not by relevance.
     is_single_term: bool,
     /// If the query is only a tag, the tag is what is shown.
@@ -52,15 +54,16 @@ impl<'a> Ranking<'a> {
     ) -> Ranking<'a> {
         let ranker = Ranker::new(&inputs.words, inputs.asked, &parsed.phrase, inputs.average_length);
         let is_single_term = matches!(inputs.words.as_slice(), [word] if word.asked == parsed.phrase) && parsed.conditions.is_empty();
+        let is_corrected = inputs.words.iter().take(inputs.asked).any(|word| word.instead.is_some());
+        let all_words = (!is_corrected).then(|| first_bits(inputs.asked));
         let tags = parsed.conditions.iter().flat_map(Condition::tags).filter(|_| inputs.words.is_empty());
         let tags_asked = tags.map(Word::new).collect();
-        Ranking { vault, query, parsed, inputs, read, ranker, is_single_term, tags_asked }
+        Ranking { vault, query, parsed, inputs, read, ranker, all_words, is_single_term, tags_asked }
     }
 
-    /// Whether a file has each asked word as it was asked for. No file has a corrected word so.
+    /// Whether a file has each asked word as it was asked for.
     pub(super) fn has_all(&self, candidate: &Candidate) -> bool {
-        let all = first_bits(self.inputs.asked);
-        self.inputs.words.iter().take(self.inputs.asked).all(|word| word.instead.is_none()) && candidate.words & all == all
+        self.all_words.is_some_and(|all| candidate.words & all == all)
     }
 
     /// Ranks a file from its text.
@@ -180,7 +183,7 @@ impl<'a> Ranking<'a> {
         let in_path =
             expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty()));
         let (snippet, line) = match in_path {
-            Some(found) => (passage_around(&entry.path, found, entry.path.len()), 1),
+            Some(found) => (excerpt_around(&entry.path, found, entry.path.len()), 1),
             None => self.vault.snippet(&entry, match_type, at, shown),
         };
         Hit { entry, match_type, snippet, line, missing: self.ranker.missing(candidate.words), passages, key }

@@ -146,14 +146,14 @@ impl Index {
             }
             return Err(Error::Unavailable);
         }
-        if !is_whole {
-            self.has_links.fetch_or(has_links, Ordering::AcqRel);
-        } else {
+        if is_whole {
             *self.identity.lock().unpoisoned() = identity;
             self.has_links.store(has_links, Ordering::Release);
             if self.is_gone.swap(false, Ordering::AcqRel) {
                 log::info!("the vault can be read again");
             }
+        } else {
+            self.has_links.fetch_or(has_links, Ordering::AcqRel);
         }
         differing.extend(unseen.keys().map(|path| (path.to_string(), true)));
         Ok(differing)

@@ -260,7 +260,7 @@ impl Vault {
         let look = |entry: &Arc<Entry>| {
             let Ok(text) = self.text(entry) else {
                 let left_alone = vec![(0, "the file cannot be read, or is too large".to_owned())];
-                return FilePlan { left_alone, ..self.plan_file(entry, String::new(), Vec::new()) };
+                return FilePlan { path: entry.path.to_string(), text: String::new(), edits: Vec::new(), left_alone };
             };
             let edit = |range: Range<usize>, new: &str| {
                 let tag = text.get(range.clone()).filter(|tag| rest(tag).is_some())?;

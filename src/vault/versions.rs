@@ -295,10 +295,10 @@ mod tests {
     #[test]
     fn old_versions_go_and_the_newest_of_each_path_stays() {
         let (folder, versions) = open_new();
-        let caller = Author::new("me", "tool");
+        let author = Author::new("me", "tool");
         let keep = |path: &str, text: &str| {
             let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
-            versions.keep(&caller, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
+            versions.keep(&author, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
         };
         for text in ["1", "2", "3"] {
             keep("a", text);
@@ -316,7 +316,7 @@ mod tests {
         assert!(versions.bytes(&hash(b"1")).is_err(), "its bytes are gone");
         std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();
         assert!(versions.bytes(&hash(b"3")).is_err(), "damaged bytes are not handed out");
-        versions.end(&caller, "call").unwrap();
+        versions.end(&author, "call").unwrap();
         assert!(versions.lines().unwrap().is_empty());
         std::fs::remove_dir_all(folder).unwrap();
     }
@@ -324,15 +324,15 @@ mod tests {
     #[test]
     fn a_flood_of_changes_displaces_no_text_of_others() {
         let (folder, versions) = open_new();
-        let caller = Author::new("agent", "tool");
+        let author = Author::new("agent", "tool");
         let wrote = |before: &str, after: &str| Change {
             did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
             bytes: Some(before.as_bytes().to_vec()),
         };
-        versions.keep(&caller, "1", vec![wrote("a person's", "one"), wrote("one", "two"), wrote("two", "three")]).unwrap();
+        versions.keep(&author, "1", vec![wrote("a person's", "one"), wrote("one", "two"), wrote("two", "three")]).unwrap();
         let long = "x".repeat(2000);
         let rename = || Change { did: Did::Renamed { from: long.clone(), to: long.clone() }, bytes: None };
-        versions.keep(&caller, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect()).unwrap();
+        versions.keep(&author, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect()).unwrap();
         std::fs::write(folder.join("versions").join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32))), "left by a crash").unwrap();
         versions.clean(Now::read()).unwrap();
         let length = std::fs::metadata(folder.join("versions").join(LOG)).unwrap().len();

@@ -38,14 +38,14 @@ impl<'a> Evaluator<'a> {
             "links" => self.links(entry, false)?,
             "embeds" => self.links(entry, true)?,
             "backlinks" => {
-                let sources = self.linkers(path)?;
+                let linkers = self.linkers(path)?;
                 let link = |source: &String| {
                     let name = source.rsplit('/').next().unwrap_or(source);
                     let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
                     Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
                 };
-                self.spend(sources.len() * 8)?;
-                self.list(sources.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
+                self.spend(linkers.len() * 8)?;
+                self.list(linkers.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
             }
             _ => return Err(format!("a file has no {name}")),
         })

@@ -276,7 +276,7 @@ impl Evaluator<'_> {
 
     /// Whether a file links to another.
     fn has_link(&self, entry: &Arc<Entry>, other: &Value) -> Outcome {
-        let sources = match other {
+        let linkers = match other {
             Value::File(path) => self.linkers(path)?,
             Value::Link(link) => self.linkers(&self.file_of(link).unwrap_or_else(|| link.path.clone()))?,
             Value::Null => return Ok(Value::Bool(false)),
@@ -285,7 +285,7 @@ impl Evaluator<'_> {
                 self.linkers(&self.file_of(&link).unwrap_or(link.path))?
             }
         };
-        Ok(Value::Bool(sources.contains(&*entry.path)))
+        Ok(Value::Bool(linkers.contains(&*entry.path)))
     }
 }
 

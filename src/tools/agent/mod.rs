@@ -68,24 +68,24 @@ fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
 
 /// Reports what a session does to the caller of the tool.
 struct Listening<'a> {
-    caller: &'a dyn Requester,
+    requester: &'a dyn Requester,
     reports: Cell<u64>,
 }
 
 impl<'a> Listening<'a> {
     fn of(context: &Context<'a>) -> Listening<'a> {
-        Listening { caller: context.requester, reports: Cell::new(0) }
+        Listening { requester: context.requester, reports: Cell::new(0) }
     }
 }
 
 impl Watcher for Listening<'_> {
     fn has_cancelled(&self) -> bool {
-        self.caller.has_cancelled()
+        self.requester.has_cancelled()
     }
 
     fn report(&self, _progress: &Progress, doing: &str) {
         self.reports.set(self.reports.get() + 1);
-        self.caller.progress(self.reports.get(), None, doing);
+        self.requester.progress(self.reports.get(), None, doing);
     }
 }
 

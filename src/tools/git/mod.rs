@@ -94,7 +94,7 @@ fn change(
         return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
     }
     context.requester.progress(1, None, "committing and pushing");
-    // A caller of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
+    // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
     let vault = context.vault.on_behalf_of(&Arc::new(Author::new(&context.principal.login, tool)));
     let wanted = NoteChange { path, after, message: &message, login: &context.principal.login, if_match: arguments.maybe("if_match") };
     let changed = repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());

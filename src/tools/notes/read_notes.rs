@@ -91,7 +91,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
     let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - OTHER_CHARS };
-    let (mut notes, mut missing): (Vec<Shown>, Vec<(&str, Code, String)>) = (Vec::new(), Vec::new());
+    let (mut notes, mut missing): (Vec<Shown>, Vec<(&str, Error)>) = (Vec::new(), Vec::new());
     let mut next_paths: &[&str] = &[];
     for (number, &path) in paths.iter().enumerate() {
         match show(context, path, arguments.text("view"), target, &mut budget, notes.is_empty()) {
@@ -100,16 +100,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 next_paths = paths.part(number..);
                 break;
             }
-            Err(error) => {
-                let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
-                missing.push((path, error.code, error.message + &candidates.unwrap_or_default()));
-            }
+            Err(error) => missing.push((path, error)),
         }
     }
     let share = OTHER_CHARS / 2 / missing.len().max(1);
-    let shown = |(path, code, message): (&str, Code, String)| {
-        let message: String = message.chars().take(share).collect();
-        json!({ "path": path, "code": code.as_str(), "message": message })
+    let shown = |(path, error): (&str, Error)| {
+        let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
+        let message: String = (error.message + &candidates.unwrap_or_default()).chars().take(share).collect();
+        json!({ "path": path, "code": error.code.as_str(), "message": message })
     };
     let missing = missing.into_iter().map(shown).collect();
     let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated.is_some());

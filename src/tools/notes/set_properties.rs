@@ -101,9 +101,9 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Set(None)));
     let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
     // Also as written: an item that no tag can be is removed, too.
-    let take =
+    let remove_values =
         arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Remove([list(name, value), all(value)].concat())));
-    let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(take).collect();
+    let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(remove_values).collect();
     if changes.is_empty() {
         return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
     }
