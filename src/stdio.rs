@@ -9,7 +9,7 @@ use crate::clock::Now;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
+use crate::mcp::{Exchange, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -213,7 +213,7 @@ impl Client {
             }
             Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Ok(Some(answer)),
             Outcome::Initialized(answer, revision) => self.initialized(message, answer, revision),
-            Outcome::Listen(wanted) => self.listen(wanted, running),
+            Outcome::Listen(id, subscription) => self.listen(id, subscription, running),
         }
     }
 
@@ -233,10 +233,9 @@ impl Client {
         Ok(Some(answer))
     }
 
-    fn listen(&self, wanted: ListenRequest, running: Option<&Running>) -> Result<Option<String>, Error> {
-        let id = wanted.id.clone();
+    fn listen(&self, id: Id, subscription: Arc<Subscription>, running: Option<&Running>) -> Result<Option<String>, Error> {
         let permit = self.server.stream_permit(&self.principal).map_err(|busy| busy.answering(Some(id.clone())))?;
-        let subscription = self.server.subscribe(wanted, self.listener());
+        self.server.connect(&subscription, self.listener());
         drop(self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit)));
         // A cancellation that came meanwhile did not find the subscription.
         if running.is_some_and(Running::is_cancelled) {

@@ -3,7 +3,7 @@
 use super::{environment, print, print_mistakes, probes, serve, systems};
 use crate::cli::Raw;
 use crate::config::{Config, Mistake, Purpose};
-use crate::http::server::Server;
+use crate::http::server;
 use crate::tools::Toolset;
 use std::io::ErrorKind;
 
@@ -19,7 +19,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
     if let Some(Err(error)) = vault.as_ref().map(|vault| vault.refresh()) {
         mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
     }
-    match Server::bind(config.listen, config.max_connections, config.workers) {
+    match server::bind(config.listen) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             notes.push(format!("LISTEN_ADDR: something is already listening on {}: this server, if it is running", config.listen));

@@ -50,8 +50,8 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
     let ended = match line.trim_end().split_once(' ') {
-        Some(("revoke", "--all")) => oauth.end_grants(None, Now::read()),
-        Some(("revoke", id)) => oauth.end_grants(Some(id), Now::read()),
+        Some(("revoke", "--all")) => oauth.store.end_grants(None, Now::read()),
+        Some(("revoke", id)) => oauth.store.end_grants(Some(id), Now::read()),
         _ => return stream.write_all(b"unknown command\n"),
     };
     let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: free space on the disk";

@@ -3,9 +3,9 @@
 use super::{FAILED, WRONG, columns, control, fail, print};
 use crate::cli::Raw;
 use crate::clock::Now;
+use crate::oauth::documents;
 use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::store::{Client, Grant, State, Store};
-use crate::oauth::{Logins, Oauth, Policy, documents};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -29,10 +29,8 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> Result<u8, u8> {
     let ended = if Store::is_in_use(&folder) {
         control::revoke(&folder, id.as_deref())
     } else {
-        Store::open(&folder, Now::read()).and_then(|store| {
-            let oauth = Oauth::new(String::new(), Logins::default(), Policy::default(), store);
-            oauth.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned())
-        })
+        Store::open(&folder, Now::read())
+            .and_then(|store| store.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned()))
     };
     let count = ended.map_err(|why| fail(why, FAILED))?;
     Ok(print(&format!("{count} grant{} ended.\n", if count == 1 { "" } else { "s" })))

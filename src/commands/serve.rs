@@ -4,7 +4,7 @@ use super::{FAILED, control, engine};
 use crate::clock::Now;
 use crate::config::Config;
 use crate::disk;
-use crate::http::server::{Running, Server};
+use crate::http::server::{self, Running};
 use crate::mcp::Server as Engine;
 use crate::oauth::Oauth;
 use crate::oauth::store::Store;
@@ -53,9 +53,8 @@ pub(super) fn hint(error: &io::Error) -> &'static str {
 /// Binds and starts; logs why and gives `None` if it cannot.
 pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
     let engine = engine(&config)?;
-    let server = Server::bind(config.listen, config.max_connections, config.workers);
-    let server = server.inspect_err(|error| log::error!("cannot listen on {}: {error}{}", config.listen, hint(error))).ok()?;
-    let (address, state_dir) = (server.address(), config.state_dir.clone());
+    let listener = server::bind(config.listen);
+    let listener = listener.inspect_err(|error| log::error!("cannot listen on {}: {error}{}", config.listen, hint(error))).ok()?;
     let app = App {
         mcp: engine,
         guard: Guard { origin: config.origin.clone(), allowed_origins: config.allowed_origins },
@@ -63,11 +62,12 @@ pub(super) fn start(config: Config, store: Store) -> Option<Serving> {
         trusted_proxies: config.trusted_proxies,
     };
     let (url, engine, oauth) = (format!("{}/mcp", app.oauth.origin), Arc::clone(&app.mcp), Arc::clone(&app.oauth));
-    let running = server.start(app).inspect_err(|error| log::error!("no thread: {error}")).ok()?;
-    if let Some(folder) = &state_dir {
+    let running = Running::start(listener, app, config.max_connections, config.workers);
+    let running = running.inspect_err(|error| log::error!("no thread: {error}")).ok()?;
+    if let Some(folder) = &config.state_dir {
         control::listen(folder, oauth);
     }
-    log::info!("listening on {address}, serving {url}");
+    log::info!("listening on {}, serving {url}", running.address());
     Some(Serving { running, engine })
 }
 

@@ -1,13 +1,15 @@
-//! The chunked transfer coding (RFC 9112 section 7.1), decoded without a socket.
+//! Bodies of known length and in the chunked transfer coding (RFC 9112 section 7.1), decoded without a socket.
 
 use super::error::Refusal;
+use super::head::Framing;
 use crate::limits;
 
-/// Decodes a chunked body that arrives in pieces. Chunk extensions are skipped and trailers discarded, both within
+/// Decodes a body that arrives in pieces. Of a chunked one extensions are skipped and trailers discarded, both within
 /// bounds; everything else must be exactly as the RFC specifies.
 #[derive(Debug)]
-pub struct Chunked {
+pub struct Decoder {
     state: State,
+    is_chunked: bool,
     trailer_bytes: usize,
     max: usize,
 }
@@ -21,10 +23,19 @@ enum State {
     Done,
 }
 
-impl Chunked {
+impl Decoder {
     /// A decoder for a body of at most `max` bytes.
-    pub fn new(max: usize) -> Chunked {
-        Chunked { state: State::Size, trailer_bytes: 0, max }
+    ///
+    /// # Errors
+    /// [`Refusal::BODY_TOO_LARGE`] if its length is known to be above that.
+    pub fn new(framing: Framing, max: usize) -> Result<Decoder, Refusal> {
+        let state = match framing {
+            Framing::None | Framing::Length(0) => State::Done,
+            Framing::Length(length) if length > max => return Err(Refusal::BODY_TOO_LARGE),
+            Framing::Length(length) => State::Data(length),
+            Framing::Chunked => State::Size,
+        };
+        Ok(Decoder { state, is_chunked: framing == Framing::Chunked, trailer_bytes: 0, max })
     }
 
     /// Whether the body is complete.
@@ -44,7 +55,11 @@ impl Chunked {
                 let (now, later) = rest.split_at(left.min(rest.len()));
                 body.extend_from_slice(now);
                 rest = later;
-                self.state = if now.len() == left { State::DataEnd } else { State::Data(left - now.len()) };
+                self.state = match left - now.len() {
+                    0 if self.is_chunked => State::DataEnd,
+                    0 => State::Done,
+                    more => State::Data(more),
+                };
                 continue;
             }
             let end = memchr::memchr(b'\n', rest).map(|end| end + 1);
@@ -108,7 +123,7 @@ mod tests {
     #[test]
     fn a_body_is_the_same_wherever_it_is_cut() {
         for cut in 0..=GOOD.len() {
-            let mut decoder = Chunked::new(1000);
+            let mut decoder = Decoder::new(Framing::Chunked, 1000).unwrap();
             let mut body = Vec::new();
             let mut used = decoder.feed(&GOOD[..cut], &mut body).unwrap();
             if !decoder.is_done() {
@@ -141,7 +156,7 @@ mod tests {
             b"0\r\nX: a\x00b\r\n",
             b"0\r\nX: a\rY: b\r\n",
         ] {
-            let mut decoder = Chunked::new(1000);
+            let mut decoder = Decoder::new(Framing::Chunked, 1000).unwrap();
             let mut body = Vec::new();
             assert!(decoder.feed(bad, &mut body).is_err(), "{:?}", String::from_utf8_lossy(bad));
         }
@@ -150,11 +165,11 @@ mod tests {
     #[test]
     fn every_part_is_bounded() {
         let mut body = Vec::new();
-        assert_eq!(Chunked::new(3).feed(b"4\r\n", &mut body), Err(Refusal::BODY_TOO_LARGE));
-        assert!(Chunked::new(1000).feed(&[b'1'; 400], &mut body).is_err(), "size digits without end");
+        assert_eq!(Decoder::new(Framing::Chunked, 3).unwrap().feed(b"4\r\n", &mut body), Err(Refusal::BODY_TOO_LARGE));
+        assert!(Decoder::new(Framing::Chunked, 1000).unwrap().feed(&[b'1'; 400], &mut body).is_err(), "size digits without end");
         let extension = [b"1;".to_vec(), vec![b'x'; 400]].concat();
-        assert!(Chunked::new(1000).feed(&extension, &mut body).is_err());
+        assert!(Decoder::new(Framing::Chunked, 1000).unwrap().feed(&extension, &mut body).is_err());
         let trailers = [b"0\r\n".to_vec(), b"a: b\r\n".repeat(2000)].concat();
-        assert!(Chunked::new(1000).feed(&trailers, &mut body).is_err());
+        assert!(Decoder::new(Framing::Chunked, 1000).unwrap().feed(&trailers, &mut body).is_err());
     }
 }

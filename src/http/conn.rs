@@ -3,7 +3,7 @@
 //! Deadlines are totals: each read may take what is left of the whole, so a peer that sends one byte now and then
 //! gains nothing.
 
-use super::body::Chunked;
+use super::body::Decoder;
 use super::error::Refusal;
 use super::events::EventStream;
 use super::head::{Framing, Head};
@@ -11,11 +11,10 @@ use super::peer::{Activity, Peer};
 use super::response::{self, Response, write_in_time};
 use super::shared::Shared;
 use super::socket::{Buffer, Reserved, read_by};
-use super::{Events, HangUp, Reply, Service};
+use super::{Events, Reply, Service};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::quota::Permit;
-use crate::slice::Part;
 use std::io::{self, ErrorKind, Read};
 use std::net::Shutdown;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -71,15 +70,10 @@ impl<S: Service> Connection<'_, S> {
             Ok(admission) => admission,
             Err(answer) => {
                 self.peer.note_head(false);
-                return self.answer_unread(&head, *answer);
+                return self.answer_unread(&head, &answer);
             }
         };
         self.peer.note_head(admission.is_authenticated);
-        if let Framing::Length(length) = head.framing
-            && length > admission.body_max
-        {
-            return self.refuse(Refusal::BODY_TOO_LARGE, &head.method);
-        }
         let mut reserved = Reserved::none(&self.server.body_bytes);
         let body = match self.read_body(&head, admission.body_max, &mut reserved) {
             Ok(Some(body)) => body,
@@ -93,15 +87,14 @@ impl<S: Service> Connection<'_, S> {
             Some(None) => return self.refuse(Refusal::BUSY, &head.method),
             permit => permit.flatten(),
         };
-        let hang_up = HangUp::of(&self.peer.socket);
-        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, &hang_up)));
+        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, self.peer)));
         drop(reserved);
         match served {
             Ok(Reply::Whole(answer)) => {
                 drop(permit);
                 self.answer(&head, &answer, head.wants_close)
             }
-            Ok(Reply::Events(answer, events)) => self.stream(&head, answer, events, &hang_up, permit),
+            Ok(Reply::Events(answer, events)) => self.stream(&head, answer, events, permit),
             Err(_) => {
                 drop(permit);
                 self.answer(&head, &service.panic_response(), true)
@@ -135,40 +128,26 @@ impl<S: Service> Connection<'_, S> {
 
     /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter body.
     fn read_body(&mut self, head: &Head, max: usize, reserved: &mut Reserved<'_>) -> Result<Option<Vec<u8>>, Refusal> {
-        let framing = head.framing;
-        if framing == Framing::None || framing == Framing::Length(0) {
-            return Ok(Some(Vec::new()));
+        let (mut decoder, mut body) = (Decoder::new(head.framing, max)?, Vec::new());
+        if decoder.is_done() {
+            return Ok(Some(body));
         }
         if head.expects_continue && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
             return Ok(None);
         }
         self.peer.set(Activity::Reading);
         let start = Deadline::after(limits::BODY_DEADLINE);
-        let mut body = Vec::new();
-        let mut chunked = Chunked::new(max);
         let mut received = 0_usize;
         loop {
-            let bytes = self.buffer.bytes();
             let before = body.len();
-            let (used, done) = match framing {
-                Framing::None => (0, true),
-                Framing::Length(length) => {
-                    let used = bytes.len().min(length - body.len());
-                    body.extend_from_slice(bytes.part(..used));
-                    (used, body.len() == length)
-                }
-                Framing::Chunked => {
-                    let used = chunked.feed(bytes, &mut body)?;
-                    (used, chunked.is_done())
-                }
-            };
+            let used = decoder.feed(self.buffer.bytes(), &mut body)?;
             // Reserves what was received, not the Content-Length: a peer can claim any length.
             if !reserved.reserve(body.len() - before) {
                 return Err(Refusal::BUSY);
             }
             self.buffer.consume(used);
             received += used;
-            if done {
+            if decoder.is_done() {
                 return Ok(Some(body));
             }
             // One-byte chunks with long extensions would keep a request alive that carries almost no body.
@@ -184,35 +163,12 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection can be kept:
-    /// clients make their next request on it right away.
-    fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
-        let small = match head.framing {
-            Framing::None => Some(0),
-            Framing::Length(length) if length <= limits::SMALL_BYTES && !head.expects_continue => Some(length),
-            Framing::Length(_) | Framing::Chunked => None,
-        };
-        let Some(mut unread) = small else {
-            return match self.answer(head, &answer, true) {
-                Next::Close => Next::Linger,
-                other => other,
-            };
-        };
-        let next = self.answer(head, &answer, head.wants_close);
-        if next != Next::Keep {
-            return if unread > 0 { Next::Linger } else { next };
-        }
-        let deadline = Deadline::after(limits::HEAD_DEADLINE);
-        loop {
-            let used = unread.min(self.buffer.bytes().len());
-            self.buffer.consume(used);
-            unread -= used;
-            if unread == 0 {
-                return Next::Keep;
-            }
-            if !matches!(self.buffer.fill(&self.peer.socket, deadline), Ok(1..)) {
-                return Next::Close;
-            }
+    /// Answers a request whose body, if there is one, is not read.
+    fn answer_unread(&mut self, head: &Head, answer: &Response) -> Next {
+        let has_body = !matches!(head.framing, Framing::None | Framing::Length(0));
+        match self.answer(head, answer, has_body || head.wants_close) {
+            Next::Close if has_body => Next::Linger,
+            next => next,
         }
     }
 
@@ -251,7 +207,7 @@ impl<S: Service> Connection<'_, S> {
     }
 
     /// Sends the head of an event stream, runs the work that writes to it, and waits until it ends.
-    fn stream(&mut self, request: &Head, answer: Response, mut events: Events, hang_up: &HangUp, permit: Option<Permit>) -> Next {
+    fn stream(&mut self, request: &Head, answer: Response, mut events: Events, permit: Option<Permit>) -> Next {
         let chunked = !request.is_http_1_0;
         let answer = if chunked { answer.header("Transfer-Encoding", "chunked") } else { answer };
         let head = response::head_bytes(&answer, true, true, clock::system());
@@ -263,7 +219,7 @@ impl<S: Service> Connection<'_, S> {
             }
         };
         self.log_exchange(Some(request), &answer);
-        let done = catch_unwind(AssertUnwindSafe(|| (events.work)(&stream, hang_up)));
+        let done = catch_unwind(AssertUnwindSafe(|| (events.work)(&stream, self.peer)));
         drop(permit);
         match done {
             Ok(None) => {}
@@ -284,7 +240,7 @@ impl<S: Service> Connection<'_, S> {
         let mut surplus = self.buffer.bytes().len();
         let mut scratch = [0_u8; 512];
         while surplus <= limits::HEAD_BYTES {
-            match (&*self.peer.socket).read(&mut scratch) {
+            match (&self.peer.socket).read(&mut scratch) {
                 Ok(count @ 1..) => surplus += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Ok(_) | Err(_) => break,

@@ -7,7 +7,7 @@
 //! | [`head`], [`body`], [`response`], [`client_address`] | functions over bytes; incremental ones are tested with a cut at every byte |
 //! | [`conn`], `socket` | one connection: read, admit, serve, write, keep or close |
 //! | [`events`] | an event stream that other threads write to |
-//! | [`hang_up`] | whether the peer of a request in progress is still there |
+//! | [`peer`] | a connection as the others see it: what it does, and whether its peer is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
 //!
 //! A request is handled in two steps, because the body of a request without a token is not worth reading: [`Service::admit`] sees the
@@ -19,17 +19,16 @@ pub mod client_address;
 pub mod conn;
 pub mod error;
 pub mod events;
-pub mod hang_up;
 pub mod head;
-mod peer;
+pub mod peer;
 pub mod response;
 pub mod server;
 mod shared;
 mod socket;
 
 pub use events::EventStream;
-pub use hang_up::HangUp;
 pub use head::{Framing, Head};
+pub use peer::Peer;
 pub use response::Response;
 
 use std::net::IpAddr;
@@ -46,8 +45,8 @@ pub trait Service: Send + Sync + 'static {
     /// The answer, when the request is not to be read any further.
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
 
-    /// Answers a request that was admitted and has arrived whole. `hang_up` tells whether the answer is still wanted.
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, hang_up: &HangUp) -> Reply;
+    /// Answers a request that was admitted and has arrived whole. `peer` tells whether the answer is still wanted.
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &Peer) -> Reply;
 
     /// The answer to a request whose handler panicked.
     fn panic_response(&self) -> Response;
@@ -84,4 +83,4 @@ pub struct Events {
     pub work: Work,
 }
 
-pub type Work = Box<dyn FnOnce(&Arc<EventStream>, &HangUp) -> Option<Box<dyn Send>> + Send>;
+pub type Work = Box<dyn FnOnce(&Arc<EventStream>, &Peer) -> Option<Box<dyn Send>> + Send>;

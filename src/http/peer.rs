@@ -1,8 +1,10 @@
 //! A connection, as the rest of the server sees it.
 
+use crate::clock;
 use crate::limits;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,9 +26,9 @@ pub(super) enum Activity {
     Closed,
 }
 
-/// One connection, as the rest of the server sees it.
-pub(super) struct Peer {
-    pub(super) socket: Arc<TcpStream>,
+/// One connection, as the rest of the server and the handlers of its requests see it.
+pub struct Peer {
+    pub(super) socket: TcpStream,
     pub(super) address: IpAddr,
     /// It has sent a whole request head.
     pub(super) has_head: AtomicBool,
@@ -41,6 +43,28 @@ pub(super) struct Peer {
 pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
 
 impl Peer {
+    pub(super) fn new(socket: TcpStream, address: IpAddr) -> Peer {
+        Peer {
+            socket,
+            address,
+            has_head: AtomicBool::new(false),
+            is_authenticated: AtomicBool::new(false),
+            activity: AtomicU8::new(Activity::Idle as u8),
+            since_us: AtomicU64::new(0),
+            started: clock::instant(),
+        }
+    }
+
+    /// Whether the peer of a request in progress has closed its connection, which is not read meanwhile. A peer that has closed only its
+    /// sending half counts as gone too: no current HTTP client does that while it waits.
+    pub fn has_hung_up(&self) -> bool {
+        // Unread bytes are a pipelined request.
+        match recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((_, count)) => count == 0,
+            Err(error) => error != Errno::AGAIN && error != Errno::INTR,
+        }
+    }
+
     /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
     /// begin anything: its answer could not be sent. Where that is ignored, the next read or write fails.
     pub(super) fn set(&self, activity: Activity) -> bool {
@@ -80,5 +104,27 @@ impl Peer {
 
     pub(super) fn time_in_activity(&self) -> Duration {
         self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_peer_that_sends_ahead_is_open_and_one_that_closed_is_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (socket, address) = listener.accept().unwrap();
+        let peer = Peer::new(socket, address.ip());
+        assert!(!peer.has_hung_up(), "silent");
+        other.write_all(b"x").unwrap();
+        assert!(!peer.has_hung_up(), "sends ahead");
+        drop(other);
+        let mut byte = [0];
+        std::io::Read::read_exact(&mut &peer.socket, &mut byte).unwrap();
+        assert!(peer.has_hung_up());
     }
 }

@@ -14,56 +14,21 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A bound listener, ready to serve.
-pub struct Server {
-    listener: TcpListener,
-    address: SocketAddr,
-    connections_max: usize,
-    workers: usize,
-}
-
-impl Server {
-    /// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is bound.
-    ///
-    /// # Errors
-    /// What the operating system says: the port is in use, or not allowed.
-    pub fn bind(address: SocketAddr, connections_max: usize, workers: usize) -> io::Result<Server> {
-        let all_v6 = address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-        let listener = match listen(address) {
-            Err(_) if all_v6 => listen(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))?,
-            other => other?,
-        };
-        let address = listener.local_addr()?;
-        Ok(Server { listener, address, connections_max, workers })
-    }
-
-    /// The address that was bound, with the port the system chose for port 0.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Starts serving on threads of its own.
-    ///
-    /// # Errors
-    /// When the accept thread cannot be started.
-    pub fn start<S: Service>(self, service: S) -> io::Result<Running<S>> {
-        let shared = Arc::new(Shared {
-            service,
-            workers: Quota::new(Bounds { total: self.workers, per_owner: usize::MAX, waiting: usize::MAX }),
-            body_bytes: AtomicUsize::new(0),
-            answer_bytes: AtomicUsize::new(0),
-            connections_max: self.connections_max,
-            peers: Mutex::new(Vec::new()),
-            stopping: AtomicBool::new(false),
-        });
-        let accepting = Arc::clone(&shared);
-        let listener = self.listener;
-        let thread = std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &accepting))?;
-        Ok(Running { shared, address: self.address, thread })
+/// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is bound.
+///
+/// # Errors
+/// What the operating system says: the port is in use, or not allowed.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    match listen(address) {
+        Err(_) if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => {
+            listen(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), address.port()))
+        }
+        other => other,
     }
 }
 
@@ -75,6 +40,31 @@ pub struct Running<S> {
 }
 
 impl<S: Service> Running<S> {
+    /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests of logins at a time.
+    ///
+    /// # Errors
+    /// When the accept thread cannot be started.
+    pub fn start(listener: TcpListener, service: S, connections_max: usize, workers: usize) -> io::Result<Running<S>> {
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            service,
+            workers: Quota::new(Bounds { total: workers, per_owner: usize::MAX, waiting: usize::MAX }),
+            body_bytes: AtomicUsize::new(0),
+            answer_bytes: AtomicUsize::new(0),
+            connections_max,
+            peers: Mutex::new(Vec::new()),
+            stopping: AtomicBool::new(false),
+        });
+        let accepting = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &accepting))?;
+        Ok(Running { shared, address, thread })
+    }
+
+    /// The address that was bound, with the port the system chose for port 0.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Stops: no new connections, idle ones closed, event streams ended cleanly, and running requests are waited for,
     /// [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections that were still busy then.
     pub fn stop(self) -> usize {
@@ -140,15 +130,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     if configure(&socket).is_err() {
         return;
     }
-    let peer = Arc::new(Peer {
-        socket: Arc::new(socket),
-        address: address.ip(),
-        has_head: AtomicBool::new(false),
-        is_authenticated: AtomicBool::new(false),
-        activity: AtomicU8::new(Activity::Idle as u8),
-        since_us: AtomicU64::new(0),
-        started: clock::instant(),
-    });
+    let peer = Arc::new(Peer::new(socket, address.ip()));
     if !make_free_slot(shared, peer.address) {
         refuse_with_503(&peer);
         return;
@@ -156,26 +138,15 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     shared.peers.lock().unpoisoned().push(Arc::clone(&peer));
     let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
     let work = move || {
-        let slot = ConnectionSlot { shared: &mine, peer: &my_peer };
-        conn::run(&mine, slot.peer);
+        // Its entry goes however it ends.
+        let _ = catch_unwind(AssertUnwindSafe(|| conn::run(&mine, &my_peer)));
+        mine.remove(&my_peer);
     };
     let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
-        shared.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, &peer));
+        shared.remove(&peer);
         refuse_with_503(&peer);
-    }
-}
-
-/// A connection's entry in the table, given back however its thread ends.
-struct ConnectionSlot<'a, S> {
-    shared: &'a Shared<S>,
-    peer: &'a Arc<Peer>,
-}
-
-impl<S> Drop for ConnectionSlot<'_, S> {
-    fn drop(&mut self) {
-        self.shared.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, self.peer));
     }
 }
 
@@ -246,6 +217,6 @@ fn refuse_with_503(peer: &Peer) {
     let answer = Response::refusal(Refusal::BUSY);
     let mut bytes = response::head_bytes(&answer, false, true, clock::system());
     bytes.extend_from_slice(&answer.body);
-    let _ = (&*peer.socket).write(&bytes);
+    let _ = (&peer.socket).write(&bytes);
     let _ = peer.socket.shutdown(Shutdown::Write);
 }

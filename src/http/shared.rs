@@ -1,6 +1,7 @@
 //! What all connections of a server share.
 
 use super::peer::Peer;
+use crate::lock::Unpoisoned;
 use crate::quota::Quota;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,5 +21,9 @@ pub(super) struct Shared<S> {
 impl<S> Shared<S> {
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(super) fn remove(&self, peer: &Arc<Peer>) {
+        self.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, peer));
     }
 }

@@ -31,8 +31,9 @@ pub const CODES: usize = 1_000;
 pub const REDIRECT_URIS: usize = 8;
 /// Bytes of one redirect URI; the longest of a known client has 70.
 pub const REDIRECT_URI_BYTES: usize = 512;
-/// Bytes of the file of registrations without a login: twice what [`CLIENTS`] of the largest take.
-pub const REGISTRATIONS_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of the file of registrations without a login: two lines for each of [`CLIENTS`], of the longest redirect URIs, each byte
+/// of which JSON may write in six.
+pub const REGISTRATIONS_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size take.
 pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
 /// The window in which registrations from one address are counted.

@@ -1,12 +1,12 @@
 //! A request as a method handles it, and its outcome.
 
 use super::progress::Progress;
-use super::{Exchange, Revision, Server};
-use crate::principal::Principal;
+use super::{Exchange, Revision, Server, Subscription};
 use crate::rpc::{Error, Id, Params};
 use crate::tools::Context;
-use crate::vault::{Vault, VaultPath};
+use crate::vault::Vault;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A request as a method handles it.
 pub struct Call<'a> {
@@ -82,15 +82,6 @@ pub(super) fn internal_error(method: &str, why: impl std::fmt::Display) -> Error
     Error::internal()
 }
 
-/// The notifications that a `subscriptions/listen` asks for, as far as this server sends them.
-pub struct ListenRequest {
-    /// The id of the request; it tags everything that is sent.
-    pub id: Id,
-    pub(super) principal: Principal,
-    pub(super) list_changes: bool,
-    pub(super) resources: Vec<(String, VaultPath)>,
-}
-
 /// What a method gives.
 pub enum Answer {
     /// A result as JSON text, without a `_meta` of its own.
@@ -98,5 +89,5 @@ pub enum Answer {
     /// The result of `initialize`.
     Initialize(String, Revision),
     /// An answer that goes on until one side ends it.
-    Listen(ListenRequest),
+    Listen(Arc<Subscription>),
 }

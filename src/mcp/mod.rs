@@ -27,7 +27,6 @@ pub mod subscription;
 pub mod tools;
 mod watch;
 
-pub use call::ListenRequest;
 pub use era::Revision;
 pub use session::{Session, Sessions};
 pub use subscription::{Listener, Subscription};
@@ -40,7 +39,7 @@ use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
-use methods::{Eras, Row};
+use methods::Eras;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
@@ -81,8 +80,8 @@ pub enum Outcome {
     Answer(String),
     /// The answer to `initialize`; the transport opens a session of this revision.
     Initialized(String, Revision),
-    /// The request is answered for as long as both sides want; the transport calls [`Server::subscribe`].
-    Listen(ListenRequest),
+    /// The request of this id is answered for as long as both sides want; the transport calls [`Server::connect`].
+    Listen(Id, Arc<Subscription>),
     /// No answer: a notification, or a request that was cancelled.
     Nothing,
     /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for more.
@@ -211,7 +210,7 @@ impl Server {
                     Some(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json())
                 }
                 Ok(message) => match answer(&message) {
-                    Outcome::Nothing | Outcome::Listen(_) => None,
+                    Outcome::Nothing | Outcome::Listen(..) => None,
                     // A forbidden request gets an error of its own: a 403 would hide the answers to those already done.
                     Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
                 },
@@ -249,9 +248,14 @@ impl Server {
             log::debug!("rpc={method:?} {principal} revision={revision} outcome=ok");
         }
         match answer {
-            Ok(Answer::Result(result)) => Outcome::Answer(encoded(exchange.revision, row, id, &result)),
+            Ok(Answer::Result(mut result)) => {
+                if exchange.revision.is_modern() {
+                    result = modern::with_result_meta(&result, row.cache, serde_json::Map::new());
+                }
+                Outcome::Answer(rpc::encode::result(id, &result))
+            }
             Ok(Answer::Initialize(result, revision)) => Outcome::Initialized(rpc::encode::result(id, &result), revision),
-            Ok(Answer::Listen(wanted)) => Outcome::Listen(wanted),
+            Ok(Answer::Listen(subscription)) => Outcome::Listen(id.clone(), subscription),
             Err(error) => failed(error),
         }
     }
@@ -261,11 +265,4 @@ impl Server {
 pub(crate) fn called(message: &Message) -> Option<&str> {
     let Message::Request { method, params, .. } = message else { return None };
     params.get("name").and_then(serde_json::Value::as_str).filter(|_| method == "tools/call")
-}
-
-fn encoded(revision: Revision, row: &Row, id: &Id, result: &str) -> String {
-    if revision.is_modern() {
-        return rpc::encode::result(id, &modern::with_result_meta(result, row.cache, serde_json::Map::new()));
-    }
-    rpc::encode::result(id, result)
 }

@@ -5,7 +5,7 @@
 //! client that comes back is notified of what changed meanwhile.
 
 use super::Server;
-use super::call::{Answer, Call, ListenRequest};
+use super::call::{Answer, Call};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
@@ -13,7 +13,7 @@ use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
 use crate::vault::{GrantedFolders, Vault, VaultPath, Version};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
@@ -29,19 +29,12 @@ pub trait Listener: Send + Sync {
     fn end(&self);
 }
 
-impl ListenRequest {
-    /// The last message of the subscription, for a stream that the server ends.
-    pub fn last_message(&self) -> String {
-        let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), self.id.to_value())]);
-        encode::result(&self.id, &super::modern::with_result_meta("{}", None, meta))
-    }
-}
-
 /// A subscription.
 pub struct Subscription {
     /// Whose it is.
     principal: Principal,
     listener: Mutex<Option<Arc<dyn Listener>>>,
+    /// The id of the `subscriptions/listen`; each of its messages has it.
     tag: Option<Id>,
     list_changes: bool,
     known: Mutex<Known>,
@@ -53,7 +46,7 @@ struct Known {
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: HashMap<String, (VaultPath, Version)>,
+    resources: BTreeMap<String, (VaultPath, Version)>,
     /// The vault as its login sees it: the numbers above are those of its index.
     vault: Option<Vault>,
 }
@@ -65,6 +58,26 @@ impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
     pub(super) fn of_session(principal: Principal) -> Subscription {
         Subscription { principal, listener: Mutex::default(), tag: None, list_changes: true, known: Mutex::default() }
+    }
+
+    /// The last message of a `subscriptions/listen`, for a stream that the server ends.
+    pub fn last_message(&self) -> Option<String> {
+        let tag = self.tag.as_ref()?;
+        let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), tag.to_value())]);
+        Some(encode::result(tag, &super::modern::with_result_meta("{}", None, meta)))
+    }
+
+    /// Sends the first message of a `subscriptions/listen`: what of it this server does.
+    fn acknowledge(&self) {
+        if self.tag.is_none() {
+            return;
+        }
+        let mut honoured = Map::new();
+        honoured.extend(self.list_changes.then(|| ("resourcesListChanged".to_owned(), true.into())));
+        let uris: Vec<String> = self.known.lock().unpoisoned().resources.keys().cloned().collect();
+        honoured.extend((!uris.is_empty()).then(|| ("resourceSubscriptions".to_owned(), uris.into())));
+        let params = Map::from_iter([("notifications".into(), honoured.into())]);
+        self.send(&self.notification("notifications/subscriptions/acknowledged", params));
     }
 
     /// Whether a client listens.
@@ -193,32 +206,9 @@ impl Server {
     /// Connects a listener to a subscription; a client that comes back is notified of what has changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
+        subscription.acknowledge();
         self.register(subscription);
         subscription.notify(self, &mut FileStates::new());
-    }
-
-    /// Answers a `subscriptions/listen` on its stream: an acknowledgement, then what was asked for, until what this returns is dropped.
-    pub fn subscribe(&self, wanted: ListenRequest, listener: Arc<dyn Listener>) -> Arc<Subscription> {
-        // What cannot be read now counts as changed when it can.
-        let vault = self.vault_of(&wanted.principal);
-        let _ = vault.refresh();
-        let names: Vec<String> = wanted.resources.iter().map(|(uri, _)| uri.clone()).collect();
-        let resources = wanted.resources.into_iter().map(|(uri, path)| (uri, (path.clone(), vault.version(&path)))).collect();
-        let known = Known { listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
-        let subscription = Arc::new(Subscription {
-            principal: wanted.principal,
-            listener: Mutex::new(Some(listener)),
-            tag: Some(wanted.id),
-            list_changes: wanted.list_changes,
-            known: Mutex::new(known),
-        });
-        let mut honoured = Map::new();
-        honoured.extend(wanted.list_changes.then(|| ("resourcesListChanged".to_owned(), true.into())));
-        honoured.extend((!names.is_empty()).then(|| ("resourceSubscriptions".to_owned(), names.into())));
-        let params = Map::from_iter([("notifications".into(), honoured.into())]);
-        subscription.send(&subscription.notification("notifications/subscriptions/acknowledged", params));
-        self.register(&subscription);
-        subscription
     }
 }
 
@@ -235,9 +225,14 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let uris = requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
     let uris: Vec<&str> = uris.filter_map(Value::as_str).collect();
     check_names(uris.iter().copied())?;
-    let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), path_of(uri)?))).collect();
-    let principal = call.exchange.principal.clone();
-    Ok(Answer::Listen(ListenRequest { id: call.id.clone(), principal, list_changes, resources }))
+    let vault = call.vault();
+    // What cannot be read now counts as changed when it can.
+    let _ = vault.refresh();
+    let with_version = |uri: &str| path_of(uri).map(|path| (uri.to_owned(), (path.clone(), vault.version(&path))));
+    let resources = uris.into_iter().filter_map(with_version).collect();
+    let known = Known { listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
+    let (principal, tag) = (call.exchange.principal.clone(), Some(call.id.clone()));
+    Ok(Answer::Listen(Arc::new(Subscription { principal, listener: Mutex::default(), tag, list_changes, known: Mutex::new(known) })))
 }
 
 /// `resources/subscribe` (legacy).

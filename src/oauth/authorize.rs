@@ -4,7 +4,7 @@
 
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
-use super::source::Source;
+use super::source::{Source, evict_oldest_if_full};
 use super::store::{self, Client, Code};
 use super::{Oauth, documents, resource};
 use crate::clock::Now;
@@ -187,10 +187,7 @@ impl Oauth {
             spent: None,
         };
         let stored = self.store.change(now, |state| {
-            if state.codes.len() >= limits::CODES {
-                let oldest = state.codes.values().min_by_key(|code| code.expires).map(|code| code.hash);
-                oldest.and_then(|oldest| state.codes.remove(&oldest));
-            }
+            evict_oldest_if_full(&mut state.codes, limits::CODES, &record.hash, |code| Now(code.expires));
             state.note_source(source);
             state.codes.insert(record.hash, record);
             Ok::<(), store::NotStored>(())

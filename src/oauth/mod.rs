@@ -153,8 +153,9 @@ impl Oauth {
 
     /// A client by its id: one that registered, or one whose document is built in.
     fn client(&self, state: &State, id: &str) -> Option<Arc<Client>> {
-        let registered = state.clients.get(id).cloned().or_else(|| self.registrations.get(id));
-        registered.or_else(|| documents::find(id).filter(|_| self.policy.client_documents))
+        // Before the copy in the state, which an earlier version of the document may have led to.
+        let built_in = documents::find(id).filter(|_| self.policy.client_documents);
+        built_in.or_else(|| state.clients.get(id).cloned()).or_else(|| self.registrations.get(id))
     }
 
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.
@@ -165,24 +166,5 @@ impl Oauth {
             // with each request.
             let _ = self.store.change(now, |_| Ok::<(), store::NotStored>(()));
         }
-    }
-
-    /// Ends a grant, or all of them, for the owner. Gives how many ended.
-    ///
-    /// # Errors
-    /// [`store::NotStored`].
-    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, store::NotStored> {
-        let ended = self.store.change(now, |state| {
-            let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
-            ids.iter().for_each(|id| state.end_grant(id));
-            if id.is_none() {
-                // Machine clients have tokens without a grant, and a login may have a code that is not exchanged yet.
-                state.access_tokens.clear();
-                state.codes.clear();
-            }
-            Ok::<usize, store::NotStored>(ids.len())
-        })?;
-        log::warn!("{ended} grants ended by the owner");
-        Ok(ended)
     }
 }

@@ -69,7 +69,7 @@ impl Queue {
 
     /// Records a failure; gives how long to hold back its answer: a quarter second, then twice as long each time.
     fn add_failure(&mut self, is_known: bool, from: &Source, now: Now) -> Duration {
-        evict_oldest_if_full(&mut self.failures, from, |failures| failures.last);
+        evict_oldest_if_full(&mut self.failures, limits::THROTTLED_SOURCES, from, |failures| failures.last);
         let failures = self.failures.entry(from.clone()).or_insert(Failures { count: 0, last: now, until: clock::instant() });
         failures.count = if now.since(failures.last) > limits::THROTTLE_MEMORY { 1 } else { failures.count.saturating_add(1) };
         let wait = (Duration::from_millis(250) * 2_u32.pow((failures.count - 1).min(8))).min(limits::THROTTLE_MAX_DELAY);

@@ -114,7 +114,7 @@ impl Registrations {
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
-        evict_oldest_if_full(counted, &network_of(from), |(_, since)| *since);
+        evict_oldest_if_full(counted, limits::THROTTLED_SOURCES, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
         *count = count.saturating_add(1);
         *count <= limits::REGISTRATIONS_PER_SOURCE

@@ -42,11 +42,11 @@ impl fmt::Display for Source {
     }
 }
 
-/// Makes a table ready for one more source: if it is full, and does not have that source, the entry seen longest ago is removed.
-pub(super) fn evict_oldest_if_full<K: Clone + Eq + Hash, T>(sources: &mut HashMap<K, T>, newcomer: &K, when: impl Fn(&T) -> Now) {
-    if sources.len() < limits::THROTTLED_SOURCES || sources.contains_key(newcomer) {
+/// Makes a table of at most `max` entries ready for one more: if it is full, and does not have that key, the oldest is removed.
+pub(super) fn evict_oldest_if_full<K: Clone + Eq + Hash, T>(table: &mut HashMap<K, T>, max: usize, newcomer: &K, when: impl Fn(&T) -> Now) {
+    if table.len() < max || table.contains_key(newcomer) {
         return;
     }
-    let oldest = sources.iter().min_by_key(|(_, about)| when(about)).map(|(source, _)| source.clone());
-    oldest.and_then(|oldest| sources.remove(&oldest));
+    let oldest = table.iter().min_by_key(|(_, entry)| when(entry)).map(|(key, _)| key.clone());
+    oldest.and_then(|oldest| table.remove(&oldest));
 }

@@ -363,6 +363,25 @@ impl Store {
         written.map(|()| outcome).map_err(E::from)
     }
 
+    /// Ends a grant, or all of them, for the owner. Gives how many ended.
+    ///
+    /// # Errors
+    /// [`NotStored`].
+    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, NotStored> {
+        let ended = self.change(now, |state| {
+            let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
+            ids.iter().for_each(|id| state.end_grant(id));
+            if id.is_none() {
+                // Machine clients have tokens without a grant, and a login may have a code that is not exchanged yet.
+                state.access_tokens.clear();
+                state.codes.clear();
+            }
+            Ok::<usize, NotStored>(ids.len())
+        })?;
+        log::warn!("{ended} grants ended by the owner");
+        Ok(ended)
+    }
+
     fn put(&self, state: &State) -> Result<(), NotStored> {
         let Some(file) = &self.file else { return Ok(()) };
         let encoded = encode(state).map_err(std::io::Error::other);

@@ -2,11 +2,11 @@
 
 use super::{App, accepts, media_type};
 use crate::clock::Now;
-use crate::http::{EventStream, Events, HangUp, Head, Reply, Response};
+use crate::http::{EventStream, Events, Head, Peer, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
 use crate::mcp::running::Running;
-use crate::mcp::{Exchange, ListenRequest, Listener, Outcome, Revision, Server, Session, era, progress};
+use crate::mcp::{Exchange, Listener, Outcome, Revision, Server, Session, Subscription, era, progress};
 use crate::oauth::Oauth;
 use crate::oauth::bearer::Challenge;
 use crate::principal::{Access, Principal};
@@ -27,7 +27,7 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
 }
 
 /// Handles an authenticated request.
-pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, token: SecretHash, peer: &HangUp) -> Reply {
+pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, token: SecretHash, peer: &Peer) -> Reply {
     let headers = head.single("mcp-protocol-version").and_then(|version| Ok((version, head.single("mcp-session-id")?)));
     let Ok((version, session_id)) = headers else {
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
@@ -56,7 +56,7 @@ struct HttpRequest<'a> {
 }
 
 impl HttpRequest<'_> {
-    fn post(&self, body: &[u8], peer: &HangUp) -> Reply {
+    fn post(&self, body: &[u8], peer: &Peer) -> Reply {
         if !media_type(self.head).eq_ignore_ascii_case("application/json") {
             return refused(415, &Error::invalid_request("Content-Type must be application/json"));
         }
@@ -92,7 +92,7 @@ impl HttpRequest<'_> {
         }
     }
 
-    fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, takes_events: bool, peer: &HangUp) -> Reply {
+    fn one(&self, session: Option<Arc<Session>>, revision: Revision, message: Message, takes_events: bool, peer: &Peer) -> Reply {
         // A request of 2026-07-28 is self-contained.
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), &message) {
             let mirrored = |name: &'static str| self.head.single(name).ok().flatten();
@@ -106,10 +106,10 @@ impl HttpRequest<'_> {
             return self.stream(session, revision, message);
         }
         let answer = match self.answer(session.as_ref(), revision, &message, peer) {
-            Outcome::Listen(wanted) if takes_events => return self.listen(wanted),
-            Outcome::Listen(wanted) => {
+            Outcome::Listen(id, subscription) if takes_events => return self.events(Some(id), subscription),
+            Outcome::Listen(id, _) => {
                 let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
-                return refused(406, &why.answering(Some(wanted.id)));
+                return refused(406, &why.answering(Some(id)));
             }
             Outcome::Nothing => Response::empty(202),
             Outcome::Answer(answer) => Response::json(200, answer),
@@ -122,7 +122,7 @@ impl HttpRequest<'_> {
         Reply::Whole(answer)
     }
 
-    fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &HangUp) -> Outcome {
+    fn answer(&self, session: Option<&Arc<Session>>, revision: Revision, message: &Message, peer: &Peer) -> Outcome {
         handle(&self.app.mcp, &self.principal, session, revision, message, peer, &|_| {})
     }
 
@@ -136,7 +136,7 @@ impl HttpRequest<'_> {
     /// Answers a request with an event stream: notifications, then the answer.
     fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
-        let work = move |events: &Arc<EventStream>, peer: &HangUp| {
+        let work = move |events: &Arc<EventStream>, peer: &Peer| {
             let notify = |message: &str| {
                 events.send(message);
             };
@@ -147,12 +147,6 @@ impl HttpRequest<'_> {
             None
         };
         Reply::Events(event_stream(), Events { may_continue: None, last_message: None, work: Box::new(work) })
-    }
-
-    /// The stream of a `subscriptions/listen`; its subscription ends with it.
-    fn listen(&self, wanted: ListenRequest) -> Reply {
-        let engine = Arc::clone(&self.app.mcp);
-        self.events(Some(wanted.id.clone()), Some(wanted.last_message()), move |listener| Box::new(engine.subscribe(wanted, listener)))
     }
 
     /// GET: the stream on which a session is notified of changes. There is one per session; a new one replaces it.
@@ -171,31 +165,23 @@ impl HttpRequest<'_> {
         if let Err(unknown) = self.known_version() {
             return refused(400, &unknown);
         }
-        let engine = Arc::clone(&self.app.mcp);
         // Changes from now on are reported, also those before the client has the head of the answer.
-        engine.register(&session.subscription);
-        self.events(None, None, move |listener| {
-            engine.connect(&session.subscription, listener);
-            Box::new(session)
-        })
+        self.app.mcp.register(&session.subscription);
+        self.events(None, Arc::clone(&session.subscription))
     }
 
-    /// An event stream that others write to, for as long as the token that opened it is valid. What `attach` gives is dropped with it.
-    fn events(
-        &self,
-        id: Option<Id>,
-        last_message: Option<String>,
-        attach: impl FnOnce(Arc<dyn Listener>) -> Box<dyn Send> + Send + 'static,
-    ) -> Reply {
+    /// The event stream of a subscription, for as long as the token that opened it is valid. `id` is that of the request that asks for it.
+    fn events(&self, id: Option<Id>, subscription: Arc<Subscription>) -> Reply {
         let permit = match self.app.mcp.stream_permit(&self.principal) {
             Ok(permit) => permit,
             Err(busy) => return Reply::Whole(Response::json(503, busy.answering(id).to_json()).header("Retry-After", "30")),
         };
-        let (oauth, token) = (Arc::clone(&self.app.oauth), self.token);
+        let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
         let may_continue = Box::new(move || oauth.holder(token, Now::read()).is_some());
-        let work = Box::new(move |events: &Arc<EventStream>, _: &HangUp| {
-            let attached = attach(Arc::clone(events) as Arc<dyn Listener>);
-            Some(Box::new((permit, attached)) as Box<dyn Send>)
+        let last_message = subscription.last_message();
+        let work = Box::new(move |events: &Arc<EventStream>, _: &Peer| {
+            engine.connect(&subscription, Arc::clone(events) as Arc<dyn Listener>);
+            Some(Box::new((permit, subscription)) as Box<dyn Send>)
         });
         Reply::Events(event_stream(), Events { may_continue: Some(may_continue), last_message, work })
     }
@@ -256,12 +242,12 @@ fn handle(
     session: Option<&Arc<Session>>,
     revision: Revision,
     message: &Message,
-    peer: &HangUp,
+    peer: &Peer,
     notify: &dyn Fn(&str),
 ) -> Outcome {
     let running = session.zip(message.id()).map(|(session, id)| session.requests.begin(id));
     let peer = Some(peer).filter(|_| revision.is_modern() || engine.may_be_abandoned(message));
-    let is_cancelled = || running.as_ref().is_some_and(Running::is_cancelled) || peer.is_some_and(HangUp::has_hung_up);
+    let is_cancelled = || running.as_ref().is_some_and(Running::is_cancelled) || peer.is_some_and(Peer::has_hung_up);
     engine.handle(&Exchange { principal, revision, session, notify, is_cancelled: &is_cancelled }, message)
 }
 

@@ -15,7 +15,7 @@ pub mod routes;
 use crate::clock::Now;
 use crate::form::Form;
 use crate::http::client_address::client_address;
-use crate::http::{Admission, Framing, HangUp, Head, Reply, Response, Service};
+use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
 use crate::oauth::authorize::PeerAddress;
@@ -80,7 +80,7 @@ impl Service for App {
             return answer_now(match row.route {
                 // People see these.
                 Route::Authorize => oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application.")),
-                Route::Home => {
+                Route::Home | Route::Open => {
                     oauth::html(403, page::error(&self.oauth.origin, why, "Open the address that the owner of the server gave you."))
                 }
                 _ => Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#)),
@@ -102,7 +102,7 @@ impl Service for App {
         Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })
     }
 
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &HangUp) -> Reply {
+    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &Peer) -> Reply {
         let reply = match (ticket.row.route, ticket.caller) {
             (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
             // `admit` has refused such a request.
@@ -118,9 +118,8 @@ impl Service for App {
             }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Open, _) => {
-                let form = Form::parse(&head.query);
-                let field = |name: &str| form.as_ref().and_then(|form| form.get(name)).filter(|value| !value.is_empty());
-                Reply::Whole(match (field("vault"), field("file")) {
+                let form = Form::parse(&head.query).unwrap_or_default();
+                Reply::Whole(match (form.get("vault"), form.get("file")) {
                     (Some(vault), Some(file)) => {
                         oauth::html(200, page::open(&self.oauth.origin, vault, file, &uri::of_opened(uri::OBSIDIAN, vault, file)))
                     }

@@ -32,9 +32,9 @@ pub enum Route {
 /// A row of the table.
 #[derive(Debug)]
 pub struct Row {
-    /// The path, without a trailing slash.
-    pub path: &'static str,
-    /// Where it leads.
+    /// The paths, without a trailing slash.
+    pub paths: &'static [&'static str],
+    /// Where they lead.
     pub route: Route,
     /// Methods that are handled, as an Allow header.
     pub allow: &'static str,
@@ -42,42 +42,33 @@ pub struct Row {
     pub body_max: usize,
 }
 
-const fn reading(path: &'static str, route: Route) -> Row {
-    Row { path, route, allow: "GET, HEAD, OPTIONS", body_max: 0 }
+const fn reading(paths: &'static [&'static str], route: Route) -> Row {
+    Row { paths, route, allow: "GET, HEAD, OPTIONS", body_max: 0 }
 }
 
-const fn posting(path: &'static str, route: Route) -> Row {
-    Row { path, route, allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
-}
-
-const fn login(path: &'static str) -> Row {
-    Row { path, route: Route::Authorize, allow: "GET, HEAD, POST, OPTIONS", body_max: limits::FORM_BYTES }
+const fn posting(paths: &'static [&'static str], route: Route) -> Row {
+    Row { paths, route, allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
 }
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.
-pub static ROUTES: [Row; 16] = [
-    Row { path: "/mcp", route: Route::Mcp, allow: "GET, HEAD, POST, DELETE, OPTIONS", body_max: limits::MCP_BYTES },
-    reading("/.well-known/oauth-protected-resource", Route::ProtectedOrigin),
-    reading("/.well-known/oauth-protected-resource/mcp", Route::ProtectedEndpoint),
-    reading("/.well-known/oauth-authorization-server", Route::AuthorizationServer),
-    reading("/.well-known/oauth-authorization-server/mcp", Route::AuthorizationServer),
-    login("/oauth/authorize"),
-    login("/authorize"),
-    posting("/oauth/token", Route::Token),
-    posting("/token", Route::Token),
-    posting("/oauth/register", Route::Register),
-    posting("/register", Route::Register),
-    posting("/oauth/revoke", Route::Revoke),
-    posting("/revoke", Route::Revoke),
-    reading("/", Route::Home),
-    reading("/open", Route::Open),
-    reading("/healthz", Route::Health),
+pub static ROUTES: [Row; 11] = [
+    Row { paths: &["/mcp"], route: Route::Mcp, allow: "GET, HEAD, POST, DELETE, OPTIONS", body_max: limits::MCP_BYTES },
+    reading(&["/.well-known/oauth-protected-resource"], Route::ProtectedOrigin),
+    reading(&["/.well-known/oauth-protected-resource/mcp"], Route::ProtectedEndpoint),
+    reading(&["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"], Route::AuthorizationServer),
+    Row { allow: "GET, HEAD, POST, OPTIONS", ..posting(&["/oauth/authorize", "/authorize"], Route::Authorize) },
+    posting(&["/oauth/token", "/token"], Route::Token),
+    posting(&["/oauth/register", "/register"], Route::Register),
+    posting(&["/oauth/revoke", "/revoke"], Route::Revoke),
+    reading(&["/"], Route::Home),
+    reading(&["/open"], Route::Open),
+    reading(&["/healthz"], Route::Health),
 ];
 
 /// The row of a path; one trailing slash is forgiven.
 pub fn find(path: &str) -> Option<&'static Row> {
     let bare = path.strip_suffix('/').filter(|bare| !bare.is_empty()).unwrap_or(path);
-    ROUTES.iter().find(|row| row.path == bare)
+    ROUTES.iter().find(|row| row.paths.contains(&bare))
 }
 
 #[cfg(test)]

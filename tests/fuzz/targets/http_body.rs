@@ -2,13 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::http::body::Chunked;
+use vault_sync_mcp::http::Framing;
+use vault_sync_mcp::http::body::Decoder;
 
 const MAX: usize = 4096;
 
 /// What became of it: the body, the bytes taken, whether it is done; `None` for one that is refused.
 fn read(pieces: &[&[u8]]) -> Option<(Vec<u8>, usize, bool)> {
-    let (mut chunked, mut body, mut taken, mut rest) = (Chunked::new(MAX), Vec::new(), 0, Vec::new());
+    let (mut chunked, mut body, mut taken, mut rest) = (Decoder::new(Framing::Chunked, MAX).unwrap(), Vec::new(), 0, Vec::new());
     for piece in pieces {
         rest.extend_from_slice(piece);
         while !chunked.is_done() {
