@@ -17,49 +17,30 @@ struct Command {
     about: &'static str,
 }
 
-const fn command(
-    name: &'static str,
-    usage: &'static str,
-    flags: &'static [&'static str],
-    arguments: usize,
-    about: &'static str,
-) -> Command {
-    Command { name, usage, flags, arguments, about }
+macro_rules! commands {
+    ($($name:literal $usage:literal [$($flag:literal)*] $arguments:literal $about:literal;)*) => {
+        &[$(Command { name: $name, usage: $usage, flags: &[$($flag),*], arguments: $arguments, about: $about }),*]
+    };
 }
 
-static COMMANDS: &[Command] = &[
-    command("serve", "serve", &[], 0, "the HTTP server (the default command)"),
-    command("stdio", "stdio", &[], 0, "the same tools over stdin and stdout, for clients on this machine"),
-    command("demo", "demo", &[], 0, "a sample vault with a login, ready to try; no configuration"),
-    command(
-        "check",
-        "check [--server URL]",
-        &["server="],
-        0,
-        "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)",
-    ),
-    command("init-wiki", "init-wiki", &[], 0, "write the starter wiki of toolset agent into the vault, overwriting nothing"),
-    command(
-        "lint",
-        "lint [--fix]",
-        &["fix"],
-        0,
-        "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back",
-    ),
-    command("jobs", "jobs", &[], 0, "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder"),
-    command("grants", "grants", &[], 0, "list who is logged in: user, client, scope, when; from the state folder"),
-    command("revoke", "revoke ID | --all", &["all"], 1, "end a grant, or all of them, at once, also while the server runs"),
-    command(
-        "undo",
-        "undo --login ID --since TIME [--dry-run]",
-        &["login=", "since=", "dry-run"],
-        0,
-        "undo all that a login has changed in that time (30m, 2h, 7d), also while the\nserver runs; what others changed after it is left alone and listed",
-    ),
-    command("hash-password", "hash-password", &[], 0, "hash a password with bcrypt, for AUTH_USERS"),
-    command("generate-token", "generate-token [NAME]", &[], 1, "make an API token and its entry for API_TOKENS"),
-    command("help", "help", &[], 0, "this text"),
-];
+static COMMANDS: &[Command] = commands! {
+    "serve" "serve" [] 0 "the HTTP server (the default command)";
+    "stdio" "stdio" [] 0 "the same tools over stdin and stdout, for clients on this machine";
+    "demo" "demo" [] 0 "a sample vault with a login, ready to try; no configuration";
+    "check" "check [--server URL]" ["server="] 0
+        "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)";
+    "init-wiki" "init-wiki" [] 0 "write the starter wiki of toolset agent into the vault, overwriting nothing";
+    "lint" "lint [--fix]" ["fix"] 0
+        "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back";
+    "jobs" "jobs" [] 0 "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder";
+    "grants" "grants" [] 0 "list who is logged in: user, client, scope, when; from the state folder";
+    "revoke" "revoke ID | --all" ["all"] 1 "end a grant, or all of them, at once, also while the server runs";
+    "undo" "undo --login ID --since TIME [--dry-run]" ["login=" "since=" "dry-run"] 0
+        "undo all that a login has changed in that time (30m, 2h, 7d), also while the\nserver runs; what others changed after it is left alone and listed";
+    "hash-password" "hash-password" [] 0 "hash a password with bcrypt, for AUTH_USERS";
+    "generate-token" "generate-token [NAME]" [] 1 "make an API token and its entry for API_TOKENS";
+    "help" "help" [] 0 "this text";
+};
 
 /// Settings as typed: variable name to value. A flag wins over the variable; an empty variable counts as unset.
 pub type Raw = BTreeMap<&'static str, String>;

@@ -3,7 +3,6 @@
 
 use crate::clock::Deadline;
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use regex::Regex;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -12,8 +11,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 /// Events in the queue; while it is full, the pipes are not read.
@@ -42,10 +41,9 @@ pub fn own_executable() -> io::Result<PathBuf> {
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
-    /// Each line of its output is an event, and its standard input stays open until [`Process::end`] or the end of
-    /// this process, however it ends. Otherwise its output is collected.
-    pub lines: bool,
-    /// Bytes kept of its output, or of one line of it, and of its errors.
+    /// Its standard input stays open until [`Process::end`] or the end of this process, however it ends.
+    pub hold_stdin: bool,
+    /// Bytes kept of its output, and of its errors.
     pub keep: usize,
     /// Whatever is left of its group when it has ended is killed.
     pub kill_group_at_end: bool,
@@ -53,14 +51,11 @@ pub struct SpawnOptions {
 
 /// Something that happened to a program.
 #[derive(Debug)]
-pub enum Event {
-    /// A line of its output, without its end.
-    Line(Vec<u8>),
-    /// A line that was longer than what is kept.
-    LineTooLong,
+enum Event {
+    Output(Vec<u8>),
+    Errors(Vec<u8>),
     /// One of its two output pipes was closed.
     Closed,
-    /// It has ended.
     Ended(io::Result<ExitStatus>),
 }
 
@@ -71,8 +66,10 @@ pub struct Process {
     group: Pid,
     /// Dropping it closes the program's standard input, by which a supervisor knows that it must end.
     stdin_guard: Option<Sender<()>>,
-    stdout: Collected,
-    stderr: Collected,
+    keep: usize,
+    /// What was kept so far of its output and its errors.
+    pub stdout: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 impl Process {
@@ -85,16 +82,12 @@ impl Process {
         let group = Pid::from_child(&child);
         let (sender, events) = sync_channel(EVENTS);
         let (stdin_guard, stdin_released) = channel();
-        let (stdout, stderr) = (Collected::default(), Collected::default());
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
-        let process = Process { events, group, stdin_guard: spawn.lines.then_some(stdin_guard), stdout, stderr };
+        let stdin_guard = spawn.hold_stdin.then_some(stdin_guard);
+        let process = Process { events, group, stdin_guard, keep: spawn.keep, stdout: Vec::new(), stderr: Vec::new() };
         let threads = || {
-            if spawn.lines {
-                read_lines(out, spawn.keep, &sender)?
-            } else {
-                collect(out, &process.stdout, spawn.keep, &sender)?
-            }
-            collect(err, &process.stderr, spawn.keep, &sender)?;
+            read(out, &sender, Event::Output)?;
+            read(err, &sender, Event::Errors)?;
             if let Some(mut pipe) = input_pipe {
                 thread(move || {
                     // If a program does not read its input, its exit code tells.
@@ -109,81 +102,55 @@ impl Process {
         // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
         let waits = move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
         if let Err(error) = ready.and_then(|()| thread(waits)) {
-            process.kill();
+            process.signal(Signal::KILL);
             let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED);
             return Err(error);
         }
         Ok(process)
     }
 
-    /// The next event.
-    ///
-    /// # Errors
-    /// No event within this time, or no more events.
-    pub fn next(&self, patience: Duration) -> Result<Event, RecvTimeoutError> {
-        self.events.recv_timeout(patience)
-    }
-
     /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove
     /// their lock files when they are asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
         self.stdin_guard = None;
-        self.signal(Signal::TERM);
-        if !self.wait_for_end(grace) {
-            self.kill();
-        }
-    }
-
-    /// Whether it ends within this time.
-    pub fn wait_for_end(&self, patience: Duration) -> bool {
-        let until = Deadline::after(patience);
-        while let Some(left) = until.left() {
-            match self.next(left) {
-                Ok(Event::Ended(_)) | Err(RecvTimeoutError::Disconnected) => return true,
-                _ => {}
+        for signal in [Signal::TERM, Signal::KILL] {
+            self.signal(signal);
+            if self.wait_with_output(Deadline::after(grace), Duration::ZERO, &mut |_| true).is_some() {
+                return;
             }
         }
-        false
     }
 
     /// Its exit status, and whether both pipes were read to the end, at most `linger` after its own end. `None` if it has not ended by
-    /// the deadline, or the wait is cancelled: it may still run.
+    /// the deadline, or `proceed` returns false before: it may still run. `proceed` is called now and then with the output that was kept
+    /// so far, and may take from it.
     pub fn wait_with_output(
-        &self,
+        &mut self,
         mut until: Deadline,
         linger: Duration,
-        is_cancelled: &dyn Fn() -> bool,
+        proceed: &mut dyn FnMut(&mut Vec<u8>) -> bool,
     ) -> Option<(io::Result<ExitStatus>, bool)> {
         let (mut closed, mut ended) = (0, None);
-        while ended.is_none() || closed < 2 {
-            match until.left().map(|left| self.next(left.min(limits::HANG_UP_EVERY))) {
-                Some(Ok(Event::Closed)) => closed += 1,
-                Some(Ok(Event::Ended(status))) => (ended, until) = (Some(status), Deadline::after(linger)),
-                Some(Err(RecvTimeoutError::Timeout)) if ended.is_none() && is_cancelled() => return None,
-                Some(Ok(_) | Err(RecvTimeoutError::Timeout)) => {}
-                None | Some(Err(RecvTimeoutError::Disconnected)) => break,
+        while (ended.is_none() || closed < 2)
+            && let Some(left) = until.left()
+        {
+            match self.events.recv_timeout(left.min(limits::HANG_UP_EVERY)) {
+                Ok(Event::Output(piece)) => keep(&mut self.stdout, piece, self.keep),
+                Ok(Event::Errors(piece)) => keep(&mut self.stderr, piece, self.keep),
+                Ok(Event::Closed) => closed += 1,
+                Ok(Event::Ended(status)) => (ended, until) = (Some(status), Deadline::after(linger)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !proceed(&mut self.stdout) && ended.is_none() {
+                return None;
             }
         }
         ended.map(|status| (status, closed == 2))
     }
 
-    /// Ends the whole group at once.
-    pub fn kill(&self) {
-        self.signal(Signal::KILL);
-    }
-
     fn signal(&self, signal: Signal) {
         let _ = kill_process_group(self.group, signal);
-    }
-
-    /// What was kept of its output so far.
-    pub fn take_stdout(&self) -> Vec<u8> {
-        std::mem::take(&mut self.stdout.lock().unpoisoned())
-    }
-
-    /// What was kept of its errors so far.
-    pub fn take_stderr(&self) -> Vec<u8> {
-        std::mem::take(&mut self.stderr.lock().unpoisoned())
     }
 }
 
@@ -197,57 +164,26 @@ fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// The output collected from a pipe, up to a limit.
-type Collected = Arc<Mutex<Vec<u8>>>;
-
 fn thread(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name("process".into()).spawn(work).map(drop)
 }
 
-fn collect(mut pipe: Option<impl Read + Send + 'static>, into: &Collected, keep: usize, sender: &SyncSender<Event>) -> io::Result<()> {
-    let (into, sender) = (Arc::clone(into), sender.clone());
-    thread(move || {
-        let mut piece = [0; 8192];
-        // No pipe: the output goes into a file.
-        while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
-            let mut bytes = into.lock().unpoisoned();
-            if bytes.len() < keep {
-                bytes.extend_from_slice(piece.part(..count));
-            }
-        }
-        let _ = sender.send(Event::Closed);
-    })
+fn keep(kept: &mut Vec<u8>, piece: Vec<u8>, most: usize) {
+    if kept.len() < most {
+        kept.extend(piece);
+    }
 }
 
-fn read_lines(pipe: Option<impl Read + Send + 'static>, keep: usize, sender: &SyncSender<Event>) -> io::Result<()> {
+fn read(mut pipe: Option<impl Read + Send + 'static>, sender: &SyncSender<Event>, event: fn(Vec<u8>) -> Event) -> io::Result<()> {
     let sender = sender.clone();
     thread(move || {
         let mut piece = [0; 8192];
-        let Some(mut pipe) = pipe else { return };
-        let mut line = Vec::new();
-        let event_of = |line: Vec<u8>| if line.len() > keep { Event::LineTooLong } else { Event::Line(line) };
-        while let Ok(count @ 1..) = pipe.read(&mut piece) {
-            let mut rest = piece.part(..count);
-            while let Some(end) = memchr::memchr(b'\n', rest) {
-                extend(&mut line, rest.part(..end), keep);
-                if sender.send(event_of(std::mem::take(&mut line))).is_err() {
-                    return;
-                }
-                rest = rest.part(end + 1..);
-            }
-            extend(&mut line, rest, keep);
-        }
-        if !line.is_empty() {
-            let _ = sender.send(event_of(line));
+        // Also when nothing waits any more: a helper that the program left behind goes on printing.
+        while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
+            let _ = sender.send(event(piece.part(..count).to_vec()));
         }
         let _ = sender.send(Event::Closed);
     })
-}
-
-fn extend(line: &mut Vec<u8>, piece: &[u8], keep: usize) {
-    // One byte over the limit shows that there was more.
-    let left = (keep + 1).saturating_sub(line.len()).min(piece.len());
-    line.extend_from_slice(piece.part(..left));
 }
 
 /// A program's output for a client: one line of at most `most` characters, without absolute paths of this

@@ -9,38 +9,21 @@ use serde_yaml::{Mapping, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// Why a text has no value. `Display` completes "it is …", in one line and without the text itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Error {
-    /// A syntax error, with line and column from 1 where they are known.
-    Syntax(Option<(usize, usize)>),
-    /// More nodes, bytes or open brackets than [`limits::YAML_NODES`], [`limits::YAML_BYTES`] and
-    /// [`limits::YAML_BRACKETS`] allow.
-    TooLarge,
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Syntax(Some((line, column))) => write!(f, "not valid YAML at line {line} column {column}"),
-            Error::Syntax(None) => f.write_str("not valid YAML"),
-            Error::TooLarge => f.write_str("YAML that expands to too many values"),
-        }
-    }
-}
-
-/// The value of a YAML document. An integer that does not fit into 64 bits becomes text.
+/// The value of a YAML document that begins after `line` lines of its file. An integer that does not fit into 64 bits becomes text.
 ///
 /// # Errors
-/// [`Error`].
-pub fn parse(text: &str) -> Result<Value, Error> {
+/// What completes "it is …", in one line and without the text itself: a syntax error with line and column, or more nodes, bytes or open
+/// brackets than [`limits::YAML_NODES`], [`limits::YAML_BYTES`] and [`limits::YAML_BRACKETS`] allow.
+pub fn parse(text: &str, line: usize) -> Result<Value, String> {
+    let too_large = || "YAML that expands to too many values".to_owned();
     if max_open_brackets(text) > limits::YAML_BRACKETS {
-        return Err(Error::TooLarge);
+        return Err(too_large());
     }
     let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
     budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
-        _ if budget.is_spent() => Error::TooLarge,
-        found => Error::Syntax(found.map(|at| (at.line(), at.column()))),
+        _ if budget.is_spent() => too_large(),
+        Some(at) => format!("not valid YAML at line {} column {}", at.line() + line, at.column()),
+        None => "not valid YAML".into(),
     })
 }
 
@@ -183,12 +166,12 @@ mod tests {
             "a: |\n  x\n  y\n",
             "5: x",
         ] {
-            assert_eq!(parse(text).unwrap(), serde_yaml::from_str::<Value>(text).unwrap(), "{text:?}");
+            assert_eq!(parse(text, 0).unwrap(), serde_yaml::from_str::<Value>(text).unwrap(), "{text:?}");
         }
-        assert_eq!(parse("a: 12345678901234567890123").unwrap()["a"], Value::String("12345678901234567890123".into()));
-        assert_eq!(parse("a: -12345678901234567890").unwrap()["a"], Value::String("-12345678901234567890".into()));
+        assert_eq!(parse("a: 12345678901234567890123", 0).unwrap()["a"], Value::String("12345678901234567890123".into()));
+        assert_eq!(parse("a: -12345678901234567890", 0).unwrap()["a"], Value::String("-12345678901234567890".into()));
         for text in ["a: [", "a: 1\na: 2\n", "\ta: b", "a: *b", "a: b: c"] {
-            assert!(matches!(parse(text), Err(Error::Syntax(_))), "{text:?}");
+            assert!(parse(text, 0).is_err_and(|why| why.starts_with("not valid")), "{text:?}");
         }
     }
 
@@ -207,7 +190,7 @@ mod tests {
             "[{".repeat(32 << 10),
         ] {
             let started = Instant::now();
-            assert!(parse(&text).is_err(), "{}", &text[..20]);
+            assert!(parse(&text, 0).is_err(), "{}", &text[..20]);
             assert!(started.elapsed() < Duration::from_secs(1), "{:?} for {:?}", started.elapsed(), &text[..20]);
         }
     }

@@ -152,7 +152,7 @@ impl Accomplishments {
             let path = &accomplishment.path;
             change.must_match(path, if_match)?;
             change.note(path)?;
-            change.moved.push(Step::Trash { path: path.clone() });
+            change.moved.push(Step::trash(path.clone()));
             for canvas in change.canvases_with(path)? {
                 change.canvas(&canvas, false)?.remove_file(path)?;
             }

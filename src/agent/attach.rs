@@ -9,7 +9,7 @@ use super::{Agent, Failure};
 use crate::disk;
 use crate::limits;
 use crate::markdown::links::comparable_name;
-use crate::vault::{REFUSED_CHARACTERS, VaultPath};
+use crate::vault::{Error as VaultError, REFUSED_CHARACTERS, VaultPath};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -110,6 +110,10 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     }
     let in_vault = real.strip_prefix(agent.vault.root()).ok().map(|below| below.to_str().and_then(|path| VaultPath::file(path).ok()));
     let in_vault = in_vault.map(|path| path.ok_or("has a name that cannot be served")).transpose()?;
+    let served = in_vault.as_ref().map(|path| agent.vault.bytes_if_any(path));
+    if matches!(served, Some(Ok(None) | Err(VaultError::NotAllowed { .. }))) {
+        return Err("does not exist".into());
+    }
     let is_kept = in_vault.as_ref().is_some_and(|path| path.as_str().starts_with(&format!("{ASSETS}/")));
     if found.len() > limits::NOTE_BYTES && !is_kept {
         return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
@@ -118,10 +122,7 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     let Some(name) = name.filter(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_ok()) else {
         return Err("has a name that cannot be a note's".into());
     };
-    let read = match &in_vault {
-        Some(path) if !is_kept => agent.vault.bytes_if_any(path).ok().flatten(),
-        _ => disk::read_plain(&real, limits::NOTE_BYTES).ok(),
-    };
+    let read = served.map_or_else(|| disk::read_plain(&real, limits::NOTE_BYTES).ok(), |served| served.ok().flatten());
     // A kept file may be too large to be read; then it is no text.
     let bytes = read.or(is_kept.then(|| vec![0])).ok_or("cannot be read")?;
     check_format(name, &bytes)?;

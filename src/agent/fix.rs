@@ -15,7 +15,7 @@ impl Agent {
             SessionRequest { work: Work::Lint, login, text: findings, route: self.options.route(Work::Lint, &Overrides::default())? };
         session::with_session(self, self.ticket(Work::Lint)?, &asked, watcher, progress, |ready, progress| {
             let task = Task { prompt: prompt(findings), schema: r#"{"type":"object","properties":{}}"# };
-            let id = ready.begun.session.rsplit('-').next().unwrap_or_default();
+            let id = ready.begun.folder.rsplit('-').next().unwrap_or_default();
             let end = self.run_and_apply(ready, &task, &[], id, watcher, progress)?;
             Ok(cut(&ready.dir.copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS))
         })

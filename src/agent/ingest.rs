@@ -4,7 +4,7 @@
 use super::attach::{self, AttachedFile, Attachment};
 use super::copy::WorkingCopy;
 use super::gate::Ticket;
-use super::ledger::{self, SessionStart};
+use super::ledger::Session;
 use super::session::{self, PreparedSession, SessionRequest, Task};
 use super::transcript::End;
 use super::{Agent, Failure, Filed, Overrides, Page, Progress, Watcher, Work};
@@ -128,14 +128,13 @@ impl Agent {
     }
 
     /// The source pages that earlier sessions made from the same material.
-    fn filed_before(&self, begun: &SessionStart) -> Vec<String> {
+    fn filed_before(&self, begun: &Session) -> Vec<String> {
         // Calls with files alone all have the hash of an empty text.
-        let same = |session: &ledger::Session| {
-            session.begun.material == begun.material && session.begun.session != begun.session && !begun.about.is_empty()
-        };
+        let same = |session: &Session| session.material == begun.material && session.folder != begun.folder && !begun.about.is_empty();
         let earlier = self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
-        let named = VaultFiles::in_vault(self);
-        let mut pages: Vec<String> = earlier.flat_map(|ended| ended.pages).filter(|page| is_source(page) && named.has(page)).collect();
+        let files = vault_files(self);
+        let mut pages: Vec<String> =
+            earlier.flat_map(|ended| ended.pages).filter(|page| is_source(page) && files.named(page).is_some()).collect();
         pages.sort_unstable();
         pages.dedup();
         pages
@@ -202,17 +201,16 @@ impl Agent {
 
     fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &WorkingCopy) -> Ingested {
         let given = Structured::of(copy, end.structured_output);
-        let named = VaultFiles::in_vault(self);
+        let files = vault_files(self);
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
-        let (found, not_found): (Vec<String>, Vec<String>) =
-            claimed_sources.iter().chain(&claimed_pages).cloned().partition(|name| named.has(name));
+        let not_found = claimed_sources.iter().chain(&claimed_pages).filter(|name| files.named(name).is_none()).cloned().collect();
         let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
         // What was actually written, joined with what the session claims, as far as the vault has that.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
-            let mut list: Vec<String> =
-                claimed.iter().filter(|name| found.contains(name)).map(|name| links::link_target(name).to_owned()).collect();
+            let known = claimed.iter().filter(|name| files.named(name).is_some());
+            let mut list: Vec<String> = known.map(|name| links::link_target(name).to_owned()).collect();
             for page in facts {
-                if !list.iter().any(|known| named.same(known, &page.path)) {
+                if !list.iter().any(|known| files.named(known) == Some(&*page.path)) {
                     list.push(page.path.clone());
                 }
             }
@@ -349,20 +347,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// The vault's files, to look up names that a session gave.
-pub(super) struct VaultFiles(links::Pages);
-
-impl VaultFiles {
-    pub(super) fn in_vault(agent: &Agent) -> VaultFiles {
-        let files = agent.vault.files_below(&VaultPath::root(), "");
-        VaultFiles(links::Pages::of(files.iter().map(|entry| entry.path.as_ref())))
-    }
-
-    /// Whether this path or wikilink leads to a file.
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.find(links::link_target(name), "").is_some()
-    }
-
-    fn same(&self, name: &str, path: &str) -> bool {
-        self.0.find(links::link_target(name), "") == Some(path)
-    }
+pub(super) fn vault_files(agent: &Agent) -> links::Pages {
+    let files = agent.vault.files_below(&VaultPath::root(), "");
+    links::Pages::of(files.iter().map(|entry| entry.path.as_ref()))
 }

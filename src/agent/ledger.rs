@@ -14,11 +14,12 @@ use std::sync::Mutex;
 
 const FILE: &str = "ledger.jsonl";
 
-/// A session when it begins.
+/// A session, and its end if that is known: a line of the ledger.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SessionStart {
+pub struct Session {
     /// The name of its folder.
-    pub session: String,
+    #[serde(rename = "session")]
+    pub folder: String,
     /// Unix time in seconds.
     pub at: u64,
     /// The login, as the owner knows it.
@@ -32,6 +33,7 @@ pub struct SessionStart {
     pub material: String,
     /// Dollars that it may cost.
     pub allowed_usd: f64,
+    pub ended: Option<Ended>,
 }
 
 /// A session when it has ended.
@@ -46,18 +48,18 @@ pub struct Ended {
     pub ms: u64,
 }
 
-/// A session, and its end if that is known: a line of the ledger.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Session {
-    #[serde(flatten)]
-    pub begun: SessionStart,
-    pub ended: Option<Ended>,
-}
-
 impl Session {
+    /// The session of a folder; `text` is its material or question.
+    pub(super) fn of(folder: &Path, login: &str, tool: &str, model: &str, text: &str) -> Session {
+        let folder = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let material = crate::secret::SecretHash::of(text.trim()).to_hex();
+        let [login, tool, model] = [login, tool, model].map(str::to_owned);
+        Session { folder, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0, ended: None }
+    }
+
     /// Dollars that count towards the daily budget: the cost, or the allowance where that is unknown.
     pub fn charged_usd(&self) -> f64 {
-        self.ended.as_ref().and_then(|ended| ended.cost_usd).unwrap_or(self.begun.allowed_usd)
+        self.ended.as_ref().and_then(|ended| ended.cost_usd).unwrap_or(self.allowed_usd)
     }
 }
 
@@ -78,22 +80,21 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of `allow`; that the ledger cannot be read or written.
-    pub(super) fn begin(&self, begun: SessionStart, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<SessionStart, String> {
+    pub(super) fn begin(&self, mut session: Session, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<Session, String> {
         let failed = |error: io::Error| format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind());
         // One at a time: two that start together must not both get what is left.
         let mut memory = self.memory.lock().unpoisoned();
-        let since = begun.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
+        let since = session.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
         let sessions = self.read(&memory).map_err(failed)?;
-        let spent = sessions.iter().filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
-        let begun = SessionStart { allowed_usd: allow(spent)?, ..begun };
-        let session = Session { begun, ended: None };
+        let spent = sessions.iter().filter(|session| session.at >= since).map(Session::charged_usd).sum();
+        session.allowed_usd = allow(spent)?;
         self.write(&mut memory, &session).map_err(failed)?;
-        Ok(session.begun)
+        Ok(session)
     }
 
     /// Records the end of a session, in the log too.
-    pub(super) fn end(&self, begun: &SessionStart, outcome: &str, progress: &Progress) {
-        let SessionStart { login, tool, model, .. } = begun;
+    pub(super) fn end(&self, begun: &Session, outcome: &str, progress: &Progress) {
+        let Session { login, tool, model, .. } = begun;
         let pages: Vec<String> = progress.filed.shown().map(|page| page.path.clone()).collect();
         let (turns, cost_usd, refused, ms) = (progress.turns, progress.cost_usd, progress.refused.len(), progress.took.as_millis() as u64);
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
@@ -102,7 +103,7 @@ impl Ledger {
             "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
         );
         let ended = Some(Ended { outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
-        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &Session { begun: begun.clone(), ended }) {
+        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &Session { ended, ..begun.clone() }) {
             log::error!("agent: the cost of a session cannot be recorded: {}", error.kind());
         }
     }
@@ -141,7 +142,7 @@ impl Ledger {
 /// What the disk says.
 pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
     let folder = state.join("agent");
-    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.begun.session)) == Some(true);
+    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.folder)) == Some(true);
     Ok(read(&folder)?.into_iter().map(|session| (session.clone(), runs(&session))).collect())
 }
 
@@ -155,23 +156,13 @@ fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for session in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Session>(line).ok()) {
-        let number = *numbers.entry(session.begun.session.clone()).or_insert(sessions.len());
+        let number = *numbers.entry(session.folder.clone()).or_insert(sessions.len());
         match sessions.get_mut(number) {
             Some(known) => *known = session,
             None => sessions.push(session),
         }
     }
     sessions
-}
-
-impl SessionStart {
-    /// The session of a folder; `text` is its material or question.
-    pub(super) fn of(folder: &Path, login: &str, tool: &str, model: &str, text: &str) -> SessionStart {
-        let session = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let material = crate::secret::SecretHash::of(text.trim()).to_hex();
-        let [login, tool, model] = [login, tool, model].map(str::to_owned);
-        SessionStart { session, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0 }
-    }
 }
 
 /// The first non-blank line of a text, cut to fit one line of a terminal.

@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Structured, VaultFiles, cut, delimited, domain_words};
+use super::ingest::{DOMAINS, Structured, cut, delimited, domain_words, vault_files};
 use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
 use crate::limits;
@@ -44,8 +44,8 @@ impl Agent {
             let given = Structured::of(&ready.dir.copy, end.structured_output);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
-            let named = VaultFiles::in_vault(self);
-            let not_found = citations.iter().chain(&artifacts).filter(|name| !named.has(name)).cloned().collect();
+            let files = vault_files(self);
+            let not_found = citations.iter().chain(&artifacts).filter(|name| files.named(name).is_none()).cloned().collect();
             let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
             Ok(Answer { answer, citations, artifacts, not_found })
         })

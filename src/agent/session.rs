@@ -3,7 +3,7 @@
 use super::confine::Confinement;
 use super::copy::ALIASES;
 use super::gate::Ticket;
-use super::ledger::SessionStart;
+use super::ledger::Session;
 use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::{LaunchSpec, SUPERVISE};
@@ -11,11 +11,10 @@ use super::transcript::{End, Transcript};
 use super::{Agent, Failure, Key, Progress, Route, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::process::{self, Event, Process, SpawnOptions};
+use crate::process::{self, Process, SpawnOptions};
 use crate::wiki::TREES;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 /// Who wants a session, and what for.
@@ -41,7 +40,7 @@ pub(super) struct PreparedSession<'a> {
     pub(super) request: &'a SessionRequest<'a>,
     key: Key,
     pub(super) dir: SessionDir,
-    pub(super) begun: SessionStart,
+    pub(super) begun: Session,
 }
 
 /// Waits for a slot, makes the session's folder, does the work and records what it has cost.
@@ -102,7 +101,7 @@ fn prepare<'a>(
         true => Failure::Failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled,
     })?;
-    let begun = SessionStart::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
+    let begun = Session::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
     let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(Failure::Failed)?;
     Ok(PreparedSession { agent, request: asked, key, dir, begun })
 }
@@ -127,7 +126,7 @@ pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watche
         command.env_clear().envs(command::environment(&agent.options, &ready.key.0, home, temporary)).current_dir(&copy.folder);
         let mut input = serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
         input.push(b'\n');
-        let spawn = SpawnOptions { lines: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
+        let spawn = SpawnOptions { hold_stdin: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
         Process::start(&mut command, input, spawn)
     };
     let mut running = start().map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
@@ -136,9 +135,8 @@ pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watche
     if followed.is_err() {
         // The supervisor ends the session when its standard input closes.
         running.end(limits::AGENT_GRACE + Duration::from_secs(1));
-        running.wait_for_end(limits::AGENT_GRACE);
     }
-    let stderr = agent.without_paths(&running.take_stderr());
+    let stderr = agent.without_paths(&running.stderr);
     *progress = Progress { took: started.elapsed(), ..transcript.progress };
     let followed = followed?;
     match transcript.end {
@@ -170,47 +168,42 @@ fn follow(
     let SessionRequest { work, route, .. } = ready.request;
     let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
     let page = |path: &str| ready.dir.copy.shown_path(path);
-    let deadline = Deadline::after(route.timeout);
-    let (mut printed, mut closed, mut ended, mut code) = (0, 0, None::<Deadline>, None);
     watcher.report(&transcript.progress, "the session starts");
-    loop {
-        if ready.agent.must_stop(watcher) {
-            return Err(Failure::Cancelled);
-        }
-        // The last output of a program that has ended may not have arrived yet.
-        let Some(left) = ended.unwrap_or(deadline).left() else {
-            if ended.is_some() {
-                return Ok(code);
+    let mut printed = 0;
+    let mut read = |output: &mut Vec<u8>| {
+        while let Some(end) = memchr::memchr(b'\n', output) {
+            let line: Vec<u8> = output.drain(..=end).collect();
+            printed += line.len();
+            if printed > limits::AGENT_OUTPUT_BYTES {
+                return Err(too_much_output());
             }
-            let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
-            let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
-            let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
-            return Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")));
-        };
-        match running.next(left.min(limits::HANG_UP_EVERY)) {
-            Ok(Event::Line(line)) => {
-                printed += line.len();
-                if printed > limits::AGENT_OUTPUT_BYTES {
-                    return Err(too_much_output());
-                }
-                if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
-                    watcher.report(&transcript.progress, &doing);
-                }
+            if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
+                watcher.report(&transcript.progress, &doing);
             }
-            Ok(Event::LineTooLong) => return Err(too_much_output()),
-            Ok(Event::Closed) => closed += 1,
-            Ok(Event::Ended(status)) => {
-                code = status.ok().and_then(|status| status.code());
-                ended = Some(Deadline::after(limits::AGENT_PIPE_PATIENCE));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(code),
         }
-        // Both pipes.
-        if ended.is_some() && closed == 2 {
-            return Ok(code);
+        match output.len() {
+            limits::AGENT_LINE_BYTES.. => Err(too_much_output()),
+            _ if ready.agent.must_stop(watcher) => Err(Failure::Cancelled),
+            _ => Ok(()),
         }
+    };
+    let mut outcome = Ok(());
+    let ended = running.wait_with_output(Deadline::after(route.timeout), limits::AGENT_PIPE_PATIENCE, &mut |output| {
+        if outcome.is_ok() {
+            outcome = read(output);
+        }
+        outcome.is_ok()
+    });
+    outcome?;
+    if let Some((status, _)) = ended {
+        // The last line may lack its end.
+        transcript.read_line(&running.stdout, &page).map_err(Failure::Failed)?;
+        return Ok(status.ok().and_then(|status| status.code()));
     }
+    let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
+    let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
+    let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
+    Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")))
 }
 
 /// Why a session ended without a result, and what to do about it.
@@ -292,14 +285,14 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions { lines: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
+        let spawn = SpawnOptions { hold_stdin: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
-        if running.wait_with_output(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &|| false).is_none() {
+        if running.wait_with_output(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &mut |_| true).is_none() {
             running.end(limits::AGENT_GRACE);
             return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));
         }
-        let detail = String::from_utf8_lossy(&running.take_stdout()).into_owned();
+        let detail = String::from_utf8_lossy(&running.stdout).into_owned();
         let mut numbers = detail.split_whitespace().next().unwrap_or_default().split('.').map_while(|part| part.parse::<u32>().ok());
         let (major, minor, patch) = limits::AGENT_VERSION;
         match (numbers.next(), numbers.next(), numbers.next()) {

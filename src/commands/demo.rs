@@ -18,10 +18,7 @@ const COST: u32 = 8;
 pub(super) fn demo(raw: &Raw) -> Result<u8, u8> {
     let (config, folder, banner) = prepare(raw)?;
     start_logging(config.log_level);
-    let code = serve::start(config, Store::in_memory()).map_or(FAILED, |serving| {
-        print(&banner);
-        serve::until_stopped(serving)
-    });
+    let code = serve::run(config, Store::in_memory(), || _ = print(&banner)).unwrap_or(FAILED);
     // The copy was made for this run, as the banner said.
     let _ = disk::remove_own_folder(&folder);
     Ok(code)

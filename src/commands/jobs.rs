@@ -23,26 +23,26 @@ pub(super) fn list(raw: &Raw) -> Result<u8, u8> {
 fn table(sessions: &[(Session, bool)]) -> String {
     let heads = ["BEGUN", "LOGIN", "TOOL", "MODEL", "STATUS", "TURNS", "DOLLARS", "PAGES", "REFUSED", "ABOUT"];
     let mut rows = vec![heads.map(str::to_owned)];
-    for (Session { begun, ended }, runs) in sessions.iter().rev().take(LISTED) {
+    for (session, runs) in sessions.iter().rev().take(LISTED) {
         let number = |number: Option<usize>| number.map(|number| number.to_string()).unwrap_or_default();
+        let Session { ended, .. } = session;
         let status = if *runs { "running" } else { ended.as_ref().map_or("lost", |ended| &ended.outcome) };
         let cost = ended.as_ref().and_then(|ended| ended.cost_usd).map(|dollars| format!("{dollars:.2}"));
-        let (login, tool, model, about) = (begun.login.clone(), begun.tool.clone(), begun.model.clone(), begun.about.clone());
+        let (login, tool, model, about) = (session.login.clone(), session.tool.clone(), session.model.clone(), session.about.clone());
         let [turns, pages, refused] = [
             ended.as_ref().map(|ended| ended.turns as usize),
             ended.as_ref().map(|ended| ended.pages.len()),
             ended.as_ref().map(|ended| ended.refused),
         ]
         .map(number);
-        let cost = cost.unwrap_or_else(|| format!("<{:.2}", begun.allowed_usd));
-        rows.push([Now(begun.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
+        let cost = cost.unwrap_or_else(|| format!("<{:.2}", session.allowed_usd));
+        rows.push([Now(session.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
     }
     if rows.len() == 1 {
         return "No session has been run yet.\n".into();
     }
     let since = Now::read().0.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
-    let spent: f64 =
-        sessions.iter().map(|(session, _)| session).filter(|session| session.begun.at >= since).map(Session::charged_usd).sum();
+    let spent: f64 = sessions.iter().map(|(session, _)| session).filter(|session| session.at >= since).map(Session::charged_usd).sum();
     format!("{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with its whole budget.\n", columns(&rows))
 }
 

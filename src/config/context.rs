@@ -10,29 +10,7 @@ use std::path::Path;
 #[derive(Deserialize)]
 struct ContextFile {
     vault_path: Option<String>,
-    default_context: Option<DefaultContext>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DefaultContext {
-    #[serde(default)]
-    properties: serde_json::Map<String, serde_json::Value>,
-    #[serde(default)]
-    tags: Vec<String>,
-}
-
-impl ContextFile {
-    fn parse(text: &str) -> Result<ContextFile, String> {
-        let value = crate::yaml::parse(text).map_err(|error| format!("it is {error}"))?;
-        let file: ContextFile = serde_yaml::from_value(value).map_err(|error| error.to_string())?;
-        match &file.default_context {
-            Some(wanted) if wanted.properties.is_empty() && wanted.tags.is_empty() => {
-                Err("default_context has neither properties nor tags, which would match the whole vault".into())
-            }
-            _ => Ok(file),
-        }
-    }
+    default_context: Option<Criteria>,
 }
 
 impl Reader<'_> {
@@ -41,15 +19,16 @@ impl Reader<'_> {
         let home = self.environment.home.as_deref();
         let file = self.read("CONTEXT_CONFIG", |path| {
             let text = std::fs::read_to_string(expand_home(path, home)).map_err(|error| format!("cannot be read: {}", error.kind()))?;
-            ContextFile::parse(&text).map_err(|why| format!("is malformed: {why}"))
+            let value = crate::yaml::parse(&text, 0).map_err(|why| format!("is malformed: it is {why}"))?;
+            let file: ContextFile = serde_yaml::from_value(value).map_err(|error| format!("is malformed: {error}"))?;
+            if file.default_context.as_ref() == Some(&Criteria::default()) {
+                return Err("is malformed: default_context has neither properties nor tags, which would match the whole vault".to_owned());
+            }
+            Ok(file)
         })?;
         if file.vault_path.is_some_and(|path| Some(self.expand_home(&path).as_path()) != vault) {
             self.notes.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
         }
-        file.default_context.map(|wanted| Criteria {
-            properties: wanted.properties.into_iter().collect(),
-            tags: wanted.tags,
-            all_tags: false,
-        })
+        file.default_context
     }
 }

@@ -24,7 +24,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-pub(crate) use value::expand_home;
+#[cfg(unix)]
+pub(crate) use value::check_origin;
+use value::expand_home;
 pub use value::is_name;
 
 /// A finished configuration.

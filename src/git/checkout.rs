@@ -61,7 +61,7 @@ impl Checkout {
         }
         let (versions, index) = (repository.scratch(), repository.scratch());
         // A copy of the index, for its .gitattributes, in which the old versions are at stage 2 and the new ones at stage 3.
-        let bytes = disk::none_if_missing(std::fs::read(repository.git_dir().join("index"))).map_err(failed)?;
+        let bytes = disk::none_if_missing(std::fs::read(repository.folders.git_dir.join("index"))).map_err(failed)?;
         bytes.map_or(Ok(()), |bytes| disk::write_new(&index, &bytes)).map_err(failed)?;
         let runner = &Runner { index: Some(index), ..runner.clone() };
         let side = |stage, side: fn(&File) -> &Option<Entry>| {
@@ -77,7 +77,7 @@ impl Checkout {
             }
         }
         let modes = repository.settings.is_true("core.filemode") != Some(false);
-        let (top, files, accepted) = (repository.top().to_path_buf(), Vec::new(), HashMap::new());
+        let (top, files, accepted) = (repository.folders.top.clone(), Vec::new(), HashMap::new());
         let mut checkout = Checkout { top, differences, files, versions, accepted, modes };
         checkout.select(&repository.staged, recovers)?;
         checkout.accept_converted(repository, runner)?;

@@ -1,41 +1,12 @@
 //! A commit of exactly the target paths, built in a private index. It moves no branch, and neither index nor working tree.
 
 use super::Failure;
-use super::objects::{Entry, File, add_entries, committed, differences};
+use super::objects::{File, add_entries, committed, differences};
 use super::process::Runner;
-use super::repository::{Note, Repository, Scratch};
+use super::repository::{Repository, Scratch, Target};
 use crate::disk;
-use crate::vault::VaultPath;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// A note that a commit changes.
-#[derive(Debug, Clone)]
-pub(super) struct Target {
-    pub(super) path: VaultPath,
-    /// Its name from the top of the repository, its entry on the branch, and the new one.
-    pub(super) file: File,
-    /// Its bytes on disk, and the new ones.
-    pub(super) before: Option<Vec<u8>>,
-    pub(super) after: Option<Vec<u8>>,
-}
-
-impl Target {
-    /// A note that is to have these bytes, stored as this object.
-    pub(super) fn of(path: VaultPath, name: String, note: Note, after: Option<Vec<u8>>, blob: Option<String>) -> Target {
-        let (old, before) = (note.committed, note.bytes);
-        let mode = old.as_ref().map_or("100644", |old| &old.mode).to_owned();
-        Target { path, file: File { name: name.into(), new: blob.map(|blob| Entry { mode, blob }), old }, before, after }
-    }
-
-    pub(super) fn is(&self, file: &File) -> bool {
-        file.name == self.file.name
-    }
-
-    pub(super) fn changes_commit(&self) -> bool {
-        self.file.old != self.file.new
-    }
-}
 
 /// A commit, and its message as the hooks left it.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 //! `stash` and `merge` needs), the new index is built in a private file, and replaces the old one atomically.
 
 use super::Failure;
-use super::objects::{File, put_entries};
 use super::process::Runner;
 use super::repository::Repository;
 use crate::clock::Deadline;
@@ -45,7 +44,7 @@ impl Index {
     /// # Errors
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
-        let (path, lock) = (repository.git_dir().join("index"), repository.git_dir().join("index.lock"));
+        let (path, lock) = (repository.folders.git_dir.join("index"), repository.folders.git_dir.join("index.lock"));
         let until = Deadline::after(limits::GIT_INDEX_WAIT);
         let held = loop {
             if let Some(held) = disk::claim(&lock, MARK).map_err(wrong)? {
@@ -103,14 +102,6 @@ impl Index {
         };
         let now = std::fs::metadata(&self.path).ok();
         disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
-    }
-
-    /// Gives files their new entries in the copy.
-    ///
-    /// # Errors
-    /// [`Failure::Git`].
-    pub(super) fn put(&self, runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
-        put_entries(&self.on_copy(runner), files)
     }
 
     /// A runner whose index is the copy.

@@ -4,11 +4,10 @@
 
 use super::Failure;
 use super::checkout::Checkout;
-use super::commit::Target;
 use super::index::Index;
-use super::objects::{Entry, File, Staged, committed, differences, staged};
+use super::objects::{Entry, Staged, clashes, committed, differences, put_entries, staged};
 use super::process::Runner;
-use super::repository::{FETCHED, Repository};
+use super::repository::{FETCHED, Repository, Target};
 use crate::limits;
 use crate::vault::Error as VaultError;
 
@@ -32,7 +31,10 @@ pub(super) fn move_to(
     let mut is_undisturbed = repository.is_unchanged(runner)?;
     if !repository.has_same_index() {
         let staged = staged(&index.on_copy(runner))?;
-        is_undisturbed &= targets.iter().all(|target| is_staged_as(staged.get(&target.file.name), target.file.old.as_ref()));
+        is_undisturbed &= targets
+            .iter()
+            .map(|target| &target.file)
+            .all(|file| is_staged_as(staged.get(&file.name), file.old.as_ref()) && !(file.new.is_some() && clashes(&staged, &file.name)));
         incoming.as_mut().map_or(Ok(()), |incoming| incoming.select(&staged, recovers))?;
     }
     if !is_undisturbed {
@@ -112,7 +114,7 @@ fn finish(
 ) -> Result<(), Failure> {
     let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
     let files = incoming.into_iter().flat_map(|incoming| &incoming.files).chain(targets.iter().map(|target| &target.file));
-    index.put(runner, &files.cloned().collect::<Vec<File>>())?;
+    put_entries(&index.on_copy(runner), files)?;
     // A new branch can be checked out without the lock (git switch -c).
     if !repository.is_undisturbed(runner)? {
         return Err(Failure::Refused(
@@ -151,11 +153,10 @@ pub(super) fn describe_kept(mut kept: Vec<String>) -> Option<String> {
 /// # Errors
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
-    let Some(pending) = repository.pending()? else { return Ok(false) };
+    let Some((commit, from)) = &repository.pending()? else { return Ok(false) };
     let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
-    let commit = &pending.to;
     let exists = runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok;
-    if !exists || pending.from != repository.head {
+    if !exists || *from != repository.head {
         if repository.head.as_ref() != Some(commit) {
             log::warn!("git: a change was interrupted and is not finished, because the branch was moved since: commit {commit}");
         }

@@ -38,10 +38,9 @@ use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::vault::commits::{Commits, Committed};
 use crate::vault::{self, Vault, VaultPath, etag};
-use commit::Target;
 use index::Index;
 use process::Runner;
-use repository::{Note, Repository};
+use repository::{Repository, Target};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -181,7 +180,7 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = lock::exclude_own_files(&runner, &self.folders(runner.cancelled)?.prefix) {
+            if let Err(failure) = lock::exclude_own_files(&runner) {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
@@ -210,7 +209,7 @@ impl Git {
             Ok::<_, Failure>((note, is_committed))
         };
         let (mut note, mut is_committed) = read_state(&repository)?;
-        let current_etag = note.bytes.as_deref().map(etag);
+        let current_etag = note.before.as_deref().map(etag);
         if if_match.is_some() && current_etag.as_deref() != if_match {
             let is = |etag: &String| format!("its etag is now {etag}; read it again");
             let words = current_etag.as_ref().map_or("it does not exist any more".into(), is);
@@ -218,21 +217,21 @@ impl Git {
         }
         // What would keep the local repository from following is found before anything is pushed.
         drop(Index::lock(&repository)?);
-        if after.is_some() || note.bytes.is_some() {
+        if after.is_some() || note.before.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
-        if note.committed.is_none() {
+        if note.file.old.is_none() {
             repository.refuse_clash(&name)?;
             if repository.ignored(&runner, &[&name])?.contains(&name) {
                 return Err(ignored(path));
             }
         }
-        if after.is_none() && note.bytes.is_some() && !is_committed && if_match.is_some() {
+        if after.is_none() && note.before.is_some() && !is_committed && if_match.is_some() {
             self.commit_before_deletion(&repository, &runner, path, login)?;
             repository = self.open(vault, &runner)?;
             (note, is_committed) = read_state(&repository)?;
         }
-        match (&note.committed, &note.bytes) {
+        match (&note.file.old, &note.before) {
             _ if after.is_some() => {}
             (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
             (_, Some(_)) if !is_committed => {
@@ -242,7 +241,7 @@ impl Git {
             _ => {}
         }
         let blob = after.map(|bytes| repository.hash(&runner, &name, bytes, true)).transpose()?;
-        let target = Target::of(path.clone(), name, note, after.map(<[u8]>::to_vec), blob);
+        let target = note.becomes(after.map(<[u8]>::to_vec), blob);
         if is_committed && !target.changes_commit() {
             return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: current_etag });
         }
@@ -309,33 +308,30 @@ impl Git {
         runner: &Runner<'_>,
         paths: impl Iterator<Item = &'a VaultPath>,
     ) -> Result<(Vec<Target>, Vec<String>), Failure> {
-        let files: Vec<(VaultPath, String)> =
-            paths.map(|path| self.vault.spelled(path)).map(|path| (path.clone(), repository.name_of(&path))).collect();
-        let new = files.iter().map(|(_, name)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
+        let named = |path: VaultPath| (repository.name_of(&path), path);
+        let files: Vec<(String, VaultPath)> = paths.map(|path| named(self.vault.spelled(path))).collect();
+        let new = files.iter().map(|(name, _)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
         let ignored_names = repository.ignored(runner, &new.collect::<Vec<&str>>())?;
-        let (mut notes, mut left) = (Vec::new(), Vec::new());
-        for (path, name) in &files {
-            let check_new = || if ignored_names.contains(name) { Err(ignored(path)) } else { repository.refuse_clash(name) };
-            let read = repository.read_note(path, name);
-            match read.and_then(|note| if note.committed.is_none() && note.bytes.is_some() { check_new().map(|()| note) } else { Ok(note) })
-            {
-                Ok(note) if note.bytes.is_some() || note.committed.is_some() => notes.push((path.clone(), name.clone(), note)),
-                Ok(_) => {}
+        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        for (name, path) in &files {
+            let check = |note: Target| match (&note.file.old, &note.before) {
+                (None, Some(_)) if ignored_names.contains(name) => Err(ignored(path)),
+                (None, Some(_)) => repository.refuse_clash(name).map(|()| note),
+                _ => Ok(note),
+            };
+            match repository.read_note(path, name).and_then(check) {
+                Ok(note) => targets.push(note),
                 Err(failure @ (Failure::Refused(_) | Failure::Vault(_))) => left.push(failure.to_string()),
                 Err(other) => return Err(other),
             }
         }
-        let names: Vec<&str> = notes.iter().filter(|(.., note)| note.bytes.is_some()).map(|(_, name, _)| name.as_str()).collect();
-        let blobs = if names.is_empty() { Vec::new() } else { repository.store_files(runner, &names)? };
-        if blobs.len() != names.len() {
-            return Err(process::no_answer());
-        }
-        let mut blobs = blobs.into_iter();
-        let target = |(path, name, note): (VaultPath, String, Note)| {
-            let (after, blob) = (note.bytes.clone(), note.bytes.as_ref().and_then(|_| blobs.next()));
-            Target::of(path, name, note, after, blob)
+        let names = targets.iter().filter(|note| note.before.is_some()).filter_map(|note| note.file.name.to_str());
+        let mut blobs = repository.store_files(runner, &names.collect::<Vec<&str>>())?.into_iter();
+        let on_disk = |note: Target| {
+            let (after, blob) = (note.before.clone(), note.before.as_ref().and_then(|_| blobs.next()));
+            note.becomes(after, blob)
         };
-        Ok((notes.into_iter().map(target).filter(Target::changes_commit).collect(), left))
+        Ok((targets.into_iter().map(on_disk).filter(Target::changes_commit).collect(), left))
     }
 
     /// Makes the commit, publishes it, and moves branch, index and working tree to it.

@@ -2,9 +2,8 @@
 
 use super::Failure;
 use super::process::Runner;
-use crate::limits;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::ops::Bound;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -87,7 +86,8 @@ pub(super) fn differences(old: &Files<Entry>, new: &Files<Entry>) -> Vec<File> {
     names.into_iter().filter(|name| old.get(*name) != new.get(*name)).map(file).collect()
 }
 
-/// Adds entries to an index file, at a stage (0: merged).
+/// Gives files entries in an index file, at a stage (0: merged), or removes them (mode 0). Replaces a file where there has to be a folder, and a
+/// folder where there has to be a file; see [`clashes`].
 ///
 /// # Errors
 /// [`Failure::Git`], also for a path that git refuses (`.git`, on some systems `git~1`) and would leave out.
@@ -99,20 +99,11 @@ pub(super) fn add_entries<'a>(runner: &Runner<'_>, entries: impl Iterator<Item =
     if output.stderr.contains("Ignoring path") { Err(Failure::Git(output.words())) } else { Ok(()) }
 }
 
-/// Gives files their new entries in an index. Unlike [`add_entries`] it refuses a file where there is a folder, and a folder where there is a file.
-pub(super) fn put_entries(runner: &Runner<'_>, files: &[File]) -> Result<(), Failure> {
-    for files in files.chunks(limits::GIT_ARGUMENTS) {
-        let mut command: Vec<OsString> = ["update-index", "--add"].map(OsString::from).to_vec();
-        for (file, new) in files.iter().filter_map(|file| Some((file, file.new.as_ref()?))) {
-            let mut entry = OsString::from(format!("{},{},", new.mode, new.blob));
-            entry.push(&file.name);
-            command.extend(["--cacheinfo".into(), entry]);
-        }
-        command.extend(["--force-remove", "--"].map(OsString::from));
-        command.extend(files.iter().filter(|file| file.new.is_none()).map(|file| file.name.clone().into_os_string()));
-        runner.must(&command)?;
-    }
-    Ok(())
+/// Gives files their new entries in an index.
+pub(super) fn put_entries<'a>(runner: &Runner<'_>, files: impl Iterator<Item = &'a File>) -> Result<(), Failure> {
+    let none = |file: &File| file.old.as_ref().map(|old| Entry { mode: "0".into(), ..old.clone() });
+    let entries: Vec<(&PathBuf, Entry)> = files.filter_map(|file| Some((&file.name, file.new.clone().or_else(|| none(file))?))).collect();
+    add_entries(runner, entries.iter().map(|(name, entry)| (*name, entry, 0)))
 }
 
 /// The best common ancestor of two commits.

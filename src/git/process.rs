@@ -87,7 +87,7 @@ impl Runner<'_> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let spawn = SpawnOptions { lines: false, keep: limits::GIT_OUTPUT_BYTES, kill_group_at_end: false };
+        let spawn = SpawnOptions { hold_stdin: false, keep: limits::GIT_OUTPUT_BYTES, kill_group_at_end: false };
         let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
@@ -97,7 +97,7 @@ impl Runner<'_> {
         // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
-        let Some((status, is_complete)) = running.wait_with_output(self.deadline, patience, self.cancelled) else {
+        let Some((status, is_complete)) = running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)()) else {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
@@ -111,11 +111,10 @@ impl Runner<'_> {
         if !is_complete && !may_linger {
             return Err(no_answer());
         }
-        let stdout = running.take_stdout();
-        if stdout.len() >= limits::GIT_OUTPUT_BYTES {
+        if running.stdout.len() >= limits::GIT_OUTPUT_BYTES {
             return Err(Failure::Git(format!("git's answer is longer than {} bytes", limits::GIT_OUTPUT_BYTES)));
         }
-        Ok(Output { ok: status.success(), stdout, stderr: words(&running.take_stderr()) })
+        Ok(Output { ok: status.success(), stdout: running.stdout, stderr: words(&running.stderr) })
     }
 
     fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {

@@ -2,20 +2,13 @@
 
 use super::Failure;
 use super::checkout::Checkout;
-use super::commit::{self, Built, Target};
+use super::commit::{self, Built};
 use super::local_move;
 use super::objects::{File, committed, differences, is_ancestor, merge_base};
 use super::process::Runner;
-use super::repository::{FETCHED, Repository};
+use super::repository::{FETCHED, Repository, Target};
 use crate::disk;
 use crate::limits;
-
-enum Push {
-    Accepted,
-    /// Rejected because the remote has, or claims to have, other commits; git's words.
-    Behind(String),
-    Refused(String),
-}
 
 /// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before the remote has it. Returns the
 /// commit, and the files to be moved here if it was put on top of new commits of the remote.
@@ -32,11 +25,8 @@ pub(super) fn publish(
     let (mut commit, mut incoming) = (built.commit.clone(), None);
     let mut rejected = String::new();
     for _ in 0..limits::GIT_PUSHES {
-        match push(repository, runner, remote, &commit)? {
-            Push::Accepted => return Ok((commit, incoming)),
-            Push::Refused(words) => return Err(Failure::Git(words)),
-            Push::Behind(words) => rejected = words,
-        }
+        let Some(behind) = push(repository, runner, remote, &commit)? else { return Ok((commit, incoming)) };
+        rejected = behind;
         fetch(repository, runner, remote)?;
         let base = merge_base(runner, &built.commit, FETCHED)?;
         // A remote with several URLs may have accepted it at one of them. The first commit pushed is the base then; later ones are rebuilt.
@@ -115,7 +105,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     Ok((format!("{} {words}{kept}: read it again, and repeat the change in it", names.join(", ")), names))
 }
 
-fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Push, Failure> {
+/// `None`: the remote has the commit. Otherwise git's words when it was rejected because the remote has, or claims to have, other commits.
+fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Option<String>, Failure> {
     let target = format!("{commit}:{}", repository.branch);
     // A push that has begun cannot be cancelled: it would be unknown whether the remote has the commit.
     let left = runner.deadline.left().unwrap_or_default();
@@ -124,13 +115,13 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     }
     let words =
         match runner.uncancellable(left).run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
-            Ok(output) if output.ok => return Ok(Push::Accepted),
+            Ok(output) if output.ok => return Ok(None),
             Ok(output) => {
                 let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
                 let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
                 // The second message means two pushes at the same moment.
                 if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
-                    return Ok(Push::Behind(rejected.to_owned()));
+                    return Ok(Some(rejected.to_owned()));
                 }
                 if rejected.is_empty() { output.words() } else { format!("{rejected} {}", output.stderr) }
             }
@@ -139,11 +130,11 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
         };
     // The push may have reached the remote all the same; a later push may be on top of it.
     let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
-    Ok(match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
-        Ok(true) => Push::Accepted,
-        Ok(false) => Push::Refused(words),
-        Err(_) => Push::Refused(format!("{words} (the remote could not be asked whether it has the commit all the same)")),
-    })
+    match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
+        Ok(true) => Ok(None),
+        Ok(false) => Err(Failure::Git(words)),
+        Err(_) => Err(Failure::Git(format!("{words} (the remote could not be asked whether it has the commit all the same)"))),
+    }
 }
 
 /// Sets [`FETCHED`] to the commit of the remote's branch. Changes no other ref.

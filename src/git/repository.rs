@@ -1,7 +1,7 @@
 //! The state of the repository, and the reasons not to touch it.
 
-use super::objects::{Entry, Files, Staged, clashes, committed, staged};
-use super::process::Runner;
+use super::objects::{Entry, File, Files, Staged, clashes, committed, staged};
+use super::process::{Runner, no_answer};
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
 use crate::disk;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Repository {
     /// On behalf of the caller, for the kept versions of its changes.
     pub(super) vault: Vault,
-    folders: Folders,
+    pub(super) folders: Folders,
     /// The branch's full name.
     pub(super) branch: String,
     /// The commit it is at; `None` before the first.
@@ -32,20 +32,32 @@ pub(super) struct Repository {
     scratch: Scratch,
 }
 
-/// A move of the branch that is in progress.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pending {
-    pub(super) to: String,
-    pub(super) from: Option<String>,
+/// A note that a commit changes.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) path: VaultPath,
+    /// Its name from the top of the repository, its entry on the branch, and the new one.
+    pub(super) file: File,
+    /// Its bytes on disk, and the new ones.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
 }
 
-/// A note on disk and on the branch.
-#[derive(Debug)]
-pub(super) struct Note {
-    /// Its bytes on disk.
-    pub(super) bytes: Option<Vec<u8>>,
-    /// What the branch has.
-    pub(super) committed: Option<Entry>,
+impl Target {
+    /// The note with these bytes, stored as this object; for `None` it is deleted.
+    pub(super) fn becomes(mut self, after: Option<Vec<u8>>, blob: Option<String>) -> Target {
+        let mode = self.file.old.as_ref().map_or("100644", |old| &old.mode).to_owned();
+        self.file.new = blob.map(|blob| Entry { mode, blob });
+        Target { after, ..self }
+    }
+
+    pub(super) fn is(&self, file: &File) -> bool {
+        file.name == self.file.name
+    }
+
+    pub(super) fn changes_commit(&self) -> bool {
+        self.file.old != self.file.new
+    }
 }
 
 /// A folder for temporary files, removed on drop.
@@ -118,7 +130,7 @@ impl Repository {
             let known = Vec::from_iter(remotes).join(", ");
             return refused(format!("there is no remote {}; there is {known}. See GIT_REMOTE", options.remote));
         }
-        let hooks = match settings.has("core.hookspath") {
+        let hooks = match settings.0.contains_key("core.hookspath") {
             true => folders.top.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
             false => common_dir.join("hooks"),
         };
@@ -129,33 +141,23 @@ impl Repository {
         Ok(Repository { vault, folders, branch, head, remote, hooks, settings, committed, staged, index, scratch })
     }
 
-    /// The top of the working tree.
-    pub(super) fn top(&self) -> &Path {
-        &self.folders.top
-    }
-
-    /// The folder with this working tree's index and HEAD.
-    pub(super) fn git_dir(&self) -> &Path {
-        &self.folders.git_dir
-    }
-
     /// Whether the index file is unchanged since the operation began.
     pub(super) fn has_same_index(&self) -> bool {
-        fingerprint(self.git_dir()) == self.index
+        fingerprint(&self.folders.git_dir) == self.index
     }
 
     /// The file that records a move in progress. It belongs to one working tree and one branch.
     fn pending_file(&self) -> PathBuf {
         let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
-        self.git_dir().join(format!("vault-sync-mcp.pending.{branch}"))
+        self.folders.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
     }
 
-    /// The move of the branch that is in progress.
-    pub(super) fn pending(&self) -> Result<Option<Pending>, Failure> {
+    /// The move of the branch that is in progress: to which commit, and from which.
+    pub(super) fn pending(&self) -> Result<Option<(String, Option<String>)>, Failure> {
         let read = disk::none_if_missing(std::fs::read_to_string(self.pending_file()));
         let text = read.map_err(|error| Failure::Git(format!("the file vault-sync-mcp.pending cannot be read: {}", error.kind())))?;
         let mut lines = text.as_deref().unwrap_or_default().lines().map(str::to_owned);
-        Ok(lines.next().map(|to| Pending { to, from: lines.next() }))
+        Ok(lines.next().map(|to| (to, lines.next())))
     }
 
     /// Records that the branch is to be moved to a commit, so that this can be finished after a crash.
@@ -174,12 +176,12 @@ impl Repository {
         format!("{}{}", self.folders.prefix, path.as_str())
     }
 
-    /// Reads a note on disk and on the branch.
+    /// Reads a note on disk and on the branch, as one that is deleted.
     ///
     /// # Errors
     /// [`Failure::Refused`] for one that is not a regular file of this repository, or that has staged changes or a conflict in
     /// the index.
-    pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Note, Failure> {
+    pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
@@ -211,7 +213,8 @@ impl Repository {
         if staged.and_then(|staged| staged.entry.as_ref()) != committed.as_ref() {
             return refused("has staged changes; commit or unstage them (git restore --staged) first");
         }
-        Ok(Note { bytes: self.vault.bytes_if_any(path)?, committed })
+        let file = File { name: name.into(), old: committed, new: None };
+        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any(path)?, after: None })
     }
 
     /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.
@@ -224,9 +227,9 @@ impl Repository {
 
     /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
     /// filter can each make git take a changed file for unchanged.
-    pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Note, name: &str) -> Result<bool, Failure> {
-        let (Some(bytes), Some(committed)) = (&note.bytes, &note.committed) else {
-            return Ok(note.bytes.is_none() && note.committed.is_none());
+    pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Target, name: &str) -> Result<bool, Failure> {
+        let (Some(bytes), Some(committed)) = (&note.before, &note.file.old) else {
+            return Ok(note.before.is_none() && note.file.old.is_none());
         };
         let head = self.head.as_deref().unwrap_or_default();
         let text = runner.run(&["cat-file", "--filters", &format!("{head}:{name}")])?;
@@ -263,7 +266,7 @@ impl Repository {
 
     /// Whether the branch is still checked out, with nothing in progress.
     pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(current_branch(runner, self.git_dir())? == self.branch && in_progress(runner, self.git_dir())?.is_none())
+        Ok(current_branch(runner, &self.folders.git_dir)? == self.branch && in_progress(runner, &self.folders.git_dir)?.is_none())
     }
 
     /// As [`Repository::hash`], for files on disk; the objects are stored.
@@ -271,8 +274,12 @@ impl Repository {
         // A name that begins with a quote would be read as a quoted one.
         let input: String =
             names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
-        let output = runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?;
-        Ok(output.line().lines().map(str::to_owned).collect())
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let blobs = runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?.line();
+        let blobs: Vec<String> = blobs.lines().map(str::to_owned).collect();
+        if blobs.len() == names.len() { Ok(blobs) } else { Err(no_answer()) }
     }
 
     /// The id of the object that git makes of a file's bytes, with the filters for its name; with `store`, the object is stored.

@@ -6,8 +6,6 @@ use std::time::Duration;
 pub const GIT_VERSION: (u32, u32) = (2, 38);
 /// Bytes kept of the output of one git command: the list of half a million files, or the largest note.
 pub const GIT_OUTPUT_BYTES: usize = 128 * 1024 * 1024;
-/// Notes passed as arguments to one git command: a few hundred kilobytes, while Linux allows two megabytes.
-pub const GIT_ARGUMENTS: usize = 1_000;
 /// Characters of git's error message in a result.
 pub const GIT_MESSAGE_CHARS: usize = 600;
 /// How long to wait for the remaining output of a git command that has exited.

@@ -9,7 +9,7 @@ use crate::yaml;
 /// same. `None` if the value goes on in the next line.
 pub(super) fn comment_of(value: &str) -> Option<Option<&str>> {
     // As an item of a list: at the beginning of a line `---` would be a marker.
-    let parse = |value: &str| yaml::parse(&format!("- {value}"));
+    let parse = |value: &str| yaml::parse(&format!("- {value}"), 0);
     let Ok(whole) = parse(value) else {
         // Other values that cannot be read alone use an anchor of another property.
         let (_, comment) = without_comment(value);
@@ -35,7 +35,7 @@ pub(super) fn item(line: &str) -> Option<&str> {
     line.trim().strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim)
 }
 
-pub(super) fn is_comment_line(line: &str) -> bool {
+fn is_comment_line(line: &str) -> bool {
     line.trim_start().starts_with('#')
 }
 

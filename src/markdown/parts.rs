@@ -46,13 +46,18 @@ pub struct Task {
     pub content: Range<usize>,
 }
 
-/// Why a name does not identify one part.
+/// Why there is no such part, or why it cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FindError {
     /// No match; the names that exist.
     Missing(Vec<String>),
     /// Several matches: line number, from 1, and text of each.
     Several(Vec<(usize, String)>),
+    /// The line does not exist; the number of lines in the note.
+    NoLine(usize),
+    Frontmatter,
+    /// Only a part of a note can be replaced, or have text before or after it.
+    WholeNote,
 }
 
 impl<'a> Note<'a> {

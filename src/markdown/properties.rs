@@ -2,8 +2,8 @@
 //! result is parsed again and rejected unless it is exactly what was intended.
 
 use super::blocks::line_end;
-use super::comments::{comment_after_scalar, comment_of, is_comment_line, item, list_comments};
-use super::frontmatter::{self, outside_quotes, without_comment};
+use super::comments::{comment_after_scalar, comment_of, item, list_comments};
+use super::frontmatter::{self, without_comment};
 use crate::slice::Part;
 use crate::yaml;
 use serde_json::Value as Json;
@@ -123,18 +123,15 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         Some((range.clone(), range.end - value.len()))
     })?;
     let mut property = Property { value: colon, lines: vec![first.clone()] };
-    // In a block scalar, `#` and brackets are text.
+    // In a block scalar, `#` is text.
     let is_block_scalar = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
-    let depth = |line: &str| if is_block_scalar { 0 } else { depth(line) };
-    let mut open = depth(text.get(colon..first.end)?);
     let mut waiting = Vec::new();
     for (line_range, line) in lines {
         let bare = line.trim_end();
-        let is_comment = !is_block_scalar && open <= 0 && bare.trim_start().starts_with('#');
+        let is_comment = !is_block_scalar && bare.trim_start().starts_with('#');
         let is_indented = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
-        let continues = !is_comment && (open > 0 || is_indented || bare == "-" || bare.starts_with("- "));
+        let continues = !is_comment && (is_indented || bare == "-" || bare.starts_with("- ") || bare.starts_with([']', '}']));
         if continues {
-            open += depth(line);
             property.lines.append(&mut waiting);
             property.lines.push(line_range);
         } else if bare.is_empty() || is_comment {
@@ -153,12 +150,6 @@ pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
     Some(start..start + text.get(start..property.value)?.trim_end_matches([':', ' ']).len())
 }
 
-/// How many brackets a line of YAML leaves open; an approximation suffices, since the result is parsed again.
-fn depth(line: &str) -> i32 {
-    let bracket = |c: char| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'));
-    outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
-}
-
 /// The text with the value of a property replaced.
 ///
 /// # Errors
@@ -166,107 +157,94 @@ fn depth(line: &str) -> i32 {
 fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Result<String, Option<&'a str>> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
-    let rest = text.part(property.value..first_end);
-    let (value, comment) = without_comment(rest.trim_end_matches(['\r', '\n']));
-    let ending = rest.part(rest.trim_end_matches(['\r', '\n']).len()..);
-    if let Some(read) = comment_of(rest.trim())
-        && read.unwrap_or_default() != comment.trim()
-    {
-        return Err(read);
-    }
-    if let (Json::Array(items), true) = (new, property.lines.len() > 1 && value.trim().is_empty())
-        && let Some(list) = block_list(text, property, items, eol)
-    {
-        return Ok(splice(text, first_end..end, &list));
-    }
+    let line = text.part(property.value..first_end);
+    let (rest, ending) = line.split_at(line.trim_end().len());
+    let comment = comment_of(rest.trim()).unwrap_or_else(|| Some(without_comment(rest).1.trim()));
+    let value = rest.part(..rest.len() - comment.unwrap_or_default().len()).trim_end();
+    let comment = rest.part(value.len()..);
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let in_list = if value.trim().is_empty() { list_comments(&further) } else { None };
-    let is_list = in_list.is_some();
-    let is_emptied = is_list && new.as_array().is_some_and(Vec::is_empty);
+    if let (Json::Array(items), Some(comments)) = (new, &in_list)
+        && let Some(list) = block_list(&further, comments, items, eol)
+    {
+        let empty = if items.is_empty() { " []" } else { "" };
+        return Ok(splice(text, property.value..end, &format!("{empty}{comment}{ending}{}", list.map_err(Some)?)));
+    }
     let lost = match in_list {
         Some(comments) => comments.into_iter().flatten().next(),
         None if value.trim_start().starts_with(['|', '>']) => comment_after_scalar(&further),
         None => further.iter().find_map(|line| Some(line.part(line.find('#')?..).trim_end())),
     };
-    // If items are reordered or rewritten, the comments at those that stay could not be kept.
-    if let Some(lost) = lost.filter(|_| !is_emptied) {
-        return Err(Some(lost));
+    if lost.is_some() {
+        return Err(lost);
     }
-    // Comment lines in a list that becomes empty stay below it.
-    let comment_lines: String = further.iter().filter(|line| is_emptied && is_comment_line(line)).copied().collect();
     let old = value.trim();
-    let item_line = further.iter().find(|line| is_list && !is_emptied && item(line).is_some());
     let shown = match new {
-        Json::String(text) => scalar(text, old.chars().next().filter(|quote| matches!(quote, '"' | '\'')), false),
-        Json::Array(items) => {
-            let items = written_items(old, &further, items);
-            match item_line {
-                Some(line) => {
-                    let indent = line.part(..line.len() - line.trim_start().len());
-                    items.iter().map(|item| format!("{eol}{indent}- {item}")).collect()
-                }
-                None => format!("[{}]", items.join(", ")),
-            }
-        }
+        Json::String(text) => scalar(text, quote_of(old), false),
+        Json::Array(items) => format!("[{}]", written_items(old, items).join(", ")),
         Json::Null => String::new(),
         other => flow(other, None),
     };
     let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
-    let line = if shown.starts_with(eol) { format!("{comment}{shown}") } else { format!("{gap}{shown}{comment}") };
-    Ok(splice(text, property.value..end, &format!("{line}{ending}{comment_lines}")))
+    Ok(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}")))
 }
 
-/// The lines of a block list: items that stay are unchanged, and new ones are written in the same style.
-fn block_list(text: &str, property: &Property, items: &[Json], eol: &str) -> Option<String> {
-    let old: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let mut lines: Vec<(Option<Json>, &str)> = Vec::new();
-    for &line in &old {
-        let bare = line.trim();
-        if bare.is_empty() || is_comment_line(bare) {
-            lines.push((None, line));
+/// The quote that a value begins with.
+fn quote_of(value: &str) -> Option<char> {
+    value.chars().next().filter(|quote| matches!(quote, '"' | '\''))
+}
+
+/// A value as JSON; `None` if it cannot be parsed alone.
+fn read(value: &str) -> Option<Json> {
+    serde_json::to_value(yaml::parse(value, 0).ok()?).ok()
+}
+
+/// The lines of a block list whose items take a line each: items that stay keep their line and the comments above it, new ones are
+/// written like the first. `None` if there is no item.
+///
+/// # Errors
+/// The comment that would be lost.
+fn block_list<'a>(old: &[&str], comments: &[Option<&'a str>], items: &[Json], eol: &str) -> Option<Result<String, &'a str>> {
+    let sample = old.iter().find(|line| item(line).is_some())?;
+    let (indent, quote) = (sample.part(..sample.len() - sample.trim_start().len()), quote_of(item(sample)?));
+    let mut wanted: Vec<&Json> = items.iter().collect();
+    let (mut kept, mut above, mut is_read) = (Vec::new(), String::new(), true);
+    for line in old {
+        let Some(own) = item(line) else {
+            above.push_str(line);
             continue;
-        }
-        let (value, _) = without_comment(item(bare)?);
-        let value = serde_json::to_value(yaml::parse(value).ok()?).ok()?;
-        if items.contains(&value) {
-            lines.push((Some(value), line));
+        };
+        let value = read(own);
+        is_read &= value.is_some();
+        if let Some(at) = wanted.iter().position(|item| value.as_ref() == Some(*item)) {
+            kept.push((wanted.remove(at), std::mem::take(&mut above) + line));
         }
     }
-    let sample = old.iter().find(|line| line.trim_start().starts_with('-'))?;
-    let indent = sample.get(..sample.len() - sample.trim_start().len())?;
-    let quote = sample.trim_start().strip_prefix('-')?.trim_start().chars().next().filter(|quote| matches!(quote, '"' | '\''));
-    let kept: Vec<&Json> = lines.iter().filter_map(|(item, _)| item.as_ref()).collect();
-    let (same, fresh) = items.split_at_checked(kept.len())?;
-    // If the order differs, or new items do not come last, the whole list is rewritten.
-    if kept.is_empty() || !kept.iter().copied().eq(same) || fresh.iter().any(|item| kept.contains(&item)) {
-        return None;
+    // The comments of an item that is replaced or was not read.
+    if let Some(lost) = comments.iter().flatten().next().filter(|_| !items.is_empty() && (kept.is_empty() || !is_read)) {
+        return Some(Err(lost));
     }
-    let behind = lines.iter().rposition(|(item, _)| item.is_some())? + 1;
-    let fresh = fresh.iter().map(|item| format!("{indent}- {}{eol}", flow(item, quote)));
-    let mut list: Vec<String> = lines.iter().map(|(_, line)| (*line).to_owned()).collect();
-    list.splice(behind..behind, fresh);
-    Some(list.concat())
+    let line = |new: &Json| match kept.iter().position(|(own, _)| *own == new) {
+        Some(at) => kept.remove(at).1,
+        None => format!("{indent}- {}{eol}", flow(new, quote)),
+    };
+    Some(Ok(items.iter().map(line).collect::<String>() + &above))
 }
 
-/// The items of a list as written; those that stay keep their spelling in the old value or its continuation lines.
-fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
+/// The items of a list in one line; those that stay keep their spelling in the old value.
+fn written_items(old: &str, items: &[Json]) -> Vec<String> {
     let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
-        None => further.iter().filter_map(|line| line.trim().strip_prefix("- ")).map(str::trim).collect(),
+        None if old.is_empty() || old.starts_with(['[', '|', '>']) => Vec::new(),
+        None => vec![old],
     };
-    if known.is_empty() && !old.is_empty() && !old.starts_with(['[', '|', '>']) {
-        known.push(old);
-    }
-    let quote = known.first().and_then(|part| part.chars().next()).filter(|quote| matches!(quote, '"' | '\''));
-    let mut shown = |item: &Json| {
-        let is_same = |part: &&str| yaml::parse(part).is_ok_and(|value| serde_json::to_value(value).is_ok_and(|value| value == *item));
-        match known.iter().position(is_same) {
-            Some(number) => known.remove(number).to_owned(),
-            None => flow(item, quote),
-        }
+    let quote = known.first().and_then(|part| quote_of(part));
+    let shown = |item: &Json| match known.iter().position(|part| read(part).as_ref() == Some(item)) {
+        Some(number) => known.remove(number).to_owned(),
+        None => flow(item, quote),
     };
-    items.iter().map(&mut shown).collect()
+    items.iter().map(shown).collect()
 }
 
 /// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).
@@ -275,7 +253,7 @@ fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let is_flow = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
     let plain = !text.contains(is_flow)
         && text.trim() == text
-        && yaml::parse(text).is_ok_and(|value| value.as_str() == Some(text))
+        && yaml::parse(text, 0).is_ok_and(|value| value.as_str() == Some(text))
         // Other YAML parsers read a string such as a postcode as a number.
         && !(text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok())
         && !text.contains(" #");

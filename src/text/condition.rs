@@ -13,6 +13,8 @@ pub enum Field {
     Path,
     /// In the text.
     Content,
+    /// The term is a tag: [`Condition::Tag`].
+    Tag,
 }
 
 /// A part of a note within which a whole condition has to hold.
@@ -52,19 +54,6 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// The same condition on tags instead of terms: `tag:(a OR b)`.
-    pub(super) fn into_tags(self) -> Condition {
-        let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();
-        match self {
-            Condition::Has(_, Term::Folded(text)) => Condition::Tag(text.trim_start_matches('#').trim_end_matches('/').to_owned()),
-            Condition::Has(_, Term::Exact(text)) => Condition::Tag(fold(text.trim_start_matches('#').trim_end_matches('/'))),
-            Condition::Not(part) => Condition::Not(Box::new(part.into_tags())),
-            Condition::All(parts) => Condition::All(each(parts)),
-            Condition::Any(parts) => Condition::Any(each(parts)),
-            other => other,
-        }
-    }
-
     /// Adds the parts that all have to hold, flattening nested conjunctions.
     pub(super) fn split(self, parts: &mut Vec<Condition>) {
         match self {
@@ -73,54 +62,46 @@ impl Condition {
         }
     }
 
-    /// Adds the terms that a file that meets this may contain, for ranking.
-    pub(super) fn hints(&self, found: &mut Vec<String>) {
+    /// The terms, tags and properties in this condition, without those in parts that `skips` is true for.
+    pub fn leaves(&self, skips: &dyn Fn(&Condition) -> bool) -> Vec<&Condition> {
         match self {
-            Condition::Has(_, Term::Folded(text)) => found.push(text.clone()),
-            Condition::Has(_, Term::Exact(text)) => found.push(fold(text)),
-            Condition::Within(_, part) => part.hints(found),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().for_each(|part| part.hints(found)),
-            Condition::Has(_, Term::Regex(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => {}
+            part if skips(part) => Vec::new(),
+            Condition::Within(_, part) | Condition::Not(part) => part.leaves(skips),
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(|part| part.leaves(skips)).collect(),
+            leaf => vec![leaf],
         }
-        found.retain(|hint| !hint.is_empty());
     }
 
-    /// Adds folded strings that every file that meets this has in its text, path or tags.
-    pub(super) fn required<'a>(&'a self, found: &mut Vec<&'a str>) {
-        match self {
-            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => found.push(text),
-            Condition::Has(_, Term::Regex(expression)) => found.extend(expression.required()),
-            Condition::Within(_, part) => part.required(found),
-            Condition::All(parts) => parts.iter().for_each(|part| part.required(found)),
-            Condition::Has(_, Term::Exact(_)) | Condition::Property(..) | Condition::Not(_) | Condition::Any(_) => {}
-        }
+    /// The terms that a file that meets this may contain, for ranking.
+    pub(super) fn hints(&self) -> impl Iterator<Item = String> {
+        let hint = |leaf: &Condition| match leaf {
+            Condition::Has(_, Term::Folded(text) | Term::Exact(text)) => Some(fold(text)).filter(|hint| !hint.is_empty()),
+            _ => None,
+        };
+        self.leaves(&|part| matches!(part, Condition::Not(_))).into_iter().filter_map(hint)
+    }
+
+    /// Folded strings that every file that meets this has in its text, path or tags.
+    pub(super) fn required<'a>(&'a self) -> impl Iterator<Item = &'a str> {
+        let required = |leaf: &'a Condition| match leaf {
+            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => Some(text.as_str()),
+            Condition::Has(_, Term::Regex(expression)) => expression.required(),
+            _ => None,
+        };
+        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Any(_))).into_iter().filter_map(required)
     }
 
     /// The tags that a file may have to meet this.
-    pub fn tags(&self) -> Vec<&str> {
-        match self {
-            Condition::Tag(tag) => vec![tag],
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(Condition::tags).collect(),
-            Condition::Has(..) | Condition::Property(..) | Condition::Not(_) | Condition::Within(..) => Vec::new(),
-        }
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        let leaves = self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Within(..)));
+        leaves.into_iter().filter_map(|leaf| if let Condition::Tag(tag) = leaf { Some(tag.as_str()) } else { None })
     }
 
     /// The regular expressions that a path may match to meet this.
-    pub fn expressions(&self) -> Vec<&Expression> {
-        match self {
-            Condition::Has(Field::Any | Field::Name | Field::Path, Term::Regex(expression)) => vec![expression],
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(Condition::expressions).collect(),
-            Condition::Has(..) | Condition::Property(..) | Condition::Tag(_) | Condition::Not(_) | Condition::Within(..) => Vec::new(),
-        }
-    }
-
-    /// Whether any of its terms is of the given kind.
-    pub fn any_term(&self, is_of_kind: &dyn Fn(&Term) -> bool) -> bool {
-        match self {
-            Condition::Has(_, term) => is_of_kind(term),
-            Condition::Within(_, part) | Condition::Not(part) => part.any_term(is_of_kind),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().any(|part| part.any_term(is_of_kind)),
-            Condition::Tag(_) | Condition::Property(..) => false,
-        }
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Within(..))).into_iter().filter_map(|leaf| match leaf {
+            Condition::Has(Field::Any | Field::Name | Field::Path, Term::Regex(expression)) => Some(expression),
+            _ => None,
+        })
     }
 }

@@ -55,21 +55,18 @@ impl Expression {
     /// # Errors
     /// What is wrong with it and where, or that it is too large, in one line.
     pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
-        let build = |pattern: &str| {
-            let mut builder = RegexBuilder::new(pattern);
-            builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
-            builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
-        };
-        // If that does not compile, the error is that of the expression as it was written.
-        let with_crlf = &with_crlf(pattern);
-        let (pattern, built) = build(with_crlf).map_or_else(|_| (pattern, build(pattern)), |regex| (with_crlf, Ok(regex)));
-        let regex = built.map_err(|error| match error {
-            regex::Error::CompiledTooBig(limit) => format!("it is too large (more than {limit} bytes when compiled)"),
-            other => in_one_line(&other.to_string()),
-        })?;
         // Parsed as case-sensitive, so that letters are literals.
         let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
-        let required = parsed.ok().and_then(|hir| literal(&hir)).and_then(|found| {
+        let hir = parsed.map_err(|error| match error {
+            regex_syntax::Error::Parse(error) => format!("{} at character {}", error.kind(), error.span().start.column),
+            regex_syntax::Error::Translate(error) => format!("{} at character {}", error.kind(), error.span().start.column),
+            other => other.to_string(),
+        })?;
+        let mut builder = RegexBuilder::new(&with_crlf(pattern));
+        builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
+        let built = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        let regex = built.map_err(|_| format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES))?;
+        let required = literal(&hir).and_then(|found| {
             // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,
             // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
@@ -149,19 +146,6 @@ fn literal(hir: &Hir) -> Option<Vec<u8>> {
         HirKind::Repetition(inner) if inner.min > 0 => literal(&inner.sub),
         HirKind::Concat(parts) => parts.iter().filter_map(literal).max_by_key(Vec::len),
         HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) | HirKind::Repetition(_) | HirKind::Alternation(_) => None,
-    }
-}
-
-/// A parser's error message on one line. It shows the pattern with a line of carets below it, and then the problem; the position
-/// of the carets becomes a number.
-fn in_one_line(words: &str) -> String {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut lines = words.lines();
-    let carets = lines.find(|line| !line.trim().is_empty() && line.trim().chars().all(|c| c == '^' || c == ' '));
-    match (carets.and_then(|carets| carets.find('^')), one_line(&lines.collect::<Vec<_>>().join(" "))) {
-        // The pattern is indented by four columns.
-        (Some(at), what) if !what.is_empty() => format!("{} at character {}", what.trim_start_matches("error: "), at.saturating_sub(3)),
-        _ => one_line(words),
     }
 }
 

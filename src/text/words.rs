@@ -83,7 +83,7 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let word = text.part(at..at + found.len() + tail.len());
     // A phrase, and a word with punctuation, is not split.
-    let word = if found.chars().all(char::is_alphanumeric) { IndexedPieces { rest: word }.next().unwrap_or_default() } else { word };
+    let word = if found.chars().all(char::is_alphanumeric) { pieces(word).next().unwrap_or_default() } else { word };
     stem(word).len() == stem_length
 }
 
@@ -104,36 +104,23 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
 
 /// The words of a text as the word index has them: for scripts without spaces between words, each pair of adjacent letters.
 pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    words_of(text).flat_map(|rest| IndexedPieces { rest })
+    words_of(text).flat_map(pieces)
 }
 
-/// The iterator of [`indexed_words`]: runs of letters with spaces between words are one piece; of a run of a script without spaces, each
-/// letter with the next is one, so that pieces overlap by a letter.
-#[derive(Clone)]
-struct IndexedPieces<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for IndexedPieces<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let mut ends = self.rest.char_indices().take_while(|(_, c)| is_unspaced(*c)).map(|(at, c)| at + c.len_utf8());
+/// The pieces of a word: letters of scripts with spaces between words are one piece; of a run of a script without spaces, each letter with
+/// the next is one, so that pieces overlap by a letter.
+fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
+    std::iter::from_fn(move || {
+        let mut ends = rest.char_indices().take_while(|(_, c)| is_unspaced(*c)).map(|(at, c)| at + c.len_utf8());
         let (length, step) = match [ends.next(), ends.next(), ends.next()] {
             [Some(first), Some(second), Some(_)] => (second, first),
             [Some(end), None, _] | [_, Some(end), None] => (end, end),
-            [None, ..] => {
-                let end = self.rest.find(is_unspaced).unwrap_or(self.rest.len());
-                (end, end)
-            }
+            [None, ..] => rest.find(is_unspaced).map_or((rest.len(), rest.len()), |end| (end, end)),
         };
-        if self.rest.is_empty() {
-            return None;
-        }
-        let (piece, _) = self.rest.split_at_checked(length)?;
-        (_, self.rest) = self.rest.split_at_checked(step)?;
+        let piece = rest.get(..length).filter(|piece| !piece.is_empty())?;
+        rest = rest.get(step..)?;
         Some(piece)
-    }
+    })
 }
 
 /// Whether a string is a word, or part of one, that can be looked up in the word index.

@@ -7,6 +7,7 @@ use super::error::Error;
 use super::parallel::SearchRun;
 use super::posting::Posting;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::text::words::{indexed_words, is_one_edit, is_spelling, stem};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,11 +52,16 @@ impl Vault {
             return self.correct(word, run);
         }
         let version = self.index.with_table(|table| table.version);
-        if let Some(known) = self.postings.correction(word, version) {
-            return Ok(known);
+        let cached = || self.postings.corrections.lock().unpoisoned();
+        if let Some((_, known)) = cached().get(word).filter(|(at, _)| *at == version) {
+            return Ok(known.clone());
         }
         let instead = self.correct(word, run)?;
-        self.postings.keep_correction(word, version, &instead);
+        let mut corrections = cached();
+        if corrections.len() >= limits::CORRECTIONS_KEPT {
+            corrections.clear();
+        }
+        corrections.insert(word.to_owned(), (version, instead.clone()));
         Ok(instead)
     }
 

@@ -159,7 +159,7 @@ pub(super) fn name_of(path: &str) -> &str {
 }
 
 /// What of a file's content is kept for search.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Text {
     /// The text.
     Kept(Kept),
@@ -176,6 +176,7 @@ pub(super) enum Text {
     NotKept {
         /// As above.
         frontmatter: Box<str>,
+        hash: u64,
     },
 }
 
@@ -184,18 +185,8 @@ impl Text {
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter.len() as u64,
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => frontmatter.len() as u64,
             Text::None => 0,
-        }
-    }
-
-    pub(super) fn is_same(&self, other: &Text) -> bool {
-        match (self, other) {
-            (Text::Kept(one), Text::Kept(another)) => one == another,
-            (Text::OnDisk { hash: one, .. }, Text::OnDisk { hash: another, .. }) => one == another,
-            (Text::None, Text::None) => true,
-            // Nothing is kept of a text that does not fit, so it cannot be compared.
-            _ => false,
         }
     }
 }

@@ -3,13 +3,14 @@
 
 use super::error::Error;
 use super::path::{VaultPath, is_hidden, slash_separated};
-use super::scope::Scope;
+use super::scope::{GrantedFolders, Hidden};
 use crate::disk::{self, Folder};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 const OUTSIDE: &str = "it is a symbolic link that does not end at a served path";
@@ -18,35 +19,54 @@ const OUTSIDE: &str = "it is a symbolic link that does not end at a served path"
 #[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
-    scope: Scope,
+    hidden: Arc<Hidden>,
+    /// `None`: everything.
+    pub(super) folders: Option<Arc<GrantedFolders>>,
 }
 
 impl Jail {
-    pub(super) fn new(root: &Path) -> io::Result<Jail> {
+    pub(super) fn new(root: &Path, hidden: Arc<Hidden>) -> io::Result<Jail> {
         let root = disk::canonicalize(root)?;
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Jail { root, scope: Scope::default() })
+        Ok(Jail { root, hidden, folders: None })
     }
 
     /// The same for another caller.
-    pub(super) fn within(&self, scope: Scope) -> Jail {
-        Jail { root: self.root.clone(), scope }
+    pub(super) fn within(&self, folders: &Arc<GrantedFolders>) -> Jail {
+        Jail { folders: Some(Arc::clone(folders)), ..self.clone() }
     }
 
-    pub(super) fn scope(&self) -> &Scope {
-        &self.scope
+    /// Whether nothing is hidden, and no grant limits the caller.
+    pub(super) fn is_everything(&self) -> bool {
+        self.folders.is_none() && self.hidden.is_empty()
     }
 
     /// Whether the caller may see a path, if it exists on disk.
     pub(super) fn shows(&self, path: &str) -> bool {
-        self.scope.shows(&self.root, path)
+        let is_granted =
+            |folders: &Arc<GrantedFolders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(&self.root, path);
+        self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(&self.root, path)
     }
 
     /// Whether the caller's grant allows changing or creating a file.
     pub(super) fn may_change(&self, path: &str) -> bool {
-        self.scope.may_change(&self.root, path)
+        self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(&self.root, path)
+    }
+
+    /// Whether a folder contains anything on disk that the owner hides or, with `copies`, conflict copies. Dotfiles belong to the folder.
+    pub(super) fn has_hidden(&self, folder: &str, copies: bool, depth: usize) -> bool {
+        if self.hidden.is_empty() && !copies || depth == 0 {
+            return false;
+        }
+        let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
+        let names =
+            entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
+        names.filter(|(name, _)| !name.starts_with('.')).any(|(name, is_folder)| {
+            let path = format!("{folder}/{name}");
+            self.hidden.hides(&self.root, &path) || copies && is_hidden(&name) || is_folder && self.has_hidden(&path, copies, depth - 1)
+        })
     }
 
     /// Device and inode of the folder that is currently at the root's path.
@@ -268,4 +288,27 @@ fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
 /// A missing name, or a path through something that is not a folder.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
+        let folder = |path: &str| VaultPath::folder(path).unwrap();
+        let folders = GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
+        let jail = Jail { root: "/nowhere".into(), hidden: Arc::default(), folders: Some(Arc::new(folders)) };
+        for (path, shows, may_change) in [
+            ("Projects/A/x.md", true, false),
+            ("Projects/A", true, false),
+            ("Projects/AB/x.md", false, false),
+            ("Inbox/x.md", true, true),
+            ("Inbox 2/x.md", false, false),
+            ("x.md", false, false),
+            ("", true, false),
+        ] {
+            assert_eq!((jail.shows(path), jail.may_change(path)), (shows, may_change), "{path}");
+        }
+    }
 }

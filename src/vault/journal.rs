@@ -23,7 +23,12 @@ pub enum Step {
     /// Another path for a file, or a folder with all its contents; nothing may be at `to` yet.
     Rename { from: VaultPath, to: VaultPath },
     /// A file, or a folder without served files, moved to `.trash`, where Obsidian keeps deleted files.
-    Trash { path: VaultPath },
+    Trash {
+        path: VaultPath,
+        /// Its name there, chosen when the change is made.
+        #[serde(default)]
+        trash_name: String,
+    },
 }
 
 fn encode<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
@@ -43,32 +48,13 @@ fn decode_option<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ve
     text.map(|text| STANDARD.decode(text)).transpose().map_err(D::Error::custom)
 }
 
-/// A step with the name that a file has in the trash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct JournalStep {
-    #[serde(flatten)]
-    pub(super) step: Step,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) trash_name: String,
-}
-
-impl JournalStep {
-    /// Whether this program can have written it: with a plain name in the trash for [`Step::Trash`], and none for
-    /// others. Another program that writes into the vault may have forged the journal.
-    pub(super) fn is_valid(&self) -> bool {
-        let is_name =
-            VaultPath::file(&self.trash_name).is_ok_and(|name| name.as_str() == self.trash_name && name.name() == self.trash_name);
-        is_name == matches!(self.step, Step::Trash { .. })
-    }
-}
-
 /// The journal file, format 2: one JSON object.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Journal {
     pub(super) version: u32,
     /// Which vault on which computer: a sync program may copy the file to others, where it does not apply.
     pub(super) vault: String,
-    pub(super) steps: Vec<JournalStep>,
+    pub(super) steps: Vec<Step>,
 }
 
 /// The state of a step on disk.
@@ -111,9 +97,20 @@ impl Step {
         Step::Write { path, before, after }
     }
 
+    pub fn trash(path: VaultPath) -> Step {
+        Step::Trash { path, trash_name: String::new() }
+    }
+
+    /// Whether this program can have written it, with a plain name in the trash. Another program that writes into the vault may have
+    /// forged the journal.
+    pub(super) fn is_valid(&self) -> bool {
+        let Step::Trash { trash_name, .. } = self else { return true };
+        VaultPath::file(trash_name).is_ok_and(|name| name.as_str() == trash_name && name.name() == trash_name)
+    }
+
     pub fn path(&self) -> &str {
         match self {
-            Step::Write { path, .. } | Step::Trash { path } | Step::Rename { to: path, .. } => path.as_str(),
+            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Rename { to: path, .. } => path.as_str(),
         }
     }
 }

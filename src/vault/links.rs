@@ -145,11 +145,10 @@ impl LinkIndex {
         self.known.insert(entry.id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
     }
 
-    /// Calls `look` with each link of a key: its path, whether that is a canvas path, and the file with the link.
-    pub(super) fn each_link<'a>(&'a self, key: &str, look: &mut dyn FnMut(&'a str, bool, &'a str)) {
-        for ((path, is_canvas_path), ids) in self.links.get(key).into_iter().flatten() {
-            ids.iter().for_each(|id| look(path, *is_canvas_path, self.path(*id)));
-        }
+    /// The links of a key: path, whether that is a canvas path, and the file with the link.
+    pub(super) fn links_of_key(&self, key: &str) -> impl Iterator<Item = (&str, bool, &str)> {
+        let paths = self.links.get(key).into_iter().flatten();
+        paths.flat_map(|((path, is_canvas_path), ids)| ids.iter().map(|id| (&**path, *is_canvas_path, self.path(*id))))
     }
 
     /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
@@ -159,13 +158,8 @@ impl LinkIndex {
 
     /// The files with a link whose path is written like this.
     pub fn sources_of_text(&self, path: &str) -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        self.each_link(&key_of(path), &mut |own, _, source| {
-            if own == path {
-                found.insert(source.to_owned());
-            }
-        });
-        found
+        let key = key_of(path);
+        self.links_of_key(&key).filter(|(own, ..)| *own == path).map(|(.., source)| source.to_owned()).collect()
     }
 
     /// The files with links that may resolve to one of `files`.

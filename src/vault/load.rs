@@ -44,7 +44,7 @@ impl Index {
             Err(error) => {
                 warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(&error)));
                 // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
-                let nothing = Text::NotKept { frontmatter: Box::default() };
+                let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
                 return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
@@ -86,16 +86,12 @@ impl Index {
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
-            let text = Text::NotKept { frontmatter: if fits { head.into() } else { Box::default() } };
+            let text = Text::NotKept { frontmatter: if fits { head.into() } else { Box::default() }, hash: hash_of(&text) };
             return make_entry(stamp, tags, text, uncertain);
         }
         let text = match self.memory {
             Memory::Full => Text::Kept(Kept::of(&text)),
-            Memory::Small => {
-                let mut hasher = DefaultHasher::new();
-                text.hash(&mut hasher);
-                Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hasher.finish() }
-            }
+            Memory::Small => Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hash_of(&text) },
         };
         make_entry(stamp, tags, text, uncertain)
     }
@@ -106,4 +102,10 @@ fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
     let folded: Box<[Box<str>]> = tags.iter().map(|tag| fold(tag).into_boxed_str()).collect();
     let same = folded.iter().zip(tags).all(|(folded, tag)| **folded == **tag);
     (!same).then_some(folded)
+}
+
+fn hash_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

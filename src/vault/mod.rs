@@ -118,7 +118,6 @@ use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use index::Index;
 use jail::{Jail, ResolvedPath};
-use scope::Scope;
 use sha2::{Digest, Sha256};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -206,7 +205,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::open`].
     pub fn open_with(root: &Path, memory: Memory, hidden: Arc<Hidden>) -> io::Result<Vault> {
-        let jail = Jail::new(root)?.within(Scope { hidden, folders: None });
+        let jail = Jail::new(root, hidden)?;
         let locks = Locks {
             files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(),
             transactions: Mutex::new(()),
@@ -223,11 +222,11 @@ impl Vault {
     pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Vault {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
-        let known = parts.iter().position(|part| part.jail.scope().folders.as_ref() == Some(folders));
+        let known = parts.iter().position(|part| part.jail.folders.as_ref() == Some(folders));
         let part = match known {
             Some(at) => parts.remove(at),
             None => {
-                let jail = self.jail.within(Scope { folders: Some(Arc::clone(folders)), ..self.jail.scope().clone() });
+                let jail = self.jail.within(folders);
                 let (locks, costly_calls) = (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
                 Arc::new(Shared::new(jail, self.index.memory, locks, costly_calls, Some(Arc::clone(&self.shared))))
             }
@@ -266,7 +265,7 @@ impl Vault {
     /// # Errors
     /// [`Error::NotAllowed`].
     fn check_grant(&self, path: &str) -> Result<(), Error> {
-        if self.jail.scope().is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
+        if self.jail.is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
             return Ok(());
         }
         Err(Error::NotAllowed { path: path.into(), why: "it is hidden, or this login may not change it" })

@@ -4,7 +4,7 @@ use super::links::{LinkIndex, folder_of, resolve_path};
 use super::rewrite::{Options, Plan, Rewritten};
 use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
-use crate::markdown::insert::Edit;
+use crate::markdown::insert::{Edit, Target};
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
 use crate::markdown::parts::{Note, comparable_heading, heading_in_link, subpath_headings};
 use crate::slice::Part;
@@ -164,12 +164,10 @@ impl Vault {
         // A link may have to change if it has the old or new name of a moved file, or if the file that contains it moves.
         let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
         let keys: BTreeSet<String> = moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
-        for key in &keys {
-            index.each_link(key, &mut |path, is_canvas_path, source| {
-                if !sources.contains(source) && !matches!(moves.decide(path, is_canvas_path, source), Decision::Stays) {
-                    sources.insert(source);
-                }
-            });
+        for (path, is_canvas_path, source) in keys.iter().flat_map(|key| index.links_of_key(key)) {
+            if !sources.contains(source) && !matches!(moves.decide(path, is_canvas_path, source), Decision::Stays) {
+                sources.insert(source);
+            }
         }
         let entries: Vec<Arc<Entry>> = sources.into_iter().filter_map(|source| self.index.get(source)).collect();
         let look = |entry: &Arc<Entry>| {
@@ -208,7 +206,8 @@ impl Vault {
         let note = Note::of(&text);
         let headings = note.headings();
         let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
-        let number = note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error("heading", &wanted, error))?;
+        let number =
+            note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error(Target::Heading(&wanted), error))?;
         if headings
             .iter()
             .enumerate()

@@ -3,7 +3,7 @@
 use super::Vault;
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::JournalStep;
+use super::journal::Step;
 use super::path::VaultPath;
 use super::versions::new_id;
 use super::write::{change_error, writable_metadata};
@@ -28,7 +28,7 @@ impl Vault {
     }
 
     /// An unused name in the trash.
-    pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[JournalStep]) -> Result<String, Error> {
+    pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[Step]) -> Result<String, Error> {
         let folder = self.trash()?;
         let (stem, extension) =
             path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, extension)| (stem, format!(".{extension}")));
@@ -37,7 +37,8 @@ impl Vault {
             format!("{} {number}{extension}", stem.part(..floor(stem, longest)))
         };
         let names = std::iter::once(path.name().to_owned()).chain((1..limits::TRASH_NAMES).map(|number| numbered(number.to_string())));
-        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|step| step.trash_name == name);
+        let has = |step: &Step, name: &str| matches!(step, Step::Trash { trash_name, .. } if trash_name == name);
+        let is_taken = |name: &str| folder.path().join(name).symlink_metadata().is_ok() || taken.iter().any(|step| has(step, name));
         Ok(names.into_iter().find(|name| !is_taken(name)).unwrap_or_else(|| numbered(new_id())))
     }
 
@@ -96,7 +97,7 @@ impl Vault {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is, or lies below, a link; move it by hand" });
         }
         writable_metadata(&on_disk, &path)?;
-        if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), false, limits::DEPTH) {
+        if self.jail.has_hidden(path.as_str(), false, limits::DEPTH) {
             return Err(Error::NotAllowed { path: path.as_str().into(), why: "it has files that are not served; move it by hand" });
         }
         Ok(on_disk)

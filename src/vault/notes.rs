@@ -7,7 +7,7 @@ use super::write::Written;
 use super::{Entry, Error, Named, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
-use crate::markdown::insert::{Edit, Position, Refused, Target, insert};
+use crate::markdown::insert::{Edit, Position, Target, insert};
 use crate::markdown::parts::{FindError, Note, Task};
 use crate::markdown::{frontmatter, inline, tasks};
 use crate::slice::Part;
@@ -61,27 +61,13 @@ pub struct VaultTask {
     pub heading: Option<String>,
 }
 
-/// Text that was inserted.
-#[derive(Debug)]
-pub struct Inserted {
-    pub written: Written,
-    /// The line where it begins, from 1.
-    pub line: usize,
-    /// What is wrong with the template of a new note.
-    pub warning: Option<&'static str>,
-}
-
-/// A task whose status was set.
-#[derive(Debug)]
-pub struct TaskSet {
-    pub written: Written,
-    /// The whole line.
-    pub before: String,
-    pub after: String,
-}
-
-/// The error for a named part of a note that is missing or ambiguous.
-pub fn target_error(what: &str, wanted: &str, error: FindError) -> Error {
+/// The error for a part of a note that is missing, ambiguous, or not to be changed.
+pub fn target_error(target: Target<'_>, error: FindError) -> Error {
+    let (what, wanted) = match target {
+        Target::Heading(wanted) => ("heading", wanted),
+        Target::Block(id) => ("block", id),
+        Target::Note | Target::Line(_) => ("part", ""),
+    };
     match error {
         FindError::Missing(known) => Error::NoTarget {
             what: format!("There is no {what} {wanted:?}{}", if known.is_empty() { "; the note has none" } else { "" }),
@@ -94,19 +80,9 @@ pub fn target_error(what: &str, wanted: &str, error: FindError) -> Error {
                 candidates: candidates.map(|(line, text)| json!({ "line": line, "text": text })).collect(),
             }
         }
-    }
-}
-
-fn refused(target: Target<'_>, refused: Refused) -> Error {
-    match (refused, target) {
-        (Refused::Target(error), Target::Heading(wanted)) => target_error("heading", wanted, error),
-        (Refused::Target(error), Target::Block(id)) => target_error("block", id, error),
-        (Refused::Target(error), _) => target_error("part", "", error),
-        (Refused::NoLine(lines), _) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
-        (Refused::Frontmatter, _) => {
-            Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into())
-        }
-        (Refused::WholeNote, _) => {
+        FindError::NoLine(lines) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
+        FindError::Frontmatter => Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into()),
+        FindError::WholeNote => {
             Error::Invalid("where: before, after and replace need a heading, block or line; vault_write replaces a whole note.".into())
         }
     }
@@ -134,34 +110,25 @@ impl Vault {
         text: &str,
         create: bool,
         if_match: Option<&str>,
-    ) -> Result<Inserted, Error> {
+    ) -> Result<(Written, usize, Option<&'static str>), Error> {
         let path = &self.spelled(&named.path);
-        let mut line = 0;
-        let mut change = |bytes: &[u8]| {
-            let before = utf8(path, bytes)?;
-            let (edit, first) = insert(&Note::of(before), target, position, text, create).map_err(|error| refused(target, error))?;
+        let (mut line, mut warning) = (0, None);
+        let mut change = |before: &str| {
+            let (edit, first) = insert(&Note::of(before), target, position, text, create).map_err(|error| target_error(target, error))?;
             line = first;
             Ok(edit.apply(before).into_bytes())
         };
-        for _ in 0..limits::EDIT_ATTEMPTS {
-            match self.edit_bytes(path, if_match, &mut change) {
-                Err(Error::NotFound { .. }) if create && if_match.is_none() => {}
-                other => return Ok(Inserted { written: other?, line, warning: None }),
-            }
-            let (first, warning) = self.first_text(named)?;
-            let made = change(first.as_bytes())?;
-            self.check_new_name(path, None)?;
-            match self.exchange(path, None, Some(&made)) {
-                // Another call has made it.
-                Err(Error::Busy) => {}
-                other => {
-                    other?;
-                    let written = Written::of(path, true, &made);
-                    return Ok(Inserted { written, line, warning });
-                }
-            }
+        if !create || if_match.is_some() {
+            let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?))?;
+            return Ok((written, line, None));
         }
-        Err(Error::Busy)
+        self.check_new_name(path, None)?;
+        let written = self.put_file(path, true, &mut |now| {
+            let first;
+            (first, warning) = if now.is_some() { Default::default() } else { self.first_text(named)? };
+            change(now.map_or(Ok(&*first), |bytes| utf8(path, bytes))?)
+        })?;
+        Ok((written, line, warning))
     }
 
     /// Changes the texts of several notes: all of them, or none. Returns `None` for a note that stays as it is.
@@ -254,7 +221,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].
-    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<TaskSet, Error> {
+    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<(Written, String, String), Error> {
         let mut lines = (String::new(), String::new());
         let written = self.edit_bytes(path, None, &mut |bytes| {
             let before = utf8(path, bytes)?;
@@ -283,6 +250,6 @@ impl Vault {
             lines = (note.line(task.line).to_owned(), Note::of(&after).line(task.line).to_owned());
             Ok(after.into_bytes())
         })?;
-        Ok(TaskSet { written, before: lines.0, after: lines.1 })
+        Ok((written, lines.0, lines.1))
     }
 }

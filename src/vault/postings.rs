@@ -51,26 +51,12 @@ impl Postings {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     /// By word, with the table's version.
-    corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
+    pub(super) corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
     /// By term, and their total cost.
     lists: Mutex<(HashMap<String, Arc<Postings>>, usize)>,
 }
 
 impl Cache {
-    /// The correction of a word, if it was determined at this version of the table; `Some(None)` if there is none.
-    pub(super) fn correction(&self, word: &str, version: u64) -> Option<Option<String>> {
-        let corrections = self.corrections.lock().unpoisoned();
-        corrections.get(word).filter(|(known, _)| *known == version).map(|(_, instead)| instead.clone())
-    }
-
-    pub(super) fn keep_correction(&self, word: &str, version: u64, instead: &Option<String>) {
-        let mut corrections = self.corrections.lock().unpoisoned();
-        if corrections.len() >= limits::CORRECTIONS_KEPT {
-            corrections.clear();
-        }
-        corrections.insert(word.to_owned(), (version, instead.clone()));
-    }
-
     /// The cached postings of a term, unless they are older than the word index or than the recorded changes.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
         let lists = self.lists.lock().unpoisoned();

@@ -8,6 +8,7 @@ use crate::clock::Now;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
 use memchr::memmem;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
@@ -16,13 +17,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What notes must match. An empty criterion matches every note.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Criteria {
     /// Frontmatter keys and values, case-sensitive; all must match.
-    pub properties: Vec<(String, Value)>,
+    pub properties: Map<String, Value>,
     /// Tags, with or without `#`; a nested tag also counts as its parent, as everywhere.
     pub tags: Vec<String>,
     /// Whether a note needs all the tags, or any of them.
+    #[serde(skip)]
     pub all_tags: bool,
 }
 
@@ -43,7 +46,7 @@ impl Entry {
         let has_key = |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
         let may_have = match &self.text {
             Text::Kept(text) => has_key(frontmatter::head(text.folded()), b"alias"),
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => {
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => {
                 has_key(frontmatter, b"lias") || has_key(frontmatter, b"LIAS")
             }
             Text::None => false,
@@ -69,7 +72,7 @@ impl Entry {
                 kept = text.original();
                 &kept
             }
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter } => frontmatter,
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => frontmatter,
             Text::None => return None,
         };
         let yaml = frontmatter::block(text).filter(|_| self.is_note())?;
@@ -109,7 +112,7 @@ impl Entry {
         if !tagged || criteria.properties.is_empty() {
             return tagged;
         }
-        let has = |(name, wanted): &(String, Value), own: &Map<String, Value>| own.get(name).is_some_and(|value| matches(value, wanted));
+        let has = |(name, wanted): (&String, &Value), own: &Map<String, Value>| own.get(name).is_some_and(|value| matches(value, wanted));
         self.properties().is_some_and(|own| criteria.properties.iter().all(|wanted| has(wanted, &own)))
     }
 }
@@ -263,7 +266,7 @@ mod tests {
             ("{a: 1, b: 2}", json!({ "a": 1 }), false),
             ("!custom x", json!("x"), true),
         ] {
-            let value = json(crate::yaml::parse(yaml).unwrap());
+            let value = json(crate::yaml::parse(yaml, 0).unwrap());
             assert_eq!(matches(&value, &wanted), expected, "{yaml} {wanted}");
         }
     }

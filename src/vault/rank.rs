@@ -156,25 +156,14 @@ pub(super) struct Ranker<'a> {
     average_length: f32,
 }
 
-/// A short field (path, name, alias or tag) with its length normalization.
-struct ShortField<'a> {
-    text: &'a str,
-    length: f32,
-}
-
-impl<'a> ShortField<'a> {
-    fn new(text: &'a str) -> ShortField<'a> {
-        ShortField { text, length: 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0 }
+/// How much a form counts in a short field (path, name, alias or tag): less in a long one, and less inside another word.
+fn frequency(text: &str, form: &StemFinder<'_>) -> f32 {
+    let mut found = form.stem.find_iter(text.as_bytes()).peekable();
+    if found.peek().is_none() {
+        return 0.0;
     }
-
-    /// How much a form counts here: less in a long field, and less inside another word.
-    fn frequency(&self, form: &StemFinder<'_>) -> f32 {
-        let mut found = form.stem.find_iter(self.text.as_bytes()).peekable();
-        if found.peek().is_none() {
-            return 0.0;
-        }
-        (if found.any(|at| is_form(self.text, at, form.stem.needle().len())) { 1.0 } else { INSIDE_WORD }) / self.length
-    }
+    let length = 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0;
+    (if found.any(|at| is_form(text, at, form.stem.needle().len())) { 1.0 } else { INSIDE_WORD }) / length
 }
 
 impl<'a> Ranker<'a> {
@@ -206,20 +195,18 @@ impl<'a> Ranker<'a> {
         let path = entry.searched_path();
         let name = name_of(path);
         let aliases = entry.aliases();
-        // A word may end in .md, or begin with #.
-        let whole_path = [ShortField::new(whole)];
+        // A word may begin with #.
         let tags: Vec<String> = entry.folded_tags().iter().map(|tag| format!("#{tag}")).collect();
-        let names: Vec<ShortField<'_>> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).map(ShortField::new).collect();
-        let tags: Vec<ShortField<'_>> = tags.iter().map(|tag| ShortField::new(tag)).collect();
-        let in_path = ShortField::new(path);
+        let names: Vec<&str> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
         let (mut named_words, mut in_name) = (0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &[ShortField<'_>]| fields.iter().map(|field| field.frequency(form)).fold(0.0, f32::max);
+            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency(field, form)).fold(0.0, f32::max);
             let is_whole = form.text.ends_with(".md");
-            let in_path = if is_whole { best(&whole_path) } else { in_path.frequency(form) };
-            let named = best(if is_whole { &whole_path } else { &names }) * NAME + best(&tags) * TAG;
+            let in_path = frequency(if is_whole { whole } else { path }, form);
+            let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
+            let named = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;
             in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
             let occurrences = occurrences(text, form, &mut all);
@@ -232,7 +219,7 @@ impl<'a> Ranker<'a> {
         let weighed = weighed.map(|(number, (frequency, word))| weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1));
         all.sort_unstable();
         let best = best_passage(&all, named_words, self.words, limits::PASSAGE_BYTES);
-        let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name.text)).collect();
+        let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name)).collect();
         let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);

@@ -2,7 +2,7 @@
 
 use super::Vault;
 use super::error::Error;
-use super::journal::{Journal, JournalStep, State, Step, derives_from_new, is_disk_failure};
+use super::journal::{Journal, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
 use super::transaction::{JOURNAL, Transaction};
 use super::versions::new_id;
@@ -32,13 +32,13 @@ impl Transaction<'_> {
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(JournalStep::is_valid)) else {
+        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Step::is_valid)) else {
             log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
             return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", JOURNAL));
         };
         // If a file cannot be read now, the journal stays for the next change.
-        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&JournalStep, State)>, Error>>()?;
+        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Step, State)>, Error>>()?;
         // If a file was edited after its step was done, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
         let finishes = states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done);
@@ -59,13 +59,13 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn state(&self, JournalStep { step, .. }: &JournalStep) -> Result<State, Error> {
+    pub(super) fn state(&self, step: &Step) -> Result<State, Error> {
         let exists = |path: &VaultPath| self.vault.jail.existing(path).is_ok();
         let either = |is_done: bool| Ok(if is_done { State::Done } else { State::Pending });
         let (path, before, after) = match step {
             Step::Write { path, before, after } => (path, before.as_ref(), after),
             Step::Rename { from, to } => return either(!exists(from) && exists(to)),
-            Step::Trash { path } => return either(!exists(path)),
+            Step::Trash { path, .. } => return either(!exists(path)),
         };
         Ok(match self.vault.bytes_if_any(path) {
             Err(error) if is_disk_failure(&error) => return Err(error),

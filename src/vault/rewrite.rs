@@ -64,6 +64,7 @@ pub struct LeftAlone {
     /// From 1.
     pub line: usize,
     pub text: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
 }
 
@@ -74,15 +75,7 @@ pub struct Deleted {
     pub files: Vec<(String, String)>,
     /// Number of links that led to one of them.
     pub broken_links: usize,
-    pub broken: Vec<BrokenLink>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct BrokenLink {
-    pub path: String,
-    /// From 1.
-    pub line: usize,
-    pub text: String,
+    pub broken: Vec<LeftAlone>,
 }
 
 /// The current text of a file and the edits planned for it.
@@ -147,7 +140,7 @@ impl Vault {
                         other.path
                     )));
                 }
-                if self.jail.scope().has_hidden(self.jail.root(), path.as_str(), true, limits::DEPTH) {
+                if self.jail.has_hidden(path.as_str(), true, limits::DEPTH) {
                     return Err(Error::NotAllowed {
                         path: path.as_str().into(),
                         why: "it has files that are not served; delete it by hand",
@@ -177,13 +170,13 @@ impl Vault {
                         broken_links += 1;
                         let at = link.range.start;
                         if broken.len() < limits::CHANGES_SHOWN {
-                            broken.push(BrokenLink { path: source.clone(), line: note.line_at(at) + 1, text: shown_line(&note, at) });
+                            broken.push(left_alone(source, &note, at, ""));
                         }
                     }
                 }
             }
         }
-        let steps: Vec<Step> = wanted.iter().map(|path| Step::Trash { path: path.clone() }).collect();
+        let steps: Vec<Step> = wanted.iter().cloned().map(Step::trash).collect();
         let trashed = transaction.change(&steps)?;
         let files = wanted.iter().zip(trashed).map(|(path, trashed_to)| (path.as_str().to_owned(), trashed_to)).collect();
         Ok(Deleted { files, broken_links, broken })

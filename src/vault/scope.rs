@@ -1,13 +1,12 @@
-//! Which parts of a vault exist for a caller: decided only here, from the owner's `HIDE` and the folders of a grant. (Dotfiles
-//! are hidden from every login by [`VaultPath`] itself.)
+//! The owner's `HIDE` and the folders of a grant; [`Jail`](super::jail) applies them to a caller. (Dotfiles are hidden from every login by
+//! [`VaultPath`] itself.)
 
-use super::path::{VaultPath, is_hidden, rest_below};
+use super::path::{VaultPath, rest_below};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 /// The folders that a login may read, and those that it may change, which it may also read.
@@ -19,16 +18,16 @@ pub struct GrantedFolders {
 }
 
 impl GrantedFolders {
-    fn may_read(&self, path: &str) -> bool {
+    pub(super) fn may_read(&self, path: &str) -> bool {
         self.read.as_ref().is_none_or(|folders| is_in(folders, path)) || self.may_change(path)
     }
 
-    fn may_change(&self, path: &str) -> bool {
+    pub(super) fn may_change(&self, path: &str) -> bool {
         is_in(&self.write, path)
     }
 
     /// Whether a folder contains one of these that exists on disk or may be created.
-    fn is_above_granted(&self, root: &Path, path: &str) -> bool {
+    pub(super) fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
         let is_inner = |folder: &&VaultPath| VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()));
         let exists = |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
@@ -83,7 +82,11 @@ impl Hidden {
         patterns.map(|pattern| Pattern::parse(pattern).ok_or_else(|| pattern.to_owned())).collect::<Result<_, _>>().map(Hidden)
     }
 
-    fn hides(&self, root: &Path, path: &str) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn hides(&self, root: &Path, path: &str) -> bool {
         if self.0.is_empty() {
             return false;
         }
@@ -137,46 +140,6 @@ impl Pattern {
     }
 }
 
-/// What exists for a caller.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
-    pub(super) hidden: Arc<Hidden>,
-    /// `None`: everything.
-    pub(super) folders: Option<Arc<GrantedFolders>>,
-}
-
-impl Scope {
-    /// Whether nothing is hidden, and no grant limits the caller.
-    pub(super) fn is_everything(&self) -> bool {
-        self.folders.is_none() && self.hidden.0.is_empty()
-    }
-
-    /// Whether a path below the root exists for the caller, provided it exists on disk.
-    pub(super) fn shows(&self, root: &Path, path: &str) -> bool {
-        let is_granted = |folders: &Arc<GrantedFolders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(root, path);
-        self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(root, path)
-    }
-
-    /// Whether a folder contains anything on disk that the owner hides or, with `copies`, conflict copies. Dotfiles belong to the folder.
-    pub(super) fn has_hidden(&self, root: &Path, folder: &str, copies: bool, depth: usize) -> bool {
-        if self.hidden.0.is_empty() && !copies || depth == 0 {
-            return false;
-        }
-        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
-        let names =
-            entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
-        names.filter(|(name, _)| !name.starts_with('.')).any(|(name, is_folder)| {
-            let path = format!("{folder}/{name}");
-            self.hidden.hides(root, &path) || copies && is_hidden(&name) || is_folder && self.has_hidden(root, &path, copies, depth - 1)
-        })
-    }
-
-    /// Whether the caller may change or create a file, according to the grant and `HIDE`.
-    pub(super) fn may_change(&self, root: &Path, path: &str) -> bool {
-        self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(root, path)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,24 +170,5 @@ mod tests {
         }
         assert_eq!(Hidden::parse("ok;[a").unwrap_err(), "[a");
         assert!(Hidden::parse("/").is_err());
-    }
-
-    #[test]
-    fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
-        let folder = |path: &str| VaultPath::folder(path).unwrap();
-        let folders = GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
-        let scope = Scope { folders: Some(Arc::new(folders)), ..Scope::default() };
-        let root = Path::new("/nowhere");
-        for (path, shows, may_change) in [
-            ("Projects/A/x.md", true, false),
-            ("Projects/A", true, false),
-            ("Projects/AB/x.md", false, false),
-            ("Inbox/x.md", true, true),
-            ("Inbox 2/x.md", false, false),
-            ("x.md", false, false),
-            ("", true, false),
-        ] {
-            assert_eq!((scope.shows(root, path), scope.may_change(root, path)), (shows, may_change), "{path}");
-        }
     }
 }

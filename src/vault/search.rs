@@ -164,10 +164,10 @@ impl Vault {
         condition_matches: &mut HashMap<Id, (usize, usize)>,
         run: &SearchRun<'_>,
     ) -> Result<usize, Error> {
-        let any_term = |is_of_kind: &dyn Fn(&Term) -> bool| conditions.iter().any(|condition| condition.any_term(is_of_kind));
-        let has_regex = any_term(&|term| matches!(term, Term::Regex(_)));
+        let leaves = || conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
+        let has_regex = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
         let _permit = if has_regex { Some(self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?) } else { None };
-        let needs_original = any_term(&|term| !matches!(term, Term::Folded(_)));
+        let needs_original = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
         let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
         let in_time = || deadline.left().is_some();
         let files: Vec<(Candidate, Arc<Entry>)> = self.index.with_table(|table| {

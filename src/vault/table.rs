@@ -53,7 +53,7 @@ impl Table {
     pub(super) fn insert(&mut self, mut entry: Entry) {
         let before = self.take(&entry.path);
         self.listing += u64::from(before.is_none());
-        let same = before.filter(|known| known.stamp == entry.stamp && known.text.is_same(&entry.text));
+        let same = before.filter(|known| known.stamp == entry.stamp && known.text == entry.text);
         // A file read again only because its stamp was uncertain is still what we wrote.
         entry.written_by_us = AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
         entry.version = same.map_or(self.version + 1, |known| known.version);

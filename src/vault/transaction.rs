@@ -7,11 +7,11 @@
 
 use super::error::Error;
 use super::jail::ResolvedPath;
-use super::journal::{Journal, JournalStep, Step};
+use super::journal::{Journal, Step};
 use super::moves::TRASH;
 use super::path::VaultPath;
 use super::versions::{Change, Did, wait_for_lock};
-use super::write::{removal_change, write_change};
+use super::write::removal_change;
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -103,23 +103,22 @@ impl Transaction<'_> {
         let journal = || if steps.len() > 1 { self.write_journal(&steps) } else { Ok(()) };
         self.vault.keep_and_apply(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
         self.remove_journal();
-        let in_trash = steps.into_iter().filter(|step| !step.trash_name.is_empty());
-        Ok(in_trash.map(|step| format!("{TRASH}/{}", step.trash_name)).collect())
+        let in_trash = steps.iter().filter_map(|step| if let Step::Trash { trash_name, .. } = step { Some(trash_name) } else { None });
+        Ok(in_trash.map(|name| format!("{TRASH}/{name}")).collect())
     }
 
-    pub(super) fn with_trash_names(&self, steps: &[Step]) -> Result<Vec<JournalStep>, Error> {
-        let mut named: Vec<JournalStep> = Vec::new();
+    pub(super) fn with_trash_names(&self, steps: &[Step]) -> Result<Vec<Step>, Error> {
+        let mut named: Vec<Step> = Vec::new();
         for step in steps {
-            let trash_name = match step {
-                Step::Trash { path, .. } => self.vault.free_trash_name(path, &named)?,
-                _ => String::new(),
-            };
-            named.push(JournalStep { step: step.clone(), trash_name });
+            named.push(match step {
+                Step::Trash { path, .. } => Step::Trash { path: path.clone(), trash_name: self.vault.free_trash_name(path, &named)? },
+                step => step.clone(),
+            });
         }
         Ok(named)
     }
 
-    pub(super) fn write_journal(&self, steps: &[JournalStep]) -> Result<(), Error> {
+    pub(super) fn write_journal(&self, steps: &[Step]) -> Result<(), Error> {
         let journal = Journal { version: 2, vault: self.vault.identity(), steps: steps.to_vec() };
         let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
@@ -135,7 +134,7 @@ impl Transaction<'_> {
     }
 
     /// Applies all steps; if one fails, those before it are undone.
-    pub(super) fn apply_steps(&self, noted: &[JournalStep]) -> Result<(), Error> {
+    pub(super) fn apply_steps(&self, noted: &[Step]) -> Result<(), Error> {
         noted.iter().enumerate().try_for_each(|(number, step)| self.apply_step(step).inspect_err(|_| self.undo_steps(noted.part(..number))))
     }
 
@@ -143,7 +142,7 @@ impl Transaction<'_> {
     fn files_of(&self, step: &Step) -> Vec<String> {
         let (from, to) = match step {
             Step::Rename { from, to } => (from, Some(to)),
-            Step::Write { path, .. } | Step::Trash { path } => (path, None),
+            Step::Write { path, .. } | Step::Trash { path, .. } => (path, None),
         };
         let below = self.vault.index.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
@@ -154,31 +153,31 @@ impl Transaction<'_> {
     }
 
     /// The changes of a step, with the bytes to keep.
-    fn step_changes(&self, JournalStep { step, trash_name }: &JournalStep) -> Vec<Change> {
+    fn step_changes(&self, step: &Step) -> Vec<Change> {
         match step {
-            Step::Write { path, before, after } => vec![write_change(path, before.as_deref(), after)],
+            Step::Write { path, before, after } => vec![self.vault.write_change(path, before.as_deref(), after)],
             Step::Rename { from, to } => {
                 let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
             }
             // The files in a folder have steps of their own.
-            Step::Trash { path } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
+            Step::Trash { path, .. } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
             // One that cannot be read is in the trash all the same.
-            Step::Trash { path } => vec![removal_change(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
+            Step::Trash { path, trash_name } => vec![removal_change(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
         }
     }
 
-    pub(super) fn apply_step(&self, JournalStep { step, trash_name }: &JournalStep) -> Result<(), Error> {
+    pub(super) fn apply_step(&self, step: &Step) -> Result<(), Error> {
         match step {
             Step::Write { path, before, after } => self.vault.put(path, before.as_deref(), Some(after)),
             Step::Rename { from, to } => self.vault.rename(from, to),
-            Step::Trash { path } => self.vault.move_to_trash(path, trash_name, None),
+            Step::Trash { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
         }
     }
 
     /// Undoes a step. With `keep`, a file that it created goes to the trash: the journal may be an old one that a sync program
     /// brought back, and the file may have changed since.
-    pub(super) fn undo(&self, JournalStep { step, trash_name }: &JournalStep, keep: bool) -> Result<(), Error> {
+    pub(super) fn undo(&self, step: &Step, keep: bool) -> Result<(), Error> {
         match step {
             Step::Write { path, before: None, after } if keep => {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
@@ -186,7 +185,7 @@ impl Transaction<'_> {
             }
             Step::Write { path, before, after } => self.vault.put(path, Some(after), before.as_deref()),
             Step::Rename { from, to } => self.vault.rename(to, from),
-            Step::Trash { path } => self.vault.restore_from_trash(trash_name, path),
+            Step::Trash { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
         }
     }
 
@@ -202,11 +201,11 @@ impl Transaction<'_> {
     }
 
     /// Undoes steps, the last first, and removes the journal if all succeeded.
-    fn undo_steps(&self, done: &[JournalStep]) {
+    fn undo_steps(&self, done: &[Step]) {
         let mut all = true;
         for noted in done.iter().rev() {
             if let Err(error) = self.undo(noted, false) {
-                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", noted.step.path());
+                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", noted.path());
                 all = false;
             }
         }
@@ -269,7 +268,7 @@ mod tests {
             Step::write(path("new/n.md"), None, b"new".to_vec()),
             Step::write(path("a.md"), Some(b"a".to_vec()), b"A".to_vec()),
             Step::Rename { from: path("sub/b.md"), to: path("sub/B b.md") },
-            Step::Trash { path: path("gone.md") },
+            Step::trash(path("gone.md")),
             Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{ }".to_vec()),
         ]
     }
@@ -302,7 +301,7 @@ mod tests {
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
         let journal = Journal { version: 2, vault: vault.identity(), steps: Vec::new() };
-        let noted = JournalStep { step: steps()[4].clone(), trash_name: String::new() };
+        let noted = steps()[4].clone();
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(JOURNAL), serde_json::to_vec(&journal).unwrap()).unwrap();
         vault.recover();
@@ -351,7 +350,7 @@ mod tests {
             [
                 Step::Rename { from: path("sub/b.md"), to: path("sub/c.md") },
                 Step::write(path("sub/c.md"), Some(b"b".to_vec()), lines("title c")),
-                Step::Trash { path: path("gone.md") },
+                Step::trash(path("gone.md")),
                 Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{\"node\":1}".to_vec()),
             ]
         };

@@ -33,8 +33,6 @@ struct PlannedFiles<'a> {
     files: BTreeMap<Arc<str>, Content>,
     /// Paths before and after each planned rename.
     renamed: Vec<(String, String)>,
-    /// Paths that stay as they are.
-    left: HashSet<String>,
 }
 
 enum Content {
@@ -102,21 +100,10 @@ impl PlannedFiles<'_> {
 
 /// The steps that undo one call, and the report on them.
 struct Plan {
-    /// Whether nothing is left alone.
-    is_whole: bool,
     steps: Vec<Step>,
     done: Vec<String>,
-    left: Vec<String>,
-}
-
-impl Plan {
-    /// Reports, once per file, why it is left as it is.
-    fn leave(&mut self, view: &mut PlannedFiles<'_>, path: &str, why: String) {
-        self.is_whole = false;
-        if view.left.insert(path.to_owned()) {
-            self.left.push(format!("{path}: {why}"));
-        }
-    }
+    /// What is left as it is, and why.
+    left: Vec<(String, String)>,
 }
 
 impl Vault {
@@ -202,13 +189,7 @@ impl Vault {
     /// Those of [`Vault::kept_version`] and [`Vault::edit`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
         let bytes = self.kept_version(path, version)?;
-        match self.edit_bytes(path, None, &mut |_| Ok(bytes.clone())) {
-            Err(Error::NotFound { .. }) => {
-                self.exchange(path, None, Some(&bytes))?;
-                Ok(Written::of(path, true, &bytes))
-            }
-            other => other,
-        }
+        self.put_file(&self.spelled(path), true, &mut |_| Ok(bytes.clone()))
     }
 
     /// Undoes everything that a login has done since a point in time, newest call first. A file changed since is left alone; if a
@@ -227,9 +208,9 @@ impl Vault {
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
         let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
-        let mut view = PlannedFiles { vault: &vault, files: BTreeMap::new(), renamed: Vec::new(), left: HashSet::new() };
+        let mut view = PlannedFiles { vault: &vault, files: BTreeMap::new(), renamed: Vec::new() };
         view.reset();
-        let mut undone = Undone::default();
+        let (mut undone, mut left) = (Undone::default(), HashSet::new());
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
             let mut plan = plan_undo(&mut view, versions, lines)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
@@ -245,19 +226,21 @@ impl Vault {
                 let mut applied = 0;
                 for steps in plan.steps.chunks(if come_back { 1 } else { plan.steps.len() }) {
                     if let Err(error) = transaction.apply(steps) {
-                        plan.is_whole = false;
-                        plan.left.extend(plan.done.split_off(applied).into_iter().map(|what| format!("{what}: {error}")));
+                        plan.left.extend(plan.done.split_off(applied).into_iter().map(|what| (what, error.to_string())));
                         break;
                     }
                     applied += steps.len();
                 }
                 view.reset();
             }
-            if let Some(Line { call, .. }) = lines.first().filter(|_| plan.is_whole && !dry_run) {
+            if let Some(Line { call, .. }) = lines.first().filter(|_| plan.left.is_empty() && !dry_run) {
                 versions.keep(&owner, call, vec![super::versions::Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
             }
             undone.done.extend(plan.done);
-            undone.left.extend(plan.left);
+            // Each once.
+            undone
+                .left
+                .extend(plan.left.into_iter().filter(|(path, _)| left.insert(path.clone())).map(|(path, why)| format!("{path}: {why}")));
         }
         undone.changed = owner.changed();
         Ok(undone)
@@ -266,14 +249,14 @@ impl Vault {
 
 /// Plans the steps that undo the changes of a call, the last first.
 fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
-    let mut plan = Plan { is_whole: true, steps: Vec::new(), done: Vec::new(), left: Vec::new() };
+    let mut plan = Plan { steps: Vec::new(), done: Vec::new(), left: Vec::new() };
     // A move that cannot be undone stays, together with everything that belongs to it.
     for line in lines {
         if let Did::Renamed { from, to } = &line.did
             && view.is_taken(from)
             && view.exists(to)
         {
-            plan.leave(view, to, format!("cannot be moved back, another {from} exists"));
+            plan.left.push((to.clone(), format!("cannot be moved back, another {from} exists")));
             return Ok(plan);
         }
     }
@@ -286,18 +269,18 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
                     continue;
                 }
                 if now.as_ref() != Some(after) {
-                    plan.leave(view, path, format!("changed since {when}"));
+                    plan.left.push((path.clone(), format!("changed since {when}")));
                     continue;
                 }
                 match before {
                     None => {
-                        plan.steps.push(Step::Trash { path: VaultPath::file(path)? });
+                        plan.steps.push(Step::trash(VaultPath::file(path)?));
                         plan.done.push(format!("{path}: to the trash; created by {when}"));
                         view.files.remove(path.as_str());
                     }
                     Some(before) => {
                         let Ok(old) = versions.bytes(before) else {
-                            plan.leave(view, path, format!("its text before {when} is no longer kept"));
+                            plan.left.push((path.clone(), format!("its text before {when} is no longer kept")));
                             continue;
                         };
                         // In a dry run the file may still have another text; the steps are not applied.
@@ -315,11 +298,11 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
                 plan.done.push(format!("{from}: moved back from {to}; {when}"));
                 view.rename(to, from);
             }
-            Did::Renamed { from, to } => plan.leave(view, to, format!("gone since {when}, cannot be moved back to {from}")),
+            Did::Renamed { from, to } => plan.left.push((to.clone(), format!("gone since {when}, cannot be moved back to {from}"))),
             Did::Trashed { path, trashed_to, before, .. } => {
                 if view.exists(path) {
                     if view.hash(path) != *before {
-                        plan.leave(view, path, format!("there is another file of this name since {when}"));
+                        plan.left.push((path.clone(), format!("there is another file of this name since {when}")));
                     }
                     continue;
                 }
@@ -329,8 +312,10 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
                         plan.done.push(format!("{path}: restored; deleted by {when}"));
                         view.files.insert(path.as_str().into(), Content::Written(before.clone()));
                     }
-                    None if trashed_to.is_empty() => plan.leave(view, path, format!("its text is no longer kept; deleted by {when}")),
-                    None => plan.leave(view, path, format!("is in {trashed_to}, and not kept; deleted by {when}")),
+                    None if trashed_to.is_empty() => {
+                        plan.left.push((path.clone(), format!("its text is no longer kept; deleted by {when}")))
+                    }
+                    None => plan.left.push((path.clone(), format!("is in {trashed_to}, and not kept; deleted by {when}"))),
                 }
             }
             _ => {}

@@ -45,13 +45,6 @@ pub enum Overwrite<'a> {
     Nothing,
 }
 
-/// The change of writing a file, with the old bytes to keep.
-pub(super) fn write_change(path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
-    let did =
-        Did::Wrote { path: path.as_str().to_owned(), before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
-    Change { did, bytes: before.map(<[u8]>::to_vec) }
-}
-
 /// The change of removing a file or moving it to the trash; `bytes` is `None` for one too large to be kept.
 pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
     let (before, size) = (bytes.as_deref().map(hash), bytes.as_ref().map_or(0, Vec::len));
@@ -62,7 +55,7 @@ pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option
 pub type NewBytes<'a> = dyn FnMut(&[u8]) -> Result<Vec<u8>, Error> + 'a;
 
 /// The same; there are none where the file does not exist.
-type NewFile<'a> = dyn FnMut(Option<&[u8]>) -> Result<Vec<u8>, Error> + 'a;
+pub(super) type NewFile<'a> = dyn FnMut(Option<&[u8]>) -> Result<Vec<u8>, Error> + 'a;
 
 impl Vault {
     /// Creates a file, or replaces all of it.
@@ -73,13 +66,9 @@ impl Vault {
     /// without `create_dirs`, or the disk's. The file then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
-        self.check_grant(path.as_str())?;
-        self.index.check_available()?;
         // An existing note with the same name in another Unicode form is the note that is meant.
         let path = &self.jail.as_on_disk(path.clone());
-        if matches!(self.jail.existing(path), Err(Error::NotFound { .. })) {
-            self.check_new_name(path, None)?;
-        }
+        self.check_new_name(path, None)?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let mut was_missing = false;
         let mut make = |now: Option<&[u8]>| {
@@ -93,19 +82,38 @@ impl Vault {
             was_missing = now.is_none();
             Ok(content.as_bytes().to_vec())
         };
+        // Whatever its size and mode.
+        if matches!(over, Overwrite::Nothing) && self.jail.existing(path).is_ok_and(|on_disk| !on_disk.is_dir()) {
+            return Err(Error::Exists(path.as_str().into()));
+        }
+        match self.put_file(path, create_dirs && if_match.is_none(), &mut make) {
+            Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
+            written => written,
+        }
+    }
+
+    /// Replaces a file by what `make` makes of it, or of nothing; with `create_folders` in folders that may be missing.
+    ///
+    /// # Errors
+    /// Those of `make`, and of [`Vault::write`].
+    pub(super) fn put_file(&self, path: &VaultPath, create_folders: bool, make: &mut NewFile<'_>) -> Result<Written, Error> {
+        self.check_grant(path.as_str())?;
+        self.index.check_available()?;
         let _writing = self.lock_out_transactions();
         let top = self.jail.deepest_existing_folder(path);
-        let written = match self.jail.for_writing(path, create_dirs && if_match.is_none()) {
-            Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
-            // Whatever its size and mode.
-            Ok(on_disk) if matches!(over, Overwrite::Nothing) && on_disk.exists() => Err(Error::Exists(path.as_str().into())),
-            on_disk => on_disk.and_then(|on_disk| self.replace_file(path, &on_disk, &mut make)),
-        };
+        let written = self.jail.for_writing(path, create_folders).and_then(|on_disk| self.replace_file(path, &on_disk, make));
         if written.is_err() {
             // Folders that were created for it are removed.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
         }
         written
+    }
+
+    /// The change of writing a file, with the old bytes to keep, under the file's real path and not that of a link to it.
+    pub(super) fn write_change(&self, path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
+        let (path, bytes) = (self.real(path.as_str()), before.map(<[u8]>::to_vec));
+        let did = Did::Wrote { path, before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
+        Change { did, bytes }
     }
 
     /// Waits for the transaction in progress, and keeps others from being applied until the guard is dropped. `None` without an author:
@@ -131,7 +139,7 @@ impl Vault {
             let mode = before.as_ref().map_or(Mode::New, Mode::Like);
             let look = |at: &Path| self.check_unchanged(at, on_disk, path, known.as_deref());
             let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path));
-            let change = || vec![write_change(path, known.as_deref(), &bytes)];
+            let change = || vec![self.write_change(path, known.as_deref(), &bytes)];
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
             match self.keep_and_apply(vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
@@ -171,14 +179,7 @@ impl Vault {
         let Some(author) = &self.author else { return act().map(|()| Vec::new()) };
         let (call, mut ids) = (new_id(), Vec::new());
         if let Some(versions) = &self.versions {
-            // A version is kept under the file's real path, not that of a link to it.
-            let mut changes = changes();
-            for change in &mut changes {
-                if let Did::Wrote { path, .. } = &mut change.did {
-                    *path = self.real(path);
-                }
-            }
-            ids = versions.keep(author, &call, changes)?;
+            ids = versions.keep(author, &call, changes())?;
         }
         let outcome = act();
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
@@ -262,13 +263,8 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
     pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
-        let _writing = self.lock_out_transactions();
         let Some(wanted) = wanted else { return self.remove(path, known.unwrap_or_default()) };
-        check_size(path, wanted.len())?;
-        self.check_grant(path.as_str())?;
-        self.index.check_available()?;
-        let on_disk = self.jail.for_writing(path, true)?;
-        self.replace_file(path, &on_disk, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
+        self.put_file(path, true, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
     }
 
     /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
@@ -278,6 +274,7 @@ impl Vault {
 
     /// Removes a file that has the bytes that the caller knows.
     fn remove(&self, path: &VaultPath, known: &[u8]) -> Result<(), Error> {
+        let _writing = self.lock_out_transactions();
         let (path, on_disk) = &self.locate(path)?;
         let _lock = self.lock_for_writing(on_disk);
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;

@@ -29,6 +29,11 @@ impl Pages {
         Pages { by_name }
     }
 
+    /// The file that a path or wikilink means.
+    pub fn named(&self, link: &str) -> Option<&str> {
+        self.find(link_target(link), "")
+    }
+
     /// The file that a link's target means; of several that Obsidian ranks equally, the first in the same tree. `from` is the file
     /// with the link, empty for none.
     pub fn find(&self, target: &str, from: &str) -> Option<&str> {

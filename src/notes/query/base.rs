@@ -18,11 +18,8 @@ pub(super) struct Base {
     pub(super) formulas: Vec<(String, Formula)>,
     /// Summaries that the base defines, by name.
     pub(super) summaries: Vec<(String, Expr)>,
-    /// Its views as they are written, by name: a mistake in one does not affect the others.
-    views: Vec<(String, Yaml)>,
-    /// Its source, and the line on which that begins.
-    text: String,
-    first_line: usize,
+    /// `None` for a base without views.
+    pub(super) view: Option<View>,
 }
 
 /// An expression, or why it is not one: a mistake in a formula does not affect views that do not use it.
@@ -42,29 +39,26 @@ pub(super) struct View {
     pub(super) summaries: Vec<(String, String)>,
 }
 
-/// A property id, and whether the largest comes first.
+/// A property id, or its expression, and whether the largest comes first.
 #[derive(Debug, Clone)]
-pub(super) struct Sort {
-    pub(super) id: String,
+pub(super) struct Sort<Id = String> {
+    pub(super) id: Id,
     pub(super) is_descending: bool,
 }
 
 impl Base {
-    /// Parses a base. `first_line` is the line of its file on which it begins, counted from 0.
+    /// Parses a base and one view, the first unless it is named; mistakes in other views do not matter. `first_line` is the line of its
+    /// file on which it begins, counted from 0.
     ///
     /// # Errors
-    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part.
-    pub(super) fn parse(text: &str, first_line: usize) -> Result<Base, Failure> {
-        Base::read(text, first_line).map_err(|failure| failure.with_line(text, first_line))
+    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part, [`Failure::Argument`] for a name that no view has.
+    pub(super) fn parse(text: &str, first_line: usize, view: Option<&str>) -> Result<Base, Failure> {
+        Base::read(text, first_line, view).map_err(|failure| failure.with_line(text, first_line))
     }
 
-    fn read(text: &str, first_line: usize) -> Result<Base, Failure> {
-        let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| match error {
-            yaml::Error::Syntax(Some((line, column))) => {
-                Failure::Malformed { what: yaml::Error::Syntax(Some((line + first_line, column))).to_string(), near: None }
-            }
-            other => Failure::Malformed { what: other.to_string(), near: None },
-        })?;
+    fn read(text: &str, first_line: usize, wanted: Option<&str>) -> Result<Base, Failure> {
+        let yaml = yaml::parse(text.strip_prefix('\u{feff}').unwrap_or(text), first_line);
+        let yaml = yaml.map_err(|what| Failure::Malformed { what, near: None })?;
         if !matches!(yaml, Yaml::Mapping(_) | Yaml::Null) {
             return Err(Failure::Malformed {
                 what: "no base: there should be filters, formulas or views".into(),
@@ -93,29 +87,21 @@ impl Base {
         let filter = filter(yaml.get("filters"), &names, "filters of the base")?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
-            Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view.clone())).collect(),
+            Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view)).collect(),
             Some(_) => return Err(Failure::Malformed { what: "no base: views is no list".into(), near: Some("views".into()) }),
         };
-        Ok(Base { filter, formulas, summaries, views, text: text.to_owned(), first_line })
-    }
-
-    /// The view of this name, or without a name the first; `None` for a base without views.
-    ///
-    /// # Errors
-    /// [`Failure::Argument`] for a name that no view has; those of [`Base::parse`].
-    pub(super) fn view(&self, wanted: Option<&str>) -> Result<Option<View>, Failure> {
-        let same = |is_same: &dyn Fn(&str) -> bool| self.views.iter().find(|(name, _)| is_same(name));
+        let same = |is_same: &dyn Fn(&str) -> bool| views.iter().find(|(name, _)| is_same(name));
         let found = match wanted {
-            None => self.views.first(),
+            None => views.first(),
             Some(wanted) => {
                 let found = same(&|name| name == wanted).or_else(|| same(&|name| name.eq_ignore_ascii_case(wanted)));
-                let known: Vec<&str> = self.views.iter().map(|(name, _)| name.as_str()).collect();
+                let known: Vec<&str> = views.iter().map(|(name, _)| name.as_str()).collect();
                 let missing = || Failure::Argument(format!("There is no view {wanted:?}; the base has: {}", known.join(", ")));
                 Some(found.ok_or_else(missing)?)
             }
         };
-        let view = found.map(|(name, yaml)| View::parse(yaml, name, &names_of(&self.formulas))).transpose();
-        view.map_err(|failure| failure.with_line(&self.text, self.first_line))
+        let view = found.map(|(name, yaml)| View::parse(yaml, name, &names)).transpose()?;
+        Ok(Base { filter, formulas, summaries, view })
     }
 }
 

@@ -176,9 +176,9 @@ impl<'a> Evaluator<'a> {
     /// A computed list as a value; its length costs steps, because each value takes memory.
     pub(super) fn list(&self, values: impl IntoIterator<Item = Value>) -> Outcome {
         let list = Value::list_of(values);
-        let Value::List(inner) = &list else { return Ok(list) };
+        let Value::List(inner, depth) = &list else { return Ok(list) };
         self.spend(inner.len() * 4)?;
-        if list.is_too_deep() { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
+        if *depth > limits::QUERY_DEPTH { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
     }
 
     /// Whether the query was stopped before its end: its steps are used up, its time is over, or it was cancelled.
@@ -237,7 +237,7 @@ impl<'a> Evaluator<'a> {
             (Value::Duration(one), Value::Duration(another)) if operator == "-" => Ok(Value::Duration(one.plus(another.times(-1.0)))),
             (Value::Duration(one), Value::Number(factor)) if operator == "*" => Ok(Value::Duration(one.times(*factor))),
             (Value::Duration(one), Value::Number(part)) if operator == "/" => Ok(Value::Duration(one.times(1.0 / part))),
-            (Value::List(one), Value::List(another)) if is_sum => self.list(one.iter().chain(another.iter()).cloned()),
+            (Value::List(one, _), Value::List(another, _)) if is_sum => self.list(one.iter().chain(another.iter()).cloned()),
             (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => self.made(format!("{}{}", left.text(), right.text())),
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
             _ => wrong(),
@@ -256,7 +256,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Null, Value::Null) => true,
-            (Value::List(one), Value::List(another)) => {
+            (Value::List(one, _), Value::List(another, _)) => {
                 one.len() == another.len() && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
             }
             (Value::Object(one), Value::Object(another)) => one == another,
@@ -283,7 +283,7 @@ impl<'a> Evaluator<'a> {
     fn index(&self, of: &Value, index: &Value, entry: &Arc<Entry>) -> Outcome {
         match (of, index) {
             (Value::Null, _) => Ok(Value::Null),
-            (Value::List(list), Value::Number(index)) => {
+            (Value::List(list, _), Value::Number(index)) => {
                 Ok(usize::try_from(*index as i64).ok().and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null))
             }
             (of, Value::Text(name)) => self.member(of, name, entry),
@@ -298,7 +298,7 @@ impl<'a> Evaluator<'a> {
             (Value::Null, _) => Ok(Value::Null),
             (Value::Object(members), _) => Ok(members.get(name).map_or(Value::Null, |json| self.value_of(json, entry))),
             (Value::Text(text), "length") => number(text.encode_utf16().count() as i64),
-            (Value::List(list), "length") => number(list.len() as i64),
+            (Value::List(list, _), "length") => number(list.len() as i64),
             (Value::File(path), _) => match self.entry(path) {
                 Some(entry) => self.file_property(&entry, name),
                 None => Ok(Value::Null),

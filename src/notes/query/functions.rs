@@ -28,16 +28,13 @@ impl Evaluator<'_> {
             ("now", _) => Ok(Value::Date(Date { at: self.now, has_time: true })),
             ("today", _) => Ok(Value::Date(Date { at: self.now.midnight(), has_time: false })),
             ("random", _) => Ok(Value::Number((RandomState::new().build_hasher().finish() >> 11) as f64 / (1_u64 << 53) as f64)),
-            ("list", Value::List(_)) => Ok(first),
+            ("list", Value::List(..)) => Ok(first),
             ("list", _) => self.list([first]),
             ("min" | "max", _) if values.iter().any(|value| matches!(value, Value::Null)) => Ok(Value::Null),
             ("min" | "max", _) => {
                 let numbers = values.iter().map(number_of).collect::<Result<Vec<f64>, _>>()?;
-                Ok(Value::Number(if name == "min" {
-                    numbers.into_iter().fold(f64::INFINITY, f64::min)
-                } else {
-                    numbers.into_iter().fold(f64::NEG_INFINITY, f64::max)
-                }))
+                let better: fn(f64, f64) -> f64 = if name == "min" { f64::min } else { f64::max };
+                Ok(numbers.into_iter().reduce(better).map_or(Value::Null, Value::Number))
             }
             (_, Value::Null) if name != "link" => Ok(Value::Null),
             ("date", Value::Date(_)) | ("duration", Value::Duration(_)) | ("file", Value::File(_)) => Ok(first),
@@ -84,7 +81,7 @@ impl Evaluator<'_> {
     pub(super) fn method(&self, of: &Expr, name: &str, arguments: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
         let is_row = matches!(of, Expr::File);
         let of = self.value(of, row, locals)?;
-        if let (Value::List(list), "filter" | "map" | "reduce") = (&of, name) {
+        if let (Value::List(list, _), "filter" | "map" | "reduce") = (&of, name) {
             return self.over_list(list, name, arguments, row, locals);
         }
         let values = arguments.iter().map(|argument| self.value(argument, row, locals)).collect::<Result<Vec<_>, _>>()?;
@@ -98,7 +95,7 @@ impl Evaluator<'_> {
             (Value::Null, _) => Ok(Value::Null),
             (Value::Text(text), _) => self.of_text(text, name, &values),
             (Value::Number(number), _) => of_number(*number, name, &first),
-            (Value::List(list), _) => self.of_list(list, name, &values),
+            (Value::List(list, _), _) => self.of_list(list, name, &values),
             (Value::Date(date), _) => self.of_date(*date, name, &first),
             (Value::Link(link), "asFile") => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
             (Value::Link(link), "linksTo") => match self.file_of(link).and_then(|path| self.entry(&path)) {
@@ -147,9 +144,8 @@ impl Evaluator<'_> {
         let truth = |truth: bool| Ok(Value::Bool(truth));
         self.spend(text.len() / 64)?;
         match name {
-            "contains" => truth(has(&first)),
             "containsAll" => truth(values.iter().all(has)),
-            "containsAny" => truth(values.iter().any(has)),
+            "contains" | "containsAny" => truth(values.iter().any(has)),
             "startsWith" => truth(text.starts_with(&argument)),
             "endsWith" => truth(text.ends_with(&argument)),
             "lower" => self.made(text.to_lowercase()),
@@ -189,10 +185,10 @@ impl Evaluator<'_> {
         let most = values.get(1).map_or(Ok(f64::INFINITY), number_of)?;
         let parts: Vec<&str> = match values.first() {
             Some(Value::Pattern(pattern)) => pattern.regex.split(text).take(limits::QUERY_LIST).collect(),
-            Some(separator) if separator.text().is_empty() => {
-                text.split("").filter(|part| !part.is_empty()).take(limits::QUERY_LIST).collect()
+            separator => {
+                let separator = separator.map(Value::text).unwrap_or_default();
+                text.split(&separator).filter(|part| !(separator.is_empty() && part.is_empty())).take(limits::QUERY_LIST).collect()
             }
-            separator => text.split(&separator.map(Value::text).unwrap_or_default()).take(limits::QUERY_LIST).collect(),
         };
         self.spend(parts.len())?;
         self.list(parts.into_iter().take(most as usize).map(Value::text_of))
@@ -203,9 +199,8 @@ impl Evaluator<'_> {
         let has = |wanted: &Value| list.iter().any(|value| self.are_equal(value, wanted));
         self.spend(list.len())?;
         match name {
-            "contains" => Ok(Value::Bool(has(&first))),
             "containsAll" => Ok(Value::Bool(values.iter().all(has))),
-            "containsAny" => Ok(Value::Bool(values.iter().any(has))),
+            "contains" | "containsAny" => Ok(Value::Bool(values.iter().any(has))),
             "join" => self.made(joined(list, &first.text())),
             "reverse" => self.list(list.iter().rev().cloned()),
             "sort" => {
@@ -215,7 +210,7 @@ impl Evaluator<'_> {
             }
             "slice" => Ok(Value::list_of(list.get(between(list.len(), values)?).unwrap_or_default().iter().cloned())),
             "flat" => {
-                let parts = || list.iter().map(|value| if let Value::List(of) = value { &***of } else { std::slice::from_ref(value) });
+                let parts = || list.iter().map(|value| if let Value::List(of, _) = value { &**of } else { std::slice::from_ref(value) });
                 self.spend(parts().map(<[Value]>::len).sum())?;
                 self.list(parts().flatten().cloned())
             }
@@ -314,9 +309,6 @@ fn number_of(value: &Value) -> Result<f64, String> {
     }
 }
 
-/// Decimal digits after those that are shown; a number that is not exactly a half differs from it in these.
-const EXACT_DIGITS: usize = 60;
-
 fn of_number(number: f64, name: &str, first: &Value) -> Outcome {
     let digits = || if matches!(first, Value::Null) { Ok(0) } else { number_of(first).map(|digits| digits.clamp(0.0, 20.0) as usize) };
     match name {
@@ -331,12 +323,11 @@ fn of_number(number: f64, name: &str, first: &Value) -> Outcome {
         "toFixed" if !number.is_finite() => Ok(Value::Text(Value::Number(number).text().into())),
         "toFixed" => {
             let digits = digits()?;
-            // JavaScript rounds halves away from zero, Rust's formatter to even. A half is exact in decimal digits.
-            let exact = format!("{number:.0$}", digits + EXACT_DIGITS);
-            let behind = exact.len().checked_sub(EXACT_DIGITS).and_then(|at| exact.get(at..));
-            let is_half = behind.is_some_and(|behind| behind.trim_end_matches('0') == "5");
             let factor = 10_f64.powi(digits as i32);
-            let rounded = if is_half { (number.abs() * factor + 0.5).floor() / factor * number.signum() } else { number };
+            let scaled = number.abs() * factor;
+            // JavaScript rounds halves away from zero, Rust's formatter to even. `mul_add` gives what the product was rounded by.
+            let is_half = scaled.fract() == 0.5 && number.abs().mul_add(factor, -scaled) == 0.0;
+            let rounded = if is_half { (scaled + 0.5).floor() / factor * number.signum() } else { number };
             Ok(Value::Text(format!("{rounded:.digits$}").into()))
         }
         _ => unsuited("number", name),

@@ -8,5 +8,5 @@ pub fn query(text: &str) {
     if let Err(wrong) = parse(text, &[]) {
         assert!(wrong.position <= text.chars().count());
     }
-    let _ = Base::parse(text, 0);
+    let _ = Base::parse(text, 0, None);
 }

@@ -408,7 +408,7 @@ impl<'a> Parser<'a> {
             ends.then_some(offset)
         });
         let Some(end) = end else { return Err(self.wrong(start, "the slash that ends the regular expression is missing")) };
-        let source = self.rest().part(1..end).to_owned();
+        let source = self.rest().part(1..end);
         self.at += end + 1;
         let rest = self.rest();
         let flags = rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
@@ -416,7 +416,7 @@ impl<'a> Parser<'a> {
             return Err(self.wrong(self.at, format!("{flag} is not a flag of regular expressions; there are g, i, m, s and u")));
         }
         self.at += flags.len();
-        let mut builder = RegexBuilder::new(&source);
+        let mut builder = RegexBuilder::new(source);
         builder.case_insensitive(flags.contains('i')).multi_line(flags.contains('m')).dot_matches_new_line(flags.contains('s'));
         let regex = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
         let regex = regex.map_err(|error| {
@@ -424,6 +424,6 @@ impl<'a> Parser<'a> {
             let last = words.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
             self.wrong(start, format!("the regular expression cannot be used: {last}"))
         })?;
-        Ok(Expr::Value(Value::Pattern(Rc::new(Pattern { regex, source, is_global: flags.contains('g') }))))
+        Ok(Expr::Value(Value::Pattern(Rc::new(Pattern { regex, is_global: flags.contains('g') }))))
     }
 }

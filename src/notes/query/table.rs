@@ -98,12 +98,6 @@ impl Sorted<'_> {
     }
 }
 
-/// What rows are sorted or grouped by.
-struct SortKey {
-    expr: Expr,
-    is_descending: bool,
-}
-
 /// Answers a query.
 ///
 /// # Errors
@@ -112,13 +106,12 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let (base, this) = match &query.base {
         Some((path, number)) => {
             let entry = source.vault.entry(path)?;
-            (read_base(source.vault, &entry, *number)?, Some(entry))
+            (read_base(source.vault, &entry, *number, query.view.as_deref())?, Some(entry))
         }
-        None => (Base::parse("", 0)?, None),
+        None => (Base::parse("", 0, None)?, None),
     };
-    let view = base.view(query.view.as_deref())?;
+    let Base { filter, formulas, summaries, view } = base;
     let view = view.as_ref();
-    let Base { filter, formulas, summaries, .. } = base;
     let names = names_of(&formulas);
     let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
     let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
@@ -131,7 +124,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     if order.is_empty() {
         order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
     }
-    let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(SortKey { expr: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
+    let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { id: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
     let order = order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
     let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
     let group = group.map(|sort| key_of("group_by", &sort)).transpose()?;
@@ -154,7 +147,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
     let of_filters = filters.iter().copied().chain(&condition).chain(&counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
-    let of_order = order.iter().chain(&group).map(|key| &key.expr);
+    let of_order = order.iter().chain(&group).map(|key| &key.id);
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
@@ -237,15 +230,15 @@ fn direction_of(text: &str) -> Sort {
     }
 }
 
-fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize) -> Result<Base, Failure> {
+fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize, view: Option<&str>) -> Result<Base, Failure> {
     let text = vault.text(entry)?;
     if !entry.is_note() {
-        return Base::parse(&text, 0);
+        return Base::parse(&text, 0, view);
     }
     let Some((text, line)) = in_note(&text, number) else {
         return Err(Failure::Argument(format!("{} has no code block {number} of the language base", entry.path)));
     };
-    Base::parse(&text, line)
+    Base::parse(&text, line, view)
 }
 
 /// The matching files, by path.
@@ -285,9 +278,9 @@ fn select<'e>(
 }
 
 /// Rows in their groups and order. A value that cannot be computed is empty.
-fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&SortKey>, order: &[SortKey]) -> Vec<Sorted<'e>> {
+fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<Expr>>, order: &[Sort<Expr>]) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
-        let value = |key: &SortKey| evaluator.value(&key.expr, &row, &Locals::default()).unwrap_or(Value::Null);
+        let value = |key: &Sort<Expr>| evaluator.value(&key.id, &row, &Locals::default()).unwrap_or(Value::Null);
         Sorted { group: group.map_or(Value::Null, value), keys: order.iter().map(value).collect(), row }
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
@@ -350,7 +343,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
         let entry: &Entry = row.entry;
         match (count, value) {
             (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
-                Ok(Value::List(values)) => values.iter().map(Value::text).collect::<BTreeSet<_>>().into_iter().collect(),
+                Ok(Value::List(values, _)) => values.iter().map(Value::text).collect::<BTreeSet<_>>().into_iter().collect(),
                 Ok(Value::Null) | Err(_) => Vec::new(),
                 Ok(value) => vec![value.text()],
             },

@@ -7,7 +7,6 @@ use crate::text::fold::fold;
 use regex::Regex;
 use serde_json::{Map, Number, Value as Json, json};
 use std::cmp::Ordering;
-use std::ops::Deref;
 use std::rc::Rc;
 
 /// A value.
@@ -19,7 +18,8 @@ pub(super) enum Value {
     Text(Rc<str>),
     Date(Date),
     Duration(Duration),
-    List(Rc<List>),
+    /// With the nesting depth: values nested without bound would exhaust the stack.
+    List(Rc<[Value]>, usize),
     Object(Rc<Map<String, Json>>),
     Link(Rc<Link>),
     /// A file of the vault, by its path.
@@ -32,21 +32,6 @@ pub(super) enum Value {
 pub(super) struct Date {
     pub(super) at: DateTime,
     pub(super) has_time: bool,
-}
-
-/// A list with its nesting depth: values nested without bound would exhaust the stack.
-#[derive(Debug, Clone)]
-pub(super) struct List {
-    values: Vec<Value>,
-    depth: usize,
-}
-
-impl Deref for List {
-    type Target = [Value];
-
-    fn deref(&self) -> &[Value] {
-        &self.values
-    }
 }
 
 /// A link, internal or not.
@@ -65,8 +50,6 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub(super) regex: Regex,
-    /// As it was written, between slashes.
-    pub(super) source: String,
     /// Whether `replace` replaces all matches.
     pub(super) is_global: bool,
 }
@@ -107,14 +90,10 @@ impl Value {
     }
 
     pub(super) fn list_of(values: impl IntoIterator<Item = Value>) -> Value {
-        let values: Vec<Value> = values.into_iter().collect();
-        let depth = |value: &Value| if let Value::List(list) = value { list.depth } else { 0 };
-        Value::List(Rc::new(List { depth: values.iter().map(depth).max().unwrap_or(0) + 1, values }))
-    }
-
-    /// Whether its lists are nested deeper than they may be.
-    pub(super) fn is_too_deep(&self) -> bool {
-        matches!(self, Value::List(list) if list.depth > limits::QUERY_DEPTH)
+        let values: Rc<[Value]> = values.into_iter().collect();
+        let depth = |value: &Value| if let Value::List(_, depth) = value { *depth } else { 0 };
+        let depth = values.iter().map(depth).max().unwrap_or(0) + 1;
+        Value::List(values, depth)
     }
 
     /// The name of its type, as `isType` takes it.
@@ -126,7 +105,7 @@ impl Value {
             Value::Text(_) => "string",
             Value::Date(_) => "date",
             Value::Duration(_) => "duration",
-            Value::List(_) => "list",
+            Value::List(..) => "list",
             Value::Object(_) => "object",
             Value::Link(_) => "link",
             Value::File(_) => "file",
@@ -140,7 +119,7 @@ impl Value {
             Value::Bool(truth) => *truth,
             Value::Number(number) => *number != 0.0 && !number.is_nan(),
             Value::Text(text) => !text.is_empty(),
-            Value::List(list) => !list.is_empty(),
+            Value::List(list, _) => !list.is_empty(),
             Value::Object(members) => !members.is_empty(),
             Value::Date(_) | Value::Duration(_) | Value::Link(_) | Value::File(_) | Value::Pattern(_) => true,
         }
@@ -148,7 +127,7 @@ impl Value {
 
     /// Whether it is null, or a text, list or object with nothing in it.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Value::Null | Value::Text(_) | Value::List(_) | Value::Object(_)) && !self.is_truthy()
+        matches!(self, Value::Null | Value::Text(_) | Value::List(..) | Value::Object(_)) && !self.is_truthy()
     }
 
     /// As text, for joining and display; a list that is too long for a text is cut.
@@ -160,11 +139,11 @@ impl Value {
             Value::Text(text) => text.to_string(),
             Value::Date(date) => date.text(),
             Value::Duration(duration) => duration.text(),
-            Value::List(list) => joined(list, ", "),
+            Value::List(list, _) => joined(list, ", "),
             Value::Object(members) => Json::Object((**members).clone()).to_string(),
             Value::Link(link) => link.text(),
             Value::File(path) => path.to_string(),
-            Value::Pattern(pattern) => format!("/{}/", pattern.source),
+            Value::Pattern(pattern) => format!("/{}/", pattern.regex),
         }
     }
 
@@ -176,7 +155,7 @@ impl Value {
             // Whole numbers as integers.
             Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
             Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
-            Value::List(list) => return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array),
+            Value::List(list, _) => return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array),
             Value::Object(members) => Json::Object((**members).clone()),
             Value::File(path) => format!("[[{path}]]").into(),
             other => other.text().into(),

@@ -51,6 +51,9 @@ const ATTACHMENT: [Field; 2] =
 /// What is to be filed; with `continue` what another job was asked for.
 fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
     if let Some(id) = arguments.maybe("continue") {
+        if ["content", "files", "attachments", "domain", "cases"].iter().any(|name| arguments.has(name)) {
+            return Err(Error::new(Code::InvalidArgument, "Argument continue takes the material of that job; give no other with it."));
+        }
         let request = agent.request_of(owner, id).map_err(refused)?;
         return Ok(Request { overrides: overrides(arguments), ..request });
     }

@@ -1,6 +1,6 @@
 //! `ingest_status`: how far a job is, and what came of it.
 
-use super::{JOB_ID, STATUS, agent, job, job_members, reply};
+use super::{JOB_ID, STATUS, agent, job, job_members, job_summary, reply};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::{Map, Value};
@@ -21,16 +21,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         let job = job(context, id)?;
         return reply(job_members(&job, &job.view()));
     }
-    let short = |mut members: Map<String, Value>| {
-        members.retain(|name, _| {
-            matches!(
-                name.as_str(),
-                "job_id" | "status" | "doing" | "queue_position" | "about" | "model" | "begun" | "turns" | "cost_usd" | "duration_ms"
-            )
-        });
-        Value::Object(members)
-    };
-    let jobs: Vec<Value> =
-        agent(context)?.jobs_of(&context.principal.key()).iter().map(|job| short(job_members(job, &job.view()))).collect();
+    let jobs = agent(context)?.jobs_of(&context.principal.key());
+    let jobs: Vec<Value> = jobs.iter().map(|job| job_summary(job, &job.view()).into()).collect();
     reply(Map::from_iter([("jobs".to_owned(), jobs.into())]))
 }

@@ -127,26 +127,30 @@ fn filed_members(filed: &Filed) -> Map<String, Value> {
     members
 }
 
-/// A job as the members of a result.
-fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
+/// A job as an entry of a list.
+fn job_summary(job: &Job, seen: &JobState) -> Map<String, Value> {
     let progress = &seen.progress;
-    let is_done = matches!(seen.outcome.as_deref(), Some(Ok(_)));
-    let mut members = without_nulls(json!({
+    without_nulls(json!({
         "job_id": job.id,
         "status": seen.status(),
         "begun": job.begun.rfc3339(),
         "about": job.about,
         "model": job.model,
-        "written": [],
         "turns": progress.turns,
-        // Of a job with a result the session's own time; of any other the time since the call, waiting included.
-        "duration_ms": (if is_done { progress.took } else { seen.took }).as_millis() as u64,
+        // Of a job that has ended the session's own time; of any other the time since the call, waiting included.
+        "duration_ms": (if seen.outcome.is_some() { progress.took } else { job.started.elapsed() }).as_millis() as u64,
         "cost_usd": progress.cost_usd,
         "queue_position": progress.ahead,
         "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),
-        "denied": is_done.then_some(progress.refused.len()),
-        "refused": is_done.then_some(&progress.refused),
-    }));
+    }))
+}
+
+/// A job as the members of a result.
+fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
+    let progress = &seen.progress;
+    let refused = Some(&progress.refused).filter(|_| matches!(seen.outcome.as_deref(), Some(Ok(_))));
+    let mut members = job_summary(job, seen);
+    members.extend(without_nulls(json!({ "written": [], "denied": refused.map(Vec::len), "refused": refused })));
     members.extend(filed_members(&progress.filed));
     members.extend(match seen.outcome.as_deref() {
         Some(Ok(ingested)) => without_nulls(json!(ingested)),

@@ -7,6 +7,7 @@ use crate::tools::result::Members;
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::properties::Criteria;
+use serde_json::Map;
 
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_context",
@@ -30,7 +31,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 /// A chunk of a context; without a type, of the default one.
 pub(super) fn load(context: &Context<'_>, kind: Option<&str>, wanted: (usize, usize)) -> Result<Chunk, Error> {
     let criteria = match (kind, &context.options.default_context) {
-        (Some(kind), _) => Criteria { properties: vec![(CONTEXT.into(), kind.into())], ..Criteria::default() },
+        (Some(kind), _) => Criteria { properties: Map::from_iter([(CONTEXT.into(), kind.into())]), ..Criteria::default() },
         (None, Some(default)) => default.clone(),
         (None, None) => {
             let why = format!("Argument context_type is missing, and no default context is configured. {}", known_types(context)?);

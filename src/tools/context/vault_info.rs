@@ -22,10 +22,7 @@ fn read(context: &Context<'_>) -> Result<String, Error> {
     let mut tags: Vec<(&str, usize)> = tags.into_iter().collect();
     tags.sort_by(|(_, a), (_, b)| b.cmp(a));
     let counted = |names: Vec<(String, usize)>| names.into_iter().map(|(name, count)| (name, count.into())).collect::<Map<String, Value>>();
-    let default = context.options.default_context.as_ref().map(|default| {
-        let properties: Map<String, Value> = default.properties.iter().cloned().collect();
-        json!({ "properties": properties, "tags": default.tags })
-    });
+    let default = context.options.default_context.as_ref().map(|default| json!({ "properties": default.properties, "tags": default.tags }));
     let info = json!({
         "files": context.vault.size(),
         "notes": notes.len(),

@@ -48,13 +48,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let directory = arguments.text("directory");
-    if directory.starts_with('/')
-        || directory.trim_end_matches('/').split('/').any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
-    {
-        return Err(Error::new(Code::PathNotAllowed, "Path not allowed: a directory is relative, without empty segments or a ."));
-    }
-    let folder = VaultPath::folder(directory)?;
+    let folder = VaultPath::folder(arguments.text("directory"))?;
     context.vault.existing_folder(Some(&folder))?;
     // A name may be on disk in another Unicode form.
     let pattern: String = arguments.text("pattern").nfc().collect();
@@ -62,14 +56,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
     let recursive = arguments.flag("recursive");
     let after = paging::after(arguments)?;
+    let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
     let passes = |entry: &Entry| {
-        let Some(below) = (if folder.is_root() {
-            Some(&*entry.path)
-        } else {
-            entry.path.strip_prefix(folder.as_str()).and_then(|rest| rest.strip_prefix('/'))
-        }) else {
-            return false;
-        };
+        let Some(below) = entry.path.strip_prefix(&*prefix) else { return false };
         let wanted = if pattern.contains('/') { below } else { entry.name() };
         entry.path.ends_with(".md")
             && (recursive || !below.contains('/'))

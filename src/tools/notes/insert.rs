@@ -7,7 +7,6 @@ use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, requir
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
-use crate::vault::notes::Inserted;
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
@@ -66,13 +65,7 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let target = target(arguments)?;
-    let position = match arguments.text("where") {
-        "start" => Position::Start,
-        "before" => Position::Before,
-        "after" => Position::After,
-        "replace" => Position::Replace,
-        _ => Position::End,
-    };
+    let position: Position = arguments.read("where")?;
     let text = arguments.text("text");
     if text.trim().is_empty() && position != Position::Replace {
         return Err(Error::new(Code::InvalidArgument, "Argument text is empty; there is nothing to insert."));
@@ -80,12 +73,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;
     let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
-    let inserted = inserted.map_err(|error| match error {
+    let (written, line, warning) = inserted.map_err(|error| match error {
         VaultError::NotFound { path, hint } if !create && hint.is_empty() => {
             VaultError::NotFound { path, hint: "If it is to be made, set create to true.".into() }
         }
         other => other,
     })?;
-    let Inserted { written, line, warning } = inserted;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
 }

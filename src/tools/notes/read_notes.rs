@@ -3,7 +3,7 @@
 use super::{BLOCK, HEADING, target};
 use crate::limits;
 use crate::markdown::insert::Target;
-use crate::markdown::parts::{Heading, Note};
+use crate::markdown::parts::{FindError, Heading, Note};
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::slice::Part;
@@ -126,7 +126,7 @@ fn show(
     let path = context.path(named)?;
     let (path, text, etag) = context.vault.note(&path)?;
     let note = Note::of(&text);
-    let lines = lines_of(&note, target)?;
+    let lines = lines_of(&note, target).map_err(|error| target_error(target, error))?;
     // From the first line on, the byte order mark is shown, too.
     let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
@@ -173,15 +173,15 @@ fn show(
     Ok(Some(shown))
 }
 
-fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, VaultError> {
+fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, FindError> {
     match target {
         Target::Heading(wanted) => {
             let headings = note.headings();
-            let number = note.find_heading(&headings, wanted, false).map_err(|error| target_error("heading", wanted, error))?;
+            let number = note.find_heading(&headings, wanted, false)?;
             let start = headings.get(number).map_or(0, |heading| heading.lines.start);
             Ok(start..note.section_end(&headings, number))
         }
-        Target::Block(id) => note.find_block(id).map(|block| block.lines).map_err(|error| target_error("block", id, error)),
+        Target::Block(id) => note.find_block(id).map(|block| block.lines),
         Target::Note | Target::Line(_) => Ok(0..note.lines.len()),
     }
 }

@@ -42,6 +42,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Done => 'x',
         Status::Is(character) => character,
     };
-    let set = context.vault.set_task(&path, line, arguments.text("text"), status)?;
-    Reply::of(&Answer { file: WrittenFile::of(&set.written), line, before: set.before, after: set.after })
+    let (written, before, after) = context.vault.set_task(&path, line, arguments.text("text"), status)?;
+    Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
 }
