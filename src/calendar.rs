@@ -126,11 +126,7 @@ impl DateTime {
     /// The same day of a later or earlier month, or that month's last day.
     pub fn plus_months(self, months: i64) -> DateTime {
         let (year, month, day) = civil(self.days());
-        let count = year
-            .saturating_mul(12)
-            .saturating_add(i64::try_from(month).unwrap_or(1) - 1)
-            .saturating_add(months)
-            .clamp(-LAST_MONTH, LAST_MONTH);
+        let count = (year * 12 + month as i64 - 1).saturating_add(months).clamp(-LAST_MONTH, LAST_MONTH);
         let (year, month) = (count.div_euclid(12), count.rem_euclid(12).unsigned_abs() + 1);
         let days = (1..=day).rev().find_map(|day| days_of(year, month, day));
         days.map_or(self, |days| DateTime(days.saturating_mul(DAY)).with_time_of(self))

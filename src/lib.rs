@@ -26,11 +26,11 @@
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `vault` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
-//! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `lock` `slice` |
+//! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
-//! | `git` | the vault as a git repository | `clock` `disk` `limits` `process` `secret` `settings` `vault` |
+//! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` `yaml` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `vault` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |

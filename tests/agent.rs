@@ -232,12 +232,18 @@ fn a_folder_that_cannot_be_made_is_reported() {
 #[test]
 fn bad_requests_are_refused_before_anything_runs() {
     let scene = Scene::with("touch \"$HOME/ran\"");
-    let server = scene.serve(&[]);
+    let assets = scene.folder.vault().join("raw/assets");
+    std::fs::create_dir_all(&assets).unwrap();
+    std::fs::write(assets.join("hidden.pdf"), "%PDF-1.4").unwrap();
+    let server = scene.serve(&[("HIDE", "raw/assets/hidden.pdf")]);
+    let why = |file: &str| server.fail("ingest", json!({ "content": "x", "files": [file] }))["message"].to_string();
+    assert_eq!(why("raw/assets/hidden.pdf").replace("hidden", "missing"), why("raw/assets/missing.pdf"));
     let diary = scene.folder.vault().join("Diary.md").display().to_string();
     for (arguments, code) in [
         (json!({ "content": " \n" }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "domain": "fun" }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "cases": ["a\nb"] }), "INVALID_ARGUMENT"),
+        (json!({ "continue": "x", "content": "more" }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": vec![diary.as_str(); 21] }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": [&diary, "/etc/passwd"] }), "PATH_NOT_ALLOWED"),
         (json!({ "content": "x", "files": ["None.md"] }), "PATH_NOT_ALLOWED"),

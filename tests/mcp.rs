@@ -269,6 +269,8 @@ fn unknown_hosts_and_origins_are_refused() {
         server.connect().send(head).response().status
     };
     assert_eq!(ask("Host: evil.example.com\r\n"), 403);
+    let page = server.connect().send("GET /open?vault=a&file=b HTTP/1.1\r\nHost: evil.example.com\r\n\r\n").response();
+    assert!(page.status == 403 && page.text().contains("<h1>"), "a page for people: {}", page.text());
     assert_eq!(ask("Host: evil.example.com\r\nOrigin: http://evil.example.com\r\n"), 403);
     assert_eq!(ask("Host: vault.example.com\r\nOrigin: https://evil.example.com\r\n"), 403);
     assert_eq!(ask("Host: vault.example.com\r\nOrigin: null\r\n"), 403);

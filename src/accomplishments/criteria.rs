@@ -1,6 +1,6 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
-use super::markdown::{is_blank, is_indented, items, marks_start, section, section_text, with_section};
+use super::markdown::{is_blank, is_indented, items, marks_start, section, with_appended};
 use crate::limits;
 use crate::markdown::blocks::line_end;
 use crate::markdown::insert::{Edit, apply_all};
@@ -58,13 +58,7 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     let old = criteria(&note);
     if old.is_empty() {
         let list: Vec<String> = wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
-        let section = section_text(&note, "Acceptance Criteria");
-        return match (list.join("\n"), section) {
-            (list, _) if list.is_empty() => text.to_owned(),
-            (list, section) if section.is_empty() => with_section(text, "Acceptance Criteria", &list),
-            // A person's words above the list stay.
-            (list, section) => with_section(text, "Acceptance Criteria", &format!("{section}\n\n{list}")),
-        };
+        return if list.is_empty() { text.to_owned() } else { with_appended(text, "Acceptance Criteria", &list.join(eol)) };
     }
     let chosen = match_to_old(&old, wanted);
     let range_of = |found: &CriterionInNote| note.start(found.lines.start)..note.start(found.lines.end);

@@ -102,11 +102,11 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
 /// # Errors
 /// [`VaultError::InvalidRange`], [`VaultError::Invalid`] for no content.
 pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(String, usize), VaultError> {
-    check_range((from, to), count_lines(text.as_bytes()))?;
     // A byte order mark begins the file, and is not part of a line.
     if let Some(rest) = text.strip_prefix('\u{feff}') {
         return with_lines(rest, (from, to), content).map(|(text, count)| (format!("\u{feff}{text}"), count));
     }
+    check_range((from, to), count_lines(text.as_bytes()))?;
     if content.is_empty() && from == to {
         return Err(VaultError::Invalid("content must not be empty.".into()));
     }

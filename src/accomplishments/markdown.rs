@@ -124,6 +124,22 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     splice(text, at..at, &format!("{gap}## {name}{eol}{eol}{content}{eol}{end}"))
 }
 
+/// A note's text with a block at the end of a section, below what a person wrote there.
+pub(super) fn with_appended(text: &str, name: &str, block: &str) -> String {
+    let eol = line_end(text, 0);
+    let note = parts::Note::of(text);
+    let mut filled = section(&note, name).unwrap_or_default().filter(|at| !is_blank(note.line(*at)));
+    let (first, last) = (filled.next(), filled.next_back());
+    match last.or(first.filter(|first| !NOTHING.contains(&note.line(*first).trim()))) {
+        None => with_section(text, name, block),
+        Some(last) => {
+            let end = note.start(last) + note.line(last).len();
+            let gap = if is_blank(note.line(last + 1)) { "" } else { eol };
+            splice(text, end..end, &format!("{eol}{eol}{block}{gap}"))
+        }
+    }
+}
+
 /// The sections, in the order in which they are written.
 pub(super) const SECTIONS: [&str; 4] = ["Outcome", "Acceptance Criteria", "Tasks", "Notes"];
 

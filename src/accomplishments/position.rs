@@ -23,20 +23,17 @@ const START_Y: f64 = 0.0;
 
 /// The position for a node with these blockers. `own` is the node itself, if it is on the canvas: its old position counts as free.
 pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str>) -> Position {
-    // Limited to whole numbers that every JSON reader keeps exactly (up to 2^53 - 1).
-    let whole = |value: f64| value.round().clamp(-LIMIT, LIMIT);
     // A group is a frame around nodes: what is free inside it is free.
     let others = || canvas.nodes.iter().filter(|node| Some(&*node.id) != own && node.kind != "group");
     if blockers.is_empty() {
         let pointed_to: HashSet<&str> = canvas.edges.iter().map(|edge| edge.direction().map_or(&*edge.to_node, |(_, to)| to)).collect();
         let left = others().filter(|node| !pointed_to.contains(&*node.id));
         let lowest = left.map(|node| node.y + node.height).fold(START_Y, f64::max);
-        return Position { x: START_X, y: whole(lowest + VERTICAL_GAP) };
+        return Position { x: START_X, y: (lowest + VERTICAL_GAP).round() };
     }
     let right = blockers.iter().map(|node| node.x + node.width).fold(f64::NEG_INFINITY, f64::max);
-    let x = whole(right + HORIZONTAL_GAP);
-    let wanted = blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64;
-    let wanted = whole(wanted);
+    let x = (right + HORIZONTAL_GAP).round();
+    let wanted = (blockers.iter().map(|node| node.y).sum::<f64>() / blockers.len() as f64).round();
     let column: Vec<&Node> = others().filter(|node| touch((x, NODE_WIDTH), (node.x, node.width))).collect();
     let is_free = |y: f64| column.iter().all(|node| !touch((y, NODE_HEIGHT), (node.y, node.height)));
     let step = NODE_HEIGHT + VERTICAL_GAP;
@@ -45,10 +42,8 @@ pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str
     let steps = (((lowest - wanted) / step).ceil() + 1.0).clamp(1.0, STEPS) as u32;
     let mut tried = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
     let found = std::iter::once(wanted).chain(tried.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
-    Position { x, y: whole(found.unwrap_or(lowest + VERTICAL_GAP)) }
+    Position { x, y: found.unwrap_or(lowest + VERTICAL_GAP).round() }
 }
-
-const LIMIT: f64 = 9_007_199_254_740_991.0;
 
 /// Steps that are tried before the node goes below everything: nodes may be arbitrarily tall.
 const STEPS: f64 = 10_000.0;

@@ -1,7 +1,7 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
-use super::markdown::{NOTHING, is_blank, item, section, with_section, without_block_id};
+use super::markdown::{is_blank, item, section, with_appended, without_block_id};
 use super::status::task_status;
 use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
@@ -88,23 +88,7 @@ pub(super) fn add(text: &str, number: u32, name: &str, fields: &[(&str, String)]
     for (field, value) in fields {
         block.push_str(&format!("- **{field}:**{}{eol}", written(value, eol)));
     }
-    let note = parts::Note::of(text);
-    let whole = |text: &str| with_section(text, "Tasks", block.trim_end());
-    let Some(body) = section(&note, "Tasks") else { return whole(text) };
-    let heading = body.start - 1;
-    let mut filled = body.filter(|at| !is_blank(note.line(*at)));
-    let (first, last) = (filled.next(), filled.next_back());
-    if first.is_some_and(|first| NOTHING.contains(&note.line(first).trim())) && last.is_none() {
-        return whole(text);
-    }
-    // After the last non-blank line, so that the blank lines before the next section stay there.
-    let last = last.or(first).unwrap_or(heading);
-    let end = note.start(last + 1);
-    let (unfinished, after) =
-        if text.part(..end).ends_with('\n') { ("", block.as_str()) } else { (eol, block.trim_end_matches(['\r', '\n'])) };
-    let gap = if last == heading { "" } else { eol };
-    let before_next = if is_blank(note.line(last + 1)) { "" } else { eol };
-    splice(text, end..end, &format!("{unfinished}{gap}{after}{before_next}"))
+    with_appended(text, "Tasks", block.trim_end())
 }
 
 impl TaskInNote {
@@ -258,10 +242,10 @@ mod tests {
     #[test]
     fn a_task_is_added_whatever_the_note_has() {
         for (before, after) in [
-            ("## Tasks", "## Tasks\n### Task 1: N\n- **Goal:** g"),
-            ("## Tasks\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n"),
-            ("## Tasks\n\n## Notes\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
-            ("## Tasks\n## Notes\n", "## Tasks\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
+            ("## Tasks", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
+            ("## Tasks\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
+            ("## Tasks\n\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
+            ("## Tasks\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
             ("x\r\n## Notes\r\n", "x\r\n\r\n## Tasks\r\n\r\n### Task 1: N\r\n- **Goal:** g\r\n\r\n## Notes\r\n"),
             ("x", "x\n\n## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
         ] {

@@ -51,7 +51,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if arguments.next_if(|first| first == supervise::SUPERVISE).is_some() {
         return supervise::supervise(arguments).unwrap_or_else(|why| fail(why, WRONG));
     }
-    let variable = |name: &str| std::env::var(name).ok();
+    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let mut parsed = cli::parse(arguments, variable);
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {

@@ -7,7 +7,7 @@ use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it cannot be opened, and what
+/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it cannot be opened, and with `is_check` what
 /// keeps toolset `git` from writing at the moment.
 pub(super) fn probe(
     config: &Config,
@@ -37,6 +37,6 @@ pub(super) fn probe(
     let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
     let opened = opened.inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
     let vault = Arc::new(opened.ok()?);
-    let trouble = systems::check_repository(config, &vault, mistakes);
+    let trouble = systems::check_repository(config, &vault, is_check, mistakes);
     Some((vault, trouble))
 }

@@ -38,12 +38,13 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
     systems
 }
 
-/// Adds a mistake if toolset `git` cannot be served; gives what keeps it from writing at the moment.
-pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>) -> Option<String> {
+/// Adds a mistake if toolset `git` cannot be served; with `is_check` gives what keeps it from writing at the moment.
+pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, is_check: bool, mistakes: &mut Vec<Mistake>) -> Option<String> {
     #[cfg(feature = "git")]
     if let Some(git) = git(config, vault) {
         match git.check() {
-            Ok(()) => return git.unready_reason(),
+            Ok(()) if is_check => return git.unready_reason(),
+            Ok(()) => {}
             Err(why) => mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has git: {why}") }),
         }
     }

@@ -63,7 +63,10 @@ pub(super) fn move_to(
         return Err(failure);
     }
     drop(index);
-    let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
+    // Not where only the remote's commits came.
+    if !targets.is_empty() {
+        let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
+    }
     Ok(kept)
 }
 

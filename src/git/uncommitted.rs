@@ -3,12 +3,17 @@
 
 use crate::disk;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::vault::VaultPath;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 const NAME: &str = "vault-sync-mcp.uncommitted";
+
+/// Held while the list is read and replaced: calls add to it without the lock on the repository.
+static CHANGING: Mutex<()> = Mutex::new(());
 
 /// The list: a path in each line.
 pub(super) struct Uncommitted(PathBuf);
@@ -24,10 +29,12 @@ impl Uncommitted {
     }
 
     pub(super) fn add(&self, paths: &BTreeSet<VaultPath>) {
+        let _one_at_a_time = CHANGING.lock().unpoisoned();
         disk::append(&self.0, lines(paths - &self.read()).as_bytes(), false).unwrap_or_else(warn);
     }
 
     pub(super) fn remove(&self, paths: &BTreeSet<VaultPath>) {
+        let _one_at_a_time = CHANGING.lock().unpoisoned();
         match lines(&self.read() - paths).as_str() {
             "" => disk::discard(&self.0),
             left => disk::replace(&self.0, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),

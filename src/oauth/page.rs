@@ -3,6 +3,7 @@
 use super::authorize::AuthorizeRequest;
 use super::redirect::{RedirectTarget, is_known_host};
 use crate::principal::Access;
+use crate::text::escape_html;
 
 /// What the login page says above the form after a failed attempt.
 pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
@@ -11,10 +12,10 @@ pub const BUSY: &str = "Too many logins at the moment. Please try again in a few
 /// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the tools in use can do besides reading and
 /// changing notes. `user` and `access` are what was typed and chosen; an `access` of `None` is folders.
 pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Option<Access>, abilities: &[&str], notice: &str) -> String {
-    let name = escape(&request.client.name);
+    let name = escape_html(&request.client.name);
     let (destination, warning) = match request.redirect.target() {
         RedirectTarget::Web(host) => (
-            format!("<strong>{}</strong>", escape(host)),
+            format!("<strong>{}</strong>", escape_html(host)),
             if is_known_host(host) {
                 ""
             } else {
@@ -22,11 +23,11 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
             },
         ),
         RedirectTarget::Loopback(host) => (
-            format!("<strong>an app on this computer</strong> ({})", escape(host)),
+            format!("<strong>an app on this computer</strong> ({})", escape_html(host)),
             "The app runs on the computer you are using now. Only continue if you just started the login there.",
         ),
         RedirectTarget::Application(scheme) => (
-            format!("<strong>the app “{}” on this computer</strong>", escape(scheme)),
+            format!("<strong>the app “{}” on this computer</strong>", escape_html(scheme)),
             "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
         ),
     };
@@ -41,7 +42,7 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
         )
     };
     let folders = option(None, "folders", "Only some folders", "chosen on the next page");
-    let can_do: String = abilities.iter().map(|ability| format!(", {}", escape(ability))).collect();
+    let can_do: String = abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
     let (legend, options) = match request.access {
         Access::Write => {
             let about = format!("search, read, create, edit and replace files{can_do}");
@@ -57,7 +58,7 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
             ("It asks to read, and will not be able to change anything", read)
         }
     };
-    let user = escape(user);
+    let user = escape_html(user);
     // The first field gets the keyboard, unless the name is filled in.
     let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
@@ -88,7 +89,7 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
 pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &[String], is_all: bool, notice: &str) -> String {
     let change = if request.access == Access::Write { r#"<option value="change">read and change</option>"# } else { "" };
     let row = |folder: &String| {
-        let name = escape(folder);
+        let name = escape_html(folder);
         format!(
             r#"<label class="folder"><span>{name}</span><select name="folder:{name}"><option value="">no</option><option value="read">read</option>{change}</select></label>
 "#
@@ -111,8 +112,8 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &
 <button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
 </div>
 </form>"#,
-            escape(&request.client.name),
-            escape(proof)
+            escape_html(&request.client.name),
+            escape_html(proof)
         ),
     )
 }
@@ -123,12 +124,16 @@ fn alert(notice: &str) -> String {
 
 /// A page that says what is wrong and what to do.
 pub fn error(origin: &str, why: &str, advice: &str) -> String {
-    document("This did not work", origin, &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape(why), escape(advice)))
+    document(
+        "This did not work",
+        origin,
+        &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape_html(why), escape_html(advice)),
+    )
 }
 
 /// The page at `/`.
 pub fn home(origin: &str) -> String {
-    let url = escape(origin);
+    let url = escape_html(origin);
     document(
         "Obsidian vault for MCP clients",
         origin,
@@ -154,23 +159,18 @@ pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
 <p>A note of the vault {}:</p>
 <p><code>{}</code></p>
 <p><a href="{}">Open it in Obsidian</a>, where Obsidian has this vault on this device.</p>"#,
-            escape(vault),
-            escape(file),
-            escape(target)
+            escape_html(vault),
+            escape_html(file),
+            escape_html(target)
         ),
     )
-}
-
-/// Text made safe for HTML, in element content and in quoted attributes.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 const STYLE: &str = include_str!("page.css");
 
 /// A page with the name of the program and the host of the server.
 fn document(title: &str, origin: &str, body: &str) -> String {
-    let host = escape(origin.split_once("://").map_or(origin, |(_, host)| host));
+    let host = escape_html(origin.split_once("://").map_or(origin, |(_, host)| host));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<link rel=\"icon\" href=\"{ICON}\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<p class=\"whose\"><img src=\"{ICON}\" alt=\"\"> vault-sync-mcp · {host}</p>\n{body}\n</main>\n</body>\n</html>\n"
     )
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_a_client_sends_can_become_markup() {
-        assert_eq!(escape(r#"<script>"&'"#), "&lt;script&gt;&quot;&amp;&#39;");
+        assert_eq!(escape_html(r#"<script>"&'"#), "&lt;script&gt;&quot;&amp;&#39;");
         let page = error("https://h", "<b>", "\"'>");
         assert!(!page.contains("<b>") && !page.contains("\"'>"));
     }

@@ -44,6 +44,11 @@ pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>)
     taken
 }
 
+/// Text made safe for HTML, in element content and in quoted attributes.
+pub fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
 /// Pseudo-random numbers for tests, the same in every run.
 #[cfg(test)]
 pub(crate) mod random {

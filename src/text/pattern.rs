@@ -71,8 +71,9 @@ impl Expression {
             // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
             while text.pop().is_some_and(is_combining_mark) {}
-            // A case-insensitive `s` also matches U+017F, which folding leaves as it is.
-            let part = text.split(['s', 'S']).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
+            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign.
+            let has_more_forms = |c: char| matches!(c, 's' | 'S') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
+            let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })
@@ -235,8 +236,12 @@ mod tests {
             ("abc", Some("ab")),
             ("s\u{301}wiat", Some("wia")),
             ("a", None),
+            // Greek; the text has the micro sign.
+            ("10 \u{3bc}m wide", Some("m wid")),
         ] {
             assert_eq!(Expression::new(pattern, false).unwrap().required(), required, "{pattern}");
         }
+        assert_eq!(all("10 \u{3bc}m wide", "10 \u{b5}m wide"), [(0, 11)]);
+        assert!(fold("10 \u{b5}m wide").contains("m wid"));
     }
 }

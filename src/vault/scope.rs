@@ -124,7 +124,9 @@ impl Pattern {
                         let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
                         let class = rest.get(1..end)?;
                         let (negated, class) = class.strip_prefix(['!', '^']).map_or(("", class), |class| ("^", class));
-                        (format!("[{negated}{}]", class.replace(['\\', '['], "")), end + 1)
+                        // `&&`, `~~` and `--` would be operations on sets.
+                        let class = class.replace(['\\', '['], "").replace('&', r"\&").replace('~', r"\~").replace("--", r"\-\-");
+                        (format!("[{negated}{class}]"), end + 1)
                     }
                     '\\' => {
                         let escaped = rest.chars().nth(1)?;
@@ -163,6 +165,9 @@ mod tests {
             ("Private/;!Private/x.md", "Private/x.md", true),
             ("n?te[0-9].md", "note7.md", true),
             ("n?te[!0-9].md", "note7.md", false),
+            ("n[a&&b].md", "na.md", true),
+            ("n[a--b].md", "na.md", true),
+            ("n[a~~b].md", "na.md", true),
             ("a.b", "axb", false),
             (r"\[x\]", "[x]", true),
         ] {

@@ -194,7 +194,7 @@ impl Versions {
     }
 
     /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays. Texts that the same login had written itself
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; of each path one stays. Texts that the same login had written itself
     /// are removed before those of others, so that a flood of its changes displaces nothing; lines without a version, such as
     /// renames, have a quarter of the log of their own.
     ///

@@ -20,7 +20,7 @@ use std::sync::{Arc, MutexGuard};
 pub(super) type Outcome = Result<Value, String>;
 
 /// Steps between checks of cancellation and deadline.
-const CHECK_EVERY: u64 = 1 << 15;
+const CHECK_EVERY: u64 = 1 << 9;
 
 /// Files with links to a file.
 pub(super) type Linkers = Rc<BTreeSet<String>>;

@@ -6,6 +6,7 @@ use super::files::folder_of;
 use super::parse::Expr;
 use super::value::{Date, Link, Pattern, Value, joined};
 use crate::limits;
+use crate::text::escape_html;
 use crate::text::fold::fold;
 use crate::vault::Entry;
 use crate::vault::properties::property_in;
@@ -47,16 +48,7 @@ impl Evaluator<'_> {
             }
             ("number", Value::Date(date)) => Ok(Value::Number(self.source.zone.seconds_at(date.at) as f64 * 1000.0)),
             ("number", _) => number_of(&first).map(Value::Number),
-            ("escapeHTML", value) => {
-                let escaped = value
-                    .text()
-                    .replace('&', "&amp;")
-                    .replace('<', "&lt;")
-                    .replace('>', "&gt;")
-                    .replace('"', "&quot;")
-                    .replace('\'', "&#39;");
-                self.made(escaped)
-            }
+            ("escapeHTML", value) => self.made(escape_html(&value.text())),
             ("link", value) => {
                 let display = values.get(1).map(Value::text);
                 Ok(Value::Link(Rc::new(match value {
@@ -235,7 +227,11 @@ impl Evaluator<'_> {
         Ok(match name {
             "date" => Value::Date(Date { at: date.at.midnight(), has_time: false }),
             "time" => Value::Text(date.at.format("HH:mm:ss").into()),
-            "format" => Value::Text(date.at.format(&first.text()).into()),
+            "format" => {
+                let format = first.text();
+                self.spend(format.len() / 4)?;
+                return self.made(date.at.format(&format));
+            }
             "relative" => Value::Text(Duration { months: 0.0, rest: date.at.seconds_since(self.now) as f64 }.relative().into()),
             _ => return unsuited("date", name),
         })

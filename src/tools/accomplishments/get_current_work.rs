@@ -56,8 +56,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": tasks, "truncated": truncated })
     })?;
     let accomplishments: Vec<Value> = accomplishments.into_iter().map(|shown| without_nulls(shown).into()).collect();
-    let fits = json!(accomplishments).to_string().len() <= HALF;
-    let orphaned_in_progress_tasks = if fits { fitting_in(HALF, orphans) } else { Vec::new() };
+    // What the page leaves of the answer.
+    let left = (limits::RESULT_CHARS - 1_000).saturating_sub(json!(accomplishments).to_string().len());
+    let orphaned_in_progress_tasks = fitting_in(left.min(HALF), orphans);
     let is_cut = orphaned_in_progress_tasks.len() < orphaned_tasks;
     Reply::of(&Answer {
         accomplishments,

@@ -62,7 +62,7 @@ fn graph(text: &mut String, shown: &[&Accomplishment]) {
     for found in drawn {
         let class = found.status.replace(' ', "");
         // In a Mermaid label only the quote and the number sign are special.
-        let title = super::clipped(&found.title, limits::GRAPH_TITLE).replace('#', "#35;").replace('"', "#quot;");
+        let title = title_of(found).replace('#', "#35;").replace('"', "#quot;");
         let _ = writeln!(text, "    {}[\"{}: {title}\"]:::{class}", node(&found.id), found.id);
     }
     for found in drawn {
@@ -77,6 +77,11 @@ fn graph(text: &mut String, shown: &[&Accomplishment]) {
     }
 }
 
+/// The title in one line; one that a person wrote in YAML may have several.
+fn title_of(found: &Accomplishment) -> String {
+    super::clipped(&found.title, limits::GRAPH_TITLE).replace(char::is_control, " ")
+}
+
 fn node(id: &str) -> String {
     id.replace('-', "")
 }
@@ -85,7 +90,7 @@ fn table(text: &mut String, snapshot: &Snapshot, shown: &[&Accomplishment]) {
     text.push_str("\n| id | title | status | priority | waits for | tasks |\n|---|---|---|---|---|---|\n");
     for (number, found) in shown.iter().enumerate() {
         let waits = super::clipped(&snapshot.blocking(found).collect::<Vec<_>>().join(", "), limits::GRAPH_TITLE);
-        let title = super::clipped(&found.title, limits::GRAPH_TITLE).replace('|', "\\|");
+        let title = title_of(found).replace('|', "\\|");
         let mark = if found.in_progress { " (now)" } else { "" };
         let (done, all) = (found.completed_tasks(), found.body.tasks.len());
         let _ = writeln!(text, "| {} | {title}{mark} | {} | {} | {waits} | {done}/{all} |", found.id, found.status, found.priority);
