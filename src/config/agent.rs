@@ -1,7 +1,7 @@
 //! The settings of toolset `agent`.
 
-use super::expand_home;
 use super::reader::Reader;
+use super::value::expand_home;
 use crate::agent::{self, Key, Route};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

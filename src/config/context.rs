@@ -1,7 +1,7 @@
 //! The settings of toolset `context`.
 
-use super::expand_home;
 use super::reader::Reader;
+use super::value::expand_home;
 use crate::tools::Criteria;
 use serde::Deserialize;
 use std::path::Path;

@@ -26,7 +26,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(unix)]
 pub(crate) use value::check_origin;
-use value::expand_home;
 pub use value::is_name;
 
 /// A finished configuration.

@@ -66,7 +66,7 @@ pub(crate) fn check_origin(text: &str) -> Result<(), &'static str> {
     }
 }
 
-pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+pub(super) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
     match (text.strip_prefix('~'), home) {
         (Some(""), Some(home)) => PathBuf::from(home),
         (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),
