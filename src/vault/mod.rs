@@ -34,7 +34,7 @@
 //! | `notes` | parts of notes, tasks, properties of several notes |
 //! | `links` | which links mean which files |
 //! | `template` | the text of a new note |
-//! | `rewrite`, `move_file` | moving files and updating the links to them, renaming headings and tags, deleting files |
+//! | `rewrite`, `move_file`, `tag` | moving files and updating the links to them, renaming headings and tags, deleting files |
 //! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside the vault; undoing what one login did |
 //! | [`transaction`], [`journal`], `moves`, `recovery` | changing several files all together or not at all, also after a crash |
 //! | [`commits`] | committing changed files |
@@ -92,6 +92,8 @@ pub mod rewrite;
 mod scope;
 pub mod search;
 mod table;
+#[cfg(feature = "notes")]
+mod tag;
 #[cfg(feature = "notes")]
 mod template;
 pub mod transaction;

@@ -3,7 +3,7 @@
 
 use super::journal::Step;
 use super::links::{LinkIndex, folder_of, shown_line};
-use super::path::rest_below;
+use super::tag::TagRename;
 use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::limits;
@@ -11,11 +11,9 @@ use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Edit, apply_all};
 use crate::markdown::links::Resolved;
 use crate::markdown::parts::Note;
-use crate::markdown::{frontmatter, inline};
 use crate::text::fold::fold;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -244,41 +242,16 @@ impl Vault {
         if entries.is_empty() {
             return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
         }
-        // What follows the renamed tag in a nested tag.
-        let rest = |tag: &str| rest_below(&fold(tag), &wanted).map(str::to_owned);
-        // A name that YAML does not read as a string needs quotes; any other may need them depending on the context: the first form with
-        // which the tags of the result are the expected ones is taken. Inside of quotes the name is always bare.
-        let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
-        let forms: Vec<String> = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
+        let rename = TagRename::new(from, to);
         let look = |entry: &Arc<Entry>| {
             let Ok(text) = self.text(entry) else {
                 let left_alone = vec![(0, "the file cannot be read, or is too large".to_owned())];
                 return FilePlan { path: entry.path.to_string(), text: String::new(), edits: Vec::new(), left_alone };
             };
-            let edit = |range: Range<usize>, new: &str| {
-                let tag = text.get(range.clone()).filter(|tag| rest(tag).is_some())?;
-                // Folding may change the length of the name.
-                let length = (0..=tag.len()).find(|end| tag.get(..*end).is_some_and(|head| fold(head) == wanted))?;
-                Some(Edit { range: range.start..range.start + length, text: new.to_owned() })
-            };
-            let inline: Vec<Edit> = inline::tags(&text).into_iter().filter_map(|tag| edit(tag.start + 1..tag.end, to)).collect();
-            let all = |text: &str| frontmatter::tags(text).map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>());
-            let own = all(&text);
-            if own.as_ref().is_ok_and(|tags| tags.iter().all(|tag| rest(tag).is_none())) {
-                return self.plan_file(entry, text, inline);
-            }
-            let renamed = |tag: &String| rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(to)));
-            let expected: Option<BTreeSet<String>> = own.ok().map(|tags| tags.iter().map(renamed).collect());
-            let in_quotes =
-                |range: &Range<usize>| text.get(..range.start).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
-            let edits_of = |new: &String| -> Vec<Edit> {
-                let ranges = frontmatter::tag_ranges(&text).into_iter();
-                ranges.filter_map(|range| edit(range.clone(), if in_quotes(&range) { to } else { new })).collect()
-            };
-            let is_right = |edits: &Vec<Edit>| expected.is_some() && all(&apply_all(&text, edits)).ok() == expected;
-            let attempt = forms.iter().map(edits_of).find(is_right);
-            let is_done = attempt.is_some();
-            let mut file = self.plan_file(entry, text, attempt.into_iter().flatten().chain(inline).collect());
+            let in_properties = rename.in_properties(&text);
+            let is_done = in_properties.is_some();
+            let edits = in_properties.into_iter().flatten().chain(rename.in_text(&text)).collect();
+            let mut file = self.plan_file(entry, text, edits);
             if !is_done {
                 file.left_alone.push((0, "the tag in its properties cannot be replaced safely".into()));
             }

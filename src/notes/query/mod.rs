@@ -6,6 +6,7 @@
 //! | `value`, `duration` | the values of expressions |
 //! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
+//! | [`request`] | a query, and its expressions |
 //! | [`source`] | what a query reads |
 //! | [`table`] | the answer: rows, groups, summaries, counts |
 #![doc = include_str!("README.md")]
@@ -18,6 +19,7 @@ mod functions;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod parse;
+pub mod request;
 mod signatures;
 pub mod source;
 pub mod table;

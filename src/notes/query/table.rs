@@ -5,7 +5,8 @@ use super::base::{Base, Sort, in_note, names_of, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
-use super::parse::{Expr, parse, property};
+use super::parse::Expr;
+use super::request::{Expressions, LastRow, Query};
 use super::source::Source;
 use super::value::Value;
 use crate::limits;
@@ -14,49 +15,14 @@ use crate::text::fitting_in;
 use crate::text::fold::fold;
 use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
-use crate::vault::{Entry, Vault, VaultPath};
+use crate::vault::{Entry, Vault};
 use memchr::memmem;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-
-/// A query. What is `None` or empty asks for nothing.
-#[derive(Debug, Default)]
-pub struct Query {
-    /// An expression.
-    pub condition: Option<String>,
-    /// A `.base` file, or a note and the number of a code block in it.
-    pub base: Option<(VaultPath, usize)>,
-    /// The name of a view of the base; without it the first.
-    pub view: Option<String>,
-    /// Only in this file or below this folder.
-    pub path: Option<VaultPath>,
-    /// Property ids.
-    pub select: Vec<String>,
-    /// Property ids; one may end in ` desc`.
-    pub sort: Vec<String>,
-    pub group_by: Option<String>,
-    /// `tag`, `property`, `folder` or `value:` and a property id.
-    pub count: Option<String>,
-    /// Rows, or counts, per page.
-    pub limit: usize,
-    /// Where the previous page ended.
-    pub after: Option<LastRow>,
-}
-
-/// The row, or the count, that a page ends with.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LastRow {
-    /// From 0.
-    pub number: usize,
-    /// The path, or the name that is counted.
-    pub name: String,
-    /// A hash of its group and sort keys.
-    pub keys: u64,
-}
 
 /// The result of a query, as it is serialized: rows with their columns, or counts.
 #[derive(Debug, Default, Serialize)]
@@ -112,43 +78,11 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     };
     let Base { filter, formulas, summaries, view } = base;
     let view = view.as_ref();
-    let names = names_of(&formulas);
-    let condition = query.condition.as_deref().map(|text| parse(text, &names)).transpose();
-    let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
-    let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
-    if has_this && query.base.is_none() {
-        return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
-    }
-    let expr_of = |part: &str, id: &str| property(id, &names).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
-    let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
-    if order.is_empty() {
-        order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
-    }
-    let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { id: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
-    let order = order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
-    let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
-    let group = group.map(|sort| key_of("group_by", &sort)).transpose()?;
-    let columns = match view {
-        _ if !query.select.is_empty() => query.select.clone(),
-        Some(view) => view.order.clone(),
-        None => Vec::new(),
-    };
-    let names_shown = columns.iter().chain(view.into_iter().flat_map(|view| view.summaries.iter().map(|(column, _)| column)));
-    if names_shown.clone().count() > limits::QUERY_COLUMNS || names_shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES {
-        let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
-        return Err(Failure::Argument(format!("At most {columns} columns and summaries can be shown, with {bytes} bytes of names.")));
-    }
-    let cells = columns.iter().map(|column| Ok((column.clone(), expr_of("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
     let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
-    let summarized = view.into_iter().flat_map(|view| &view.summaries);
-    let summarized =
-        summarized.map(|(column, name)| Ok((column, name, expr_of("summary of", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-    let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:")).filter(|property| !property.trim().is_empty());
-    let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
-    let of_filters = filters.iter().copied().chain(&condition).chain(&counted);
+    let Expressions { condition, order, group, cells, summarized, counted } = &Expressions::of(query, view, &names_of(&formulas))?;
+    let of_filters = filters.iter().copied().chain(condition).chain(counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
-    let of_order = order.iter().chain(&group).map(|key| &key.id);
-    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(of_order).collect();
+    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(order.iter().chain(group).map(|key| &key.id)).collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
@@ -163,7 +97,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         evaluator.finish()?;
         return Ok(Answer { total: rows.len(), unknown_properties, ..page_of_counts(query, counts) });
     }
-    let mut rows = sort(&evaluator, rows, group.as_ref(), &order);
+    let mut rows = sort(&evaluator, rows, group.as_ref(), order);
     let total = rows.len();
     if let Some(limit) = view.and_then(|view| view.limit) {
         rows.truncate(limit);
@@ -172,21 +106,21 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut outcomes = Vec::new();
     for (column, name, expr) in summarized {
         let values: Vec<Value> =
-            rows.iter().map(|sorted| evaluator.value(&expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
-        outcomes.push((column.as_str(), summarize(&evaluator, name, &summaries, &values, rows.first())?));
+            rows.iter().map(|sorted| evaluator.value(expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
+        outcomes.push((*column, summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
     answer.summaries = cells_within(limits::QUERY_PAGE_CHARS / 2, outcomes);
     let from = first_of_page(&rows, query.after.as_ref());
-    let page = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, &cells);
+    let page = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, cells);
     let end = from + page.len();
-    answer.groups = group.map(|_| groups_of(&rows, from, page.len()));
+    answer.groups = group.as_ref().map(|_| groups_of(&rows, from, page.len()));
     answer.rows = Some(page);
     let last = end.checked_sub(1).filter(|_| end < rows.len() && end > from);
     answer.last = last.and_then(|number| {
         let sorted = rows.get(number)?;
         Some(LastRow { number, name: sorted.row.entry.path.to_string(), keys: sorted.hash() })
     });
-    answer.columns = Some(columns);
+    answer.columns = Some(cells.iter().map(|(column, _)| column.clone()).collect());
     evaluator.finish()?;
     Ok(answer)
 }
@@ -220,14 +154,6 @@ fn cell(outcome: Outcome) -> Json {
 fn ordered(a: &Value, b: &Value, is_descending: bool) -> Ordering {
     let order = a.order(b);
     if is_descending && !a.is_empty() && !b.is_empty() { order.reverse() } else { order }
-}
-
-fn direction_of(text: &str) -> Sort {
-    match text.trim().rsplit_once(' ') {
-        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { id: id.trim().to_owned(), is_descending: true },
-        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { id: id.trim().to_owned(), is_descending: false },
-        _ => Sort { id: text.trim().to_owned(), is_descending: false },
-    }
 }
 
 fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize, view: Option<&str>) -> Result<Base, Failure> {

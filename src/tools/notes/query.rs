@@ -2,8 +2,9 @@
 
 use crate::clock::Now;
 use crate::notes::query::Failure;
+use crate::notes::query::request::Query;
 use crate::notes::query::source::Source;
-use crate::notes::query::table::{Answer, Query, answer};
+use crate::notes::query::table::{Answer, answer};
 use crate::tools::paging::{self, CURSOR, LIMIT, NEXT, Next};
 use crate::tools::result::Inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};

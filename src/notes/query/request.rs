@@ -1,0 +1,105 @@
+//! A query as it is asked, and the expressions in it and in the view that it names.
+
+use super::Failure;
+use super::base::{Sort, View};
+use super::parse::{Expr, parse, property};
+use crate::limits;
+use crate::vault::VaultPath;
+use serde::{Deserialize, Serialize};
+
+/// A query. What is `None` or empty asks for nothing.
+#[derive(Debug, Default)]
+pub struct Query {
+    /// An expression.
+    pub condition: Option<String>,
+    /// A `.base` file, or a note and the number of a code block in it.
+    pub base: Option<(VaultPath, usize)>,
+    /// The name of a view of the base; without it the first.
+    pub view: Option<String>,
+    /// Only in this file or below this folder.
+    pub path: Option<VaultPath>,
+    /// Property ids.
+    pub select: Vec<String>,
+    /// Property ids; one may end in ` desc`.
+    pub sort: Vec<String>,
+    pub group_by: Option<String>,
+    /// `tag`, `property`, `folder` or `value:` and a property id.
+    pub count: Option<String>,
+    /// Rows, or counts, per page.
+    pub limit: usize,
+    /// Where the previous page ended.
+    pub after: Option<LastRow>,
+}
+
+/// The row, or the count, that a page ends with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LastRow {
+    /// From 0.
+    pub number: usize,
+    /// The path, or the name that is counted.
+    pub name: String,
+    /// A hash of its group and sort keys.
+    pub keys: u64,
+}
+
+/// Parsed, within bounds.
+pub(super) struct Expressions<'a> {
+    pub(super) condition: Option<Expr>,
+    pub(super) order: Vec<Sort<Expr>>,
+    pub(super) group: Option<Sort<Expr>>,
+    /// By property id.
+    pub(super) cells: Vec<(String, Expr)>,
+    /// Property ids, with the names of their summaries.
+    pub(super) summarized: Vec<(&'a str, &'a str, Expr)>,
+    /// The property whose values are counted.
+    pub(super) counted: Option<Expr>,
+}
+
+impl<'a> Expressions<'a> {
+    /// `formulas` are the names of the base's formulas.
+    ///
+    /// # Errors
+    /// [`Failure::Wrong`] naming the part, [`Failure::Argument`] for too many columns.
+    pub(super) fn of(query: &Query, view: Option<&'a View>, formulas: &[String]) -> Result<Expressions<'a>, Failure> {
+        let condition = query.condition.as_deref().map(|text| parse(text, formulas)).transpose();
+        let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
+        let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
+        if has_this && query.base.is_none() {
+            return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
+        }
+        let expr_of =
+            |part: &str, id: &str| property(id, formulas).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
+        let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { id: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
+        let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
+        if order.is_empty() {
+            order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
+        }
+        let order = order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
+        let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
+        let group = group.map(|sort| key_of("group_by", &sort)).transpose()?;
+        let columns: &[String] = match view {
+            Some(view) if query.select.is_empty() => &view.order,
+            _ => &query.select,
+        };
+        let summaries = || view.into_iter().flat_map(|view| &view.summaries);
+        let shown = columns.iter().chain(summaries().map(|(column, _)| column));
+        if shown.clone().count() > limits::QUERY_COLUMNS || shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES {
+            let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
+            return Err(Failure::Argument(format!("At most {columns} columns and summaries can be shown, with {bytes} bytes of names.")));
+        }
+        let cells = columns.iter().map(|column| Ok((column.clone(), expr_of("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let summarized = summaries().map(|(column, name)| Ok((column.as_str(), name.as_str(), expr_of("summary of", column)?)));
+        let summarized = summarized.collect::<Result<Vec<_>, Failure>>()?;
+        let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:")).filter(|property| !property.trim().is_empty());
+        let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
+        Ok(Expressions { condition, order, group, cells, summarized, counted })
+    }
+}
+
+fn direction_of(text: &str) -> Sort {
+    match text.trim().rsplit_once(' ') {
+        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { id: id.trim().to_owned(), is_descending: true },
+        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { id: id.trim().to_owned(), is_descending: false },
+        _ => Sort { id: text.trim().to_owned(), is_descending: false },
+    }
+}

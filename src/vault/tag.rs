@@ -1,0 +1,60 @@
+//! Another name for a tag, in the text and the properties of a note.
+
+use super::path::rest_below;
+use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::{frontmatter, inline};
+use crate::text::fold::fold;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+pub(super) struct TagRename<'a> {
+    /// Folded.
+    from: String,
+    to: &'a str,
+    /// The new name as it may stand in YAML: a name that YAML does not read as a string needs quotes; any other may need them depending on
+    /// the context.
+    forms: Vec<String>,
+}
+
+impl<'a> TagRename<'a> {
+    pub(super) fn new(from: &str, to: &'a str) -> TagRename<'a> {
+        let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
+        let forms = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
+        TagRename { from: fold(from), to, forms }
+    }
+
+    /// What follows the tag in a nested one; `None` for another tag.
+    fn rest(&self, tag: &str) -> Option<String> {
+        rest_below(&fold(tag), &self.from).map(str::to_owned)
+    }
+
+    fn edit(&self, text: &str, range: Range<usize>, new: &str) -> Option<Edit> {
+        let tag = text.get(range.clone()).filter(|tag| self.rest(tag).is_some())?;
+        // Folding may change the length of the name.
+        let length = (0..=tag.len()).find(|end| tag.get(..*end).is_some_and(|head| fold(head) == self.from))?;
+        Some(Edit { range: range.start..range.start + length, text: new.to_owned() })
+    }
+
+    /// The edits of a note's text.
+    pub(super) fn in_text(&self, text: &str) -> Vec<Edit> {
+        inline::tags(text).into_iter().filter_map(|tag| self.edit(text, tag.start + 1..tag.end, self.to)).collect()
+    }
+
+    /// The edits of a note's properties; `None` if the tag cannot be replaced safely.
+    pub(super) fn in_properties(&self, text: &str) -> Option<Vec<Edit>> {
+        let tags_of = |text: &str| frontmatter::tags(text).map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>());
+        let before = tags_of(text).ok()?;
+        if before.iter().all(|tag| self.rest(tag).is_none()) {
+            return Some(Vec::new());
+        }
+        let renamed = |tag: &String| self.rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(self.to)));
+        let expected: BTreeSet<String> = before.iter().map(renamed).collect();
+        // Inside of quotes the name is always bare.
+        let in_quotes = |at: usize| text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
+        let edits_with = |form: &String| -> Vec<Edit> {
+            let ranges = frontmatter::tag_ranges(text).into_iter();
+            ranges.filter_map(|range| self.edit(text, range.clone(), if in_quotes(range.start) { self.to } else { form })).collect()
+        };
+        self.forms.iter().map(edits_with).find(|edits| tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected))
+    }
+}
