@@ -11,8 +11,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Events in the queue; while it is full, the pipes are not read.
@@ -45,7 +46,7 @@ pub struct SpawnOptions {
     pub hold_stdin: bool,
     /// Bytes kept of its output, and of its errors.
     pub keep: usize,
-    /// Whatever is left of its group when it has ended is killed.
+    /// Whatever is left of its group when it has ended is killed; after [`Process::end`] it is in any case.
     pub kill_group_at_end: bool,
 }
 
@@ -67,6 +68,9 @@ pub struct Process {
     /// Dropping it closes the program's standard input, by which a supervisor knows that it must end.
     stdin_guard: Option<Sender<()>>,
     keep: usize,
+    has_ended: bool,
+    /// See [`SpawnOptions::kill_group_at_end`]; set by [`Process::end`].
+    kills_group: Arc<AtomicBool>,
     /// What was kept so far of its output and its errors.
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -84,10 +88,20 @@ impl Process {
         let (stdin_guard, stdin_released) = channel();
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
         let stdin_guard = spawn.hold_stdin.then_some(stdin_guard);
-        let process = Process { events, group, stdin_guard, keep: spawn.keep, stdout: Vec::new(), stderr: Vec::new() };
+        let kills_group = Arc::new(AtomicBool::new(spawn.kill_group_at_end));
+        let process = Process {
+            events,
+            group,
+            stdin_guard,
+            keep: spawn.keep,
+            has_ended: false,
+            kills_group: Arc::clone(&kills_group),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
         let threads = || {
-            read(out, &sender, Event::Output)?;
-            read(err, &sender, Event::Errors)?;
+            read(out, &sender, Event::Output, spawn.kill_group_at_end)?;
+            read(err, &sender, Event::Errors, spawn.kill_group_at_end)?;
             if let Some(mut pipe) = input_pipe {
                 thread(move || {
                     // If a program does not read its input, its exit code tells.
@@ -100,7 +114,7 @@ impl Process {
         };
         let ready = threads();
         // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
-        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
+        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, &kills_group))));
         if let Err(error) = ready.and_then(|()| thread(waits)) {
             process.signal(Signal::KILL);
             let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED);
@@ -113,6 +127,10 @@ impl Process {
     /// their lock files when they are asked to end, but not when they are killed.
     pub fn end(&mut self, grace: Duration) {
         self.stdin_guard = None;
+        if self.has_ended {
+            return;
+        }
+        self.kills_group.store(true, Ordering::Release);
         for signal in [Signal::TERM, Signal::KILL] {
             self.signal(signal);
             if self.wait_with_output(Deadline::after(grace), Duration::ZERO, &mut |_| true).is_some() {
@@ -138,7 +156,10 @@ impl Process {
                 Ok(Event::Output(piece)) => keep(&mut self.stdout, piece, self.keep),
                 Ok(Event::Errors(piece)) => keep(&mut self.stderr, piece, self.keep),
                 Ok(Event::Closed) => closed += 1,
-                Ok(Event::Ended(status)) => (ended, until) = (Some(status), Deadline::after(linger)),
+                Ok(Event::Ended(status)) => {
+                    self.has_ended = true;
+                    (ended, until) = (Some(status), Deadline::after(linger));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -154,11 +175,11 @@ impl Process {
     }
 }
 
-fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
-    if kill_group_at_end {
-        let pid = Pid::from_child(child);
+fn wait(child: &mut Child, kills_group: &AtomicBool) -> io::Result<ExitStatus> {
+    let pid = Pid::from_child(child);
+    while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
+    if kills_group.load(Ordering::Acquire) {
         // Its process id is not reused before it is reaped, so the group is still its own.
-        while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
     child.wait()
@@ -174,13 +195,21 @@ fn keep(kept: &mut Vec<u8>, piece: Vec<u8>, most: usize) {
     }
 }
 
-fn read(mut pipe: Option<impl Read + Send + 'static>, sender: &SyncSender<Event>, event: fn(Vec<u8>) -> Event) -> io::Result<()> {
+/// Reads a pipe to its end; with `stops`, until nothing waits for the program any more.
+fn read(
+    mut pipe: Option<impl Read + Send + 'static>,
+    sender: &SyncSender<Event>,
+    event: fn(Vec<u8>) -> Event,
+    stops: bool,
+) -> io::Result<()> {
     let sender = sender.clone();
     thread(move || {
         let mut piece = [0; 8192];
-        // Also when nothing waits any more: a helper that the program left behind goes on printing.
+        // A helper that git has left behind may go on printing.
         while let Some(Ok(count @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut piece)) {
-            let _ = sender.send(event(piece.part(..count).to_vec()));
+            if sender.send(event(piece.part(..count).to_vec())).is_err() && stops {
+                return;
+            }
         }
         let _ = sender.send(Event::Closed);
     })
@@ -212,6 +241,22 @@ fn redacted(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ignores_the_request_to_end_does_not_outlive_the_program_that_started_it() {
+        let mut command = program("sh");
+        command.args(["-c", "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1; done' & wait"]);
+        let spawn = SpawnOptions { hold_stdin: false, keep: 100, kill_group_at_end: false };
+        let mut process = Process::start(&mut command, Vec::new(), spawn).unwrap();
+        let is_ready = process.wait_with_output(Deadline::after(Duration::from_secs(10)), Duration::ZERO, &mut |output| output.is_empty());
+        assert!(is_ready.is_none() && !process.stdout.is_empty());
+        process.end(Duration::from_secs(5));
+        let until = Deadline::after(Duration::from_secs(5));
+        while rustix::process::test_kill_process_group(process.group).is_ok() {
+            assert!(until.left().is_some(), "its group is still running");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 
     #[test]
     fn neither_folders_nor_passwords_are_repeated() {

@@ -127,6 +127,19 @@ fn a_refused_change_of_several_files_is_never_made_later() {
 }
 
 #[test]
+fn that_a_login_may_not_change_a_path_is_said_first() {
+    let (_folder, server) = limited(&[("Pub/p.md", b"p\n")], "read=Pub/:write=Work/", "");
+    for (tool, arguments) in [
+        ("vault_write", json!({ "path": "Pub/p.md", "content": "x", "create_only": true })),
+        ("vault_write", json!({ "path": "pub/con.md", "content": "x" })),
+        ("vault_insert", json!({ "path": "pub/con.md", "text": "x", "create": true })),
+    ] {
+        let refused = called(&server, tool, arguments.clone());
+        assert!(refused.to_string().contains("PATH_NOT_ALLOWED"), "{arguments}: {refused}");
+    }
+}
+
+#[test]
 fn a_link_leads_no_change_out_of_a_grant() {
     let (folder, server) = limited(&[("Inbox/i.md", b"i"), ("Private/b.md", b"secret words")], "read:write=Inbox/", "");
     std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Inbox/b.md")).unwrap();

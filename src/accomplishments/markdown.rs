@@ -104,10 +104,10 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
         if content.is_empty() {
             return text.to_owned();
         }
-        let unfinished = if text.part(..note.start(body.start)).ends_with('\n') { "" } else { eol };
-        let gap = if body.is_empty() { eol } else { "" };
         // One of the blank lines stays above; below, there has to be one before the next heading.
         let above = note.start(body.start + usize::from(!body.is_empty()));
+        let unfinished = if text.part(..above).ends_with('\n') { "" } else { eol };
+        let gap = if body.is_empty() { eol } else { "" };
         let below = if body.end == note.lines.len() || body.len() > 1 { "" } else { eol };
         return splice(text, above..above, &format!("{unfinished}{gap}{content}{eol}{below}"));
     }

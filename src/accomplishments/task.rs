@@ -247,6 +247,7 @@ mod tests {
             ("## Tasks\n\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
             ("## Tasks\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
             ("x\r\n## Notes\r\n", "x\r\n\r\n## Tasks\r\n\r\n### Task 1: N\r\n- **Goal:** g\r\n\r\n## Notes\r\n"),
+            ("## Tasks\n\t", "## Tasks\n\t\n### Task 1: N\n- **Goal:** g\n"),
             ("x", "x\n\n## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
         ] {
             assert_eq!(add(before, 1, "N", &[("Goal", "g".into())]), after, "{before:?}");

@@ -29,7 +29,7 @@ pub struct Job {
     pub about: String,
     /// When it was begun.
     pub begun: Now,
-    pub started: Instant,
+    started: Instant,
     state: Mutex<JobState>,
     changed: Condvar,
 }
@@ -45,6 +45,8 @@ pub struct JobState {
     /// What it is doing now; empty when it has ended.
     pub doing: String,
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
+    /// The time since it was begun, up to its end.
+    pub took: Duration,
     /// The request, until it has a result: another job may continue it. Kept of the newest jobs only.
     request: Option<Arc<Request>>,
 }
@@ -186,7 +188,11 @@ impl Job {
 
     /// Its current state.
     pub fn view(&self) -> JobState {
-        self.state().clone()
+        let mut state = self.state().clone();
+        if state.outcome.is_none() {
+            state.took = self.started.elapsed();
+        }
+        state
     }
 
     fn end(&self, outcome: Result<Ingested, Failure>, progress: Progress) {
@@ -196,6 +202,7 @@ impl Job {
             state.request = None;
         }
         state.doing.clear();
+        state.took = self.started.elapsed();
         state.outcome = Some(Arc::new(outcome));
         self.changed.notify_all();
     }

@@ -126,7 +126,7 @@ pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watche
         command.env_clear().envs(command::environment(&agent.options, &ready.key.0, home, temporary)).current_dir(&copy.folder);
         let mut input = serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
         input.push(b'\n');
-        let spawn = SpawnOptions { hold_stdin: true, keep: limits::AGENT_LINE_BYTES, kill_group_at_end: true };
+        let spawn = SpawnOptions { hold_stdin: true, keep: limits::AGENT_LINE_BYTES + 1, kill_group_at_end: true };
         Process::start(&mut command, input, spawn)
     };
     let mut running = start().map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
@@ -174,18 +174,17 @@ fn follow(
         while let Some(end) = memchr::memchr(b'\n', output) {
             let line: Vec<u8> = output.drain(..=end).collect();
             printed += line.len();
-            if printed > limits::AGENT_OUTPUT_BYTES {
+            if printed > limits::AGENT_OUTPUT_BYTES || end > limits::AGENT_LINE_BYTES {
                 return Err(too_much_output());
             }
             if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
                 watcher.report(&transcript.progress, &doing);
             }
         }
-        match output.len() {
-            limits::AGENT_LINE_BYTES.. => Err(too_much_output()),
-            _ if ready.agent.must_stop(watcher) => Err(Failure::Cancelled),
-            _ => Ok(()),
+        if output.len() > limits::AGENT_LINE_BYTES {
+            return Err(too_much_output());
         }
+        if ready.agent.must_stop(watcher) { Err(Failure::Cancelled) } else { Ok(()) }
     };
     let mut outcome = Ok(());
     let ended = running.wait_with_output(Deadline::after(route.timeout), limits::AGENT_PIPE_PATIENCE, &mut |output| {

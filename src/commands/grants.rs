@@ -1,9 +1,9 @@
 //! `grants` and `revoke`, for the owner: list who is logged in, and end logins.
 
-use super::{FAILED, WRONG, columns, control, environment, fail, print};
+use super::{FAILED, WRONG, columns, control, fail, print};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::{Config, Purpose};
+use crate::config::expand_home;
 use crate::oauth::documents;
 use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::store::{Client, Grant, State, Store};
@@ -46,9 +46,15 @@ pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> 
 
 /// The state folder, as for the server: the setting, or what systemd says. Without one, prints why and gives the exit code.
 pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
-    let folder = Config::with_mistakes(raw, Purpose::Local, &environment()).0.state_dir.filter(|folder| folder.is_dir());
-    let why = "STATE_DIR (--state-dir) is required: the absolute path of the folder in which the server keeps logins; as the server's user (sudo -u USER ...)";
-    folder.ok_or_else(|| fail(why, FAILED))
+    let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
+    let named = named.ok_or_else(|| fail("STATE_DIR (--state-dir) is required: the folder in which the server keeps logins", WRONG))?;
+    let home = std::env::var("HOME").ok();
+    let folder = expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
+    if folder.is_absolute() && folder.is_dir() {
+        return Ok(folder);
+    }
+    let why = "is no folder that can be opened: give its absolute path, as the server's user (sudo -u USER ...)";
+    Err(fail(format!("STATE_DIR (--state-dir): {} {why}", folder.display()), FAILED))
 }
 
 /// Completes an id that was shortened; no other id may begin the same.

@@ -5,12 +5,10 @@
 
 use super::{print, print_mistakes};
 use crate::clock::Deadline;
-use crate::config::check_origin;
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::web::routes;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
 /// The user agent of Claude on the web; bot filters know it.
@@ -118,15 +116,17 @@ fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
 #[derive(Default)]
 struct Report {
     /// Each cause with the checks that failed because of it: one line per cause.
-    problems: BTreeMap<String, Vec<String>>,
+    problems: Vec<(String, Vec<String>)>,
 }
 
 impl Report {
     /// Records the outcome of a check and prints it at once, because the next one may take a while.
     fn expect(&mut self, what: &str, outcome: Result<(), String>) {
         print(&format!("{:<9}{what}\n", if outcome.is_ok() { "ok" } else { "problem" }));
-        if let Err(why) = outcome {
-            self.problems.entry(why).or_default().push(what.to_owned());
+        let Err(why) = outcome else { return };
+        match self.problems.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, with)) => with.push(what.to_owned()),
+            None => self.problems.push((why, vec![what.to_owned()])),
         }
     }
 
@@ -158,16 +158,28 @@ pub(super) fn check_server(url: &str) -> u8 {
 
 /// The origin of a URL; what no client would accept in the URL is reported as a problem.
 fn origin(url: &str, report: &mut Report) -> Option<String> {
-    let origin = url.strip_suffix("/mcp").unwrap_or(url);
-    let is_local = ["://localhost", "://127.0.0.1", "://[::1]"].iter().any(|host| origin.contains(host));
-    let has_port = origin.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let checked = match check_origin(origin) {
-        Ok(()) if has_port && !is_local => Err("has a port; Claude on the web connects to 443 only"),
-        checked => checked,
+    let split = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
+    let parts = split.map(|(scheme, rest)| (scheme, rest.split_once('/').unwrap_or((rest, ""))));
+    let plain = |authority: &str| authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
+    let Some((scheme, (authority, path))) = parts.filter(|(_, (authority, _))| !authority.is_empty() && plain(authority)) else {
+        report.expect("the URL", Err(format!("{url:?} is no URL like https://vault.example.com/mcp")));
+        return None;
     };
-    let is_fine = checked.is_ok();
-    report.expect("the URL", checked.map_err(|why| format!("{url:?} {why}")));
-    is_fine.then(|| origin.to_owned())
+    let host = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(host, _)| host);
+    let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
+    report.expect(
+        "the URL",
+        match (scheme, path) {
+            ("http", _) if !is_local => Err("it is http; tokens could be intercepted, and Claude on the web takes https only".into()),
+            _ if !is_local && host != authority && !authority.ends_with(":443") => {
+                Err("it has a port; Claude on the web connects to 443 only".into())
+            }
+            (_, "" | "mcp") => Ok(()),
+            (_, "mcp/") => Err("drop the slash at its end: clients compare it character by character".into()),
+            _ => Err("the endpoint is /mcp right below the host; the server cannot run below another path".into()),
+        },
+    );
+    Some(format!("{scheme}://{authority}"))
 }
 
 /// Claude on the web connects over IPv4.

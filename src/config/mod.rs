@@ -25,7 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 #[cfg(unix)]
-pub(crate) use value::check_origin;
+pub(crate) use value::expand_home;
 pub use value::is_name;
 
 /// A finished configuration.

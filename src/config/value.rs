@@ -39,7 +39,7 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
 }
 
 /// Checks that an origin can be compared byte for byte, as clients do with the issuer.
-pub(crate) fn check_origin(text: &str) -> Result<(), &'static str> {
+pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
     if authority.is_empty() || authority.starts_with(':') || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
         return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
@@ -66,7 +66,7 @@ pub(crate) fn check_origin(text: &str) -> Result<(), &'static str> {
     }
 }
 
-pub(super) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
     match (text.strip_prefix('~'), home) {
         (Some(""), Some(home)) => PathBuf::from(home),
         (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),

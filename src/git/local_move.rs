@@ -63,8 +63,8 @@ pub(super) fn move_to(
         return Err(failure);
     }
     drop(index);
-    // Not where only the remote's commits came.
-    if !targets.is_empty() {
+    // Not where only the remote's commits came; what is finished after a crash may be a commit of ours.
+    if recovers || !targets.is_empty() {
         let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
     }
     Ok(kept)

@@ -180,7 +180,7 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = lock::exclude_own_files(&runner) {
+            if let Err(failure) = lock::exclude_own_files(&runner, &self.folders(runner.cancelled)?.prefix) {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;

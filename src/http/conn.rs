@@ -163,11 +163,19 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body, if there is one, is not read.
+    /// Answers a request whose body is not wanted. One that has come with the head is dropped, so that the connection can be kept.
     fn answer_unread(&mut self, head: &Head, answer: &Response) -> Next {
-        let has_body = !matches!(head.framing, Framing::None | Framing::Length(0));
-        match self.answer(head, answer, has_body || head.wants_close) {
-            Next::Close if has_body => Next::Linger,
+        let unread = match head.framing {
+            Framing::None => 0,
+            Framing::Length(length) => length,
+            Framing::Chunked => usize::MAX,
+        };
+        let is_dropped = unread <= self.buffer.bytes().len();
+        if is_dropped {
+            self.buffer.consume(unread);
+        }
+        match self.answer(head, answer, !is_dropped || head.wants_close) {
+            Next::Close if !is_dropped => Next::Linger,
             next => next,
         }
     }

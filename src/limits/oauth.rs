@@ -38,6 +38,8 @@ pub const REGISTRATIONS_BYTES: u64 = 64 * 1024 * 1024;
 pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
 /// The window in which registrations from one address are counted.
 pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
+/// How often refused registrations are logged.
+pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
 /// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice per login; a thousand in a row
 /// would be an attempt to displace the others.
 pub const REGISTRATIONS_PER_SOURCE: u32 = 60;

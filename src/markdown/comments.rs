@@ -44,7 +44,7 @@ pub(super) fn list_comments<'a>(lines: &[&'a str]) -> Option<Vec<Option<&'a str>
     let comment_in = |line: &&'a str| match line.trim() {
         "" => Some(None),
         bare if is_comment_line(bare) => Some(Some(bare)),
-        bare => comment_of(item(bare)?),
+        bare => comment_of(item(bare).filter(|item| !item.starts_with(['|', '>']))?),
     };
     lines.iter().map(comment_in).collect()
 }

@@ -4,7 +4,7 @@ use super::blocks::{Kind, line_end};
 use super::frontmatter;
 use super::joins::{is_underline, joins_before, joins_behind};
 use super::marks::{columns, unquoted};
-use super::parts::{Block, FindError, Note};
+use super::parts::{Block, Note, PartError};
 use super::properties::splice;
 use crate::slice::Part;
 use serde::Deserialize;
@@ -63,8 +63,8 @@ pub enum Position {
 /// created: at the end of the note, or of the section that the path names, one level below it.
 ///
 /// # Errors
-/// [`FindError`].
-pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), FindError> {
+/// [`PartError`].
+pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), PartError> {
     let block;
     let mut with_heading = None;
     let (lines, id) = match target {
@@ -72,7 +72,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
             let body = note.body();
             (around(body..behind_text(note, body..note.lines.len()), position), None)
         }
-        Target::Note => return Err(FindError::WholeNote),
+        Target::Note => return Err(PartError::WholeNote),
         Target::Heading(wanted) => {
             let (lines, created) = at_heading(note, wanted, position, create)?;
             with_heading = created.map(|heading| format!("{heading}\n{new}"));
@@ -83,13 +83,13 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
             at_block(note, &block, position, new)
         }
         Target::Line(number) => {
-            let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(FindError::NoLine(note.lines.len()))?;
+            let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(PartError::NoLine(note.lines.len()))?;
             let lines = if position == Position::Replace { line..line + 1 } else { around_heading(note, line) };
             (around(lines, position), None)
         }
     };
     if lines.start < note.body() {
-        return Err(FindError::Frontmatter);
+        return Err(PartError::Frontmatter);
     }
     let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(new));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
@@ -146,12 +146,12 @@ fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
 }
 
 /// The lines that the text replaces, and the line of the heading to create above it.
-fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<(Range<usize>, Option<String>), FindError> {
+fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<(Range<usize>, Option<String>), PartError> {
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
-        Err(FindError::Missing(known)) if create => {
-            let (line, heading) = new_heading(note, wanted).ok_or(FindError::Missing(known))?;
+        Err(PartError::Missing(known)) if create => {
+            let (line, heading) = new_heading(note, wanted).ok_or(PartError::Missing(known))?;
             return Ok((line..line, Some(heading)));
         }
         Err(error) => return Err(error),
@@ -249,7 +249,7 @@ mod tests {
         put_or_create(text, target, position, new, false).unwrap()
     }
 
-    fn put_or_create(text: &str, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<String, FindError> {
+    fn put_or_create(text: &str, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<String, PartError> {
         let (edit, line) = insert(&Note::of(text), target, position, new, create)?;
         let made = edit.apply(text);
         if let Some(first) = new.lines().next() {
@@ -347,7 +347,7 @@ mod tests {
         for (new, expected) in [("- X", "a\n- X\n\nc\n"), ("| x |\n|---|", "a\n\n| x |\n|---|\n\nc\n")] {
             assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, new), expected, "{new:?} is no line of a paragraph");
         }
-        assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(FindError::WholeNote));
+        assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(PartError::WholeNote));
     }
 
     #[test]
@@ -374,7 +374,7 @@ mod tests {
         let boxed = "## A\n> [!info]\n> # Box\n> a\n\nout\n1. root:\n   # ls\n2. b\n\n## B\n";
         assert_eq!(put(boxed, Target::Heading("A"), End, "3. c"), boxed.replace("2. b\n", "2. b\n3. c\n"));
         assert_eq!(put(boxed, Target::Heading("A"), Replace, "- new"), "## A\n- new\n\n## B\n");
-        assert!(matches!(put_or_create(boxed, Target::Heading("Box"), Replace, "x", false), Err(FindError::Missing(_))));
+        assert!(matches!(put_or_create(boxed, Target::Heading("Box"), Replace, "x", false), Err(PartError::Missing(_))));
     }
 
     #[test]
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
         assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
-        assert!(matches!(create("# A", "X > Log"), Err(FindError::Missing(_))));
-        assert!(matches!(create("# A\n# A", "A"), Err(FindError::Several(_))));
+        assert!(matches!(create("# A", "X > Log"), Err(PartError::Missing(_))));
+        assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
         let refused = |line| put_or_create("---\nx: 1\n---\na", Target::Line(line), Before, "b", false).unwrap_err();
         assert_eq!(
             (refused(1), refused(3), refused(9), refused(0)),
-            (FindError::Frontmatter, FindError::Frontmatter, FindError::NoLine(4), FindError::NoLine(4))
+            (PartError::Frontmatter, PartError::Frontmatter, PartError::NoLine(4), PartError::NoLine(4))
         );
     }
 

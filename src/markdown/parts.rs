@@ -48,7 +48,7 @@ pub struct Task {
 
 /// Why there is no such part, or why it cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FindError {
+pub enum PartError {
     /// No match; the names that exist.
     Missing(Vec<String>),
     /// Several matches: line number, from 1, and text of each.
@@ -128,8 +128,8 @@ impl<'a> Note<'a> {
     /// preferred, then those that differ only in case and spaces, then, unless `strict`, those that Obsidian considers equal.
     ///
     /// # Errors
-    /// [`FindError`].
-    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, FindError> {
+    /// [`PartError`].
+    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, PartError> {
         let exact = |text: &str| text.trim().to_owned();
         let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
@@ -147,10 +147,10 @@ impl<'a> Note<'a> {
         });
         match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
             [one] => Ok(*one),
-            [] => Err(FindError::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
+            [] => Err(PartError::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
             several => {
                 let shown = several.iter().filter_map(|number| headings.get(*number));
-                Err(FindError::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
+                Err(PartError::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
             }
         }
     }
@@ -270,17 +270,17 @@ impl<'a> Note<'a> {
     /// The block with an id, ignoring case.
     ///
     /// # Errors
-    /// [`FindError`].
-    pub fn find_block(&self, id: &str) -> Result<Block, FindError> {
+    /// [`PartError`].
+    pub fn find_block(&self, id: &str) -> Result<Block, PartError> {
         let id = id.trim().trim_start_matches('^');
         let all = self.blocks();
         let found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
         match found.as_slice() {
             [block] => Ok((*block).clone()),
-            [] => Err(FindError::Missing(all.into_iter().map(|block| block.id).collect())),
+            [] => Err(PartError::Missing(all.into_iter().map(|block| block.id).collect())),
             several => {
                 let line = |block: &&Block| (block.lines.start + 1, self.line(block.lines.start).to_owned());
-                Err(FindError::Several(several.iter().map(line).collect()))
+                Err(PartError::Several(several.iter().map(line).collect()))
             }
         }
     }
@@ -413,12 +413,12 @@ mod tests {
         let find = |wanted: &str| note.find_heading(&headings, wanted, false).map(|number| headings[number].lines.start);
         assert_eq!(find("log day  ONE"), Ok(1));
         assert_eq!((find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")), (Ok(1), Ok(5), Ok(6), Ok(0)));
-        assert_eq!(find("Log"), Err(FindError::Several(vec![(4, "Log".into()), (5, "Log".into())])));
-        assert!(matches!(find("A > Deep"), Err(FindError::Missing(known)) if known.len() == 7));
+        assert_eq!(find("Log"), Err(PartError::Several(vec![(4, "Log".into()), (5, "Log".into())])));
+        assert!(matches!(find("A > Deep"), Err(PartError::Missing(known)) if known.len() == 7));
         let note = Note::of("## C\n## C#\n## C++\n## ***\n");
         let headings = note.headings();
         let find =
-            |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, FindError::Several(_)));
+            |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, PartError::Several(_)));
         assert_eq!((find("C++", false), find("c#", true), find("C-", true), find("C!", false)), (Ok(2), Ok(1), Err(false), Err(true)));
         assert_eq!((find("...", false), find("***", false)), (Err(false), Ok(3)));
     }
@@ -438,7 +438,7 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(id, lines, below)| (id.to_owned(), lines, below)));
         assert_eq!(Note::of(text).find_block("^LAST").unwrap().lines, 17..19);
-        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(FindError::Several(lines)) if lines.len() == 2));
+        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(PartError::Several(lines)) if lines.len() == 2));
     }
 
     #[test]

@@ -158,9 +158,11 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let line = text.part(property.value..first_end);
-    let (rest, ending) = line.split_at(line.trim_end().len());
-    let comment = comment_of(rest.trim()).unwrap_or_else(|| Some(without_comment(rest).1.trim()));
-    let value = rest.part(..rest.len() - comment.unwrap_or_default().len()).trim_end();
+    // YAML's white space: others are part of the value.
+    const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+    let (rest, ending) = line.split_at(line.trim_end_matches(SPACE).len());
+    let comment = comment_of(rest.trim_start()).unwrap_or_else(|| Some(without_comment(rest).1.trim_start()));
+    let value = rest.part(..rest.len() - comment.unwrap_or_default().len()).trim_end_matches(SPACE);
     let comment = rest.part(value.len()..);
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let in_list = if value.trim().is_empty() { list_comments(&further) } else { None };
@@ -181,7 +183,7 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
     let old = value.trim();
     let shown = match new {
         Json::String(text) => scalar(text, quote_of(old), false),
-        Json::Array(items) => format!("[{}]", written_items(old, items).join(", ")),
+        Json::Array(items) => format!("[{}]", written_items(old, &further, items).join(", ")),
         Json::Null => String::new(),
         other => flow(other, None),
     };
@@ -209,20 +211,22 @@ fn block_list<'a>(old: &[&str], comments: &[Option<&'a str>], items: &[Json], eo
     let sample = old.iter().find(|line| item(line).is_some())?;
     let (indent, quote) = (sample.part(..sample.len() - sample.trim_start().len()), quote_of(item(sample)?));
     let mut wanted: Vec<&Json> = items.iter().collect();
-    let (mut kept, mut above, mut is_read) = (Vec::new(), String::new(), true);
-    for line in old {
+    let (mut kept, mut above, mut gone) = (Vec::new(), String::new(), None);
+    for (line, comment) in old.iter().zip(comments) {
         let Some(own) = item(line) else {
             above.push_str(line);
             continue;
         };
         let value = read(own);
-        is_read &= value.is_some();
-        if let Some(at) = wanted.iter().position(|item| value.as_ref() == Some(*item)) {
-            kept.push((wanted.remove(at), std::mem::take(&mut above) + line));
+        match wanted.iter().position(|item| value.as_ref() == Some(*item)) {
+            Some(at) => kept.push((wanted.remove(at), std::mem::take(&mut above) + line)),
+            None => gone = gone.or(*comment),
         }
     }
-    // The comments of an item that is replaced or was not read.
-    if let Some(lost) = comments.iter().flatten().next().filter(|_| !items.is_empty() && (kept.is_empty() || !is_read)) {
+    // An item that is removed takes its comment along; one that is replaced, or cannot be read alone, must not.
+    let is_rewritten = kept.is_empty() && !items.is_empty();
+    let lost = if is_rewritten { comments.iter().flatten().next().copied() } else { gone.filter(|_| !wanted.is_empty()) };
+    if let Some(lost) = lost {
         return Some(Err(lost));
     }
     let line = |new: &Json| match kept.iter().position(|(own, _)| *own == new) {
@@ -232,16 +236,18 @@ fn block_list<'a>(old: &[&str], comments: &[Option<&'a str>], items: &[Json], eo
     Some(Ok(items.iter().map(line).collect::<String>() + &above))
 }
 
-/// The items of a list in one line; those that stay keep their spelling in the old value.
-fn written_items(old: &str, items: &[Json]) -> Vec<String> {
-    let mut known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
+/// The items of a list in one line; those that stay keep their spelling in the old value or its further lines.
+fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
+    let known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
-        None if old.is_empty() || old.starts_with(['[', '|', '>']) => Vec::new(),
+        None if old.is_empty() => further.iter().filter_map(|line| item(line)).collect(),
+        None if old.starts_with(['[', '|', '>']) => Vec::new(),
         None => vec![old],
     };
     let quote = known.first().and_then(|part| quote_of(part));
-    let shown = |item: &Json| match known.iter().position(|part| read(part).as_ref() == Some(item)) {
-        Some(number) => known.remove(number).to_owned(),
+    let mut known: Vec<(&str, Option<Json>)> = known.into_iter().map(|part| (part, read(part))).collect();
+    let shown = |item: &Json| match known.iter().position(|(_, value)| value.as_ref() == Some(item)) {
+        Some(number) => known.remove(number).0.to_owned(),
         None => flow(item, quote),
     };
     items.iter().map(shown).collect()
@@ -322,6 +328,24 @@ mod tests {
             let short = value.get(..value.len().min(40)).unwrap();
             assert_eq!(set(&note, "k", Some(&"new".into())).unwrap(), "---\nt: &t x\nk: new\nz: 1\n---\n", "{short:?}");
         }
+    }
+
+    #[test]
+    fn an_item_that_is_rewritten_keeps_its_comment_or_is_not_changed() {
+        let with = |list: &str| format!("---\nk:\n{list}z: 1\n---\n");
+        for (before, new, after) in [
+            ("- a # 1\n- b # 2\n", &["b", "a"], Some("- b # 2\n- a # 1\n")),
+            ("- a # 1\n- b # 2\n", &["b", "c"], None),
+            ("- !x a # 1\n- b # 2\n", &["b", "c"], None),
+            ("- .inf # 1\n- b # 2\n", &["b", "c"], None),
+            ("- --- a # 1\n- b # 2\n", &["b", "c"], None),
+            ("- a\n- b # 2\n", &["c", "b"], Some("- c\n- b # 2\n")),
+        ] {
+            let made = set(&with(before), "k", Some(&list(new)));
+            assert_eq!(made.ok(), after.map(with), "{before:?} {new:?}");
+        }
+        assert_eq!(set(&with("- a # 1\n- b\n"), "k", Some(&list(&["b"]))).unwrap(), with("- b\n"));
+        assert_eq!(set("---\nk: x\u{a0}\n---\n", "k", Some(&"y".into())).unwrap(), "---\nk: y\n---\n");
     }
 
     #[test]

@@ -125,10 +125,16 @@ impl Subscription {
     }
 
     /// Takes the vault as it is for what the client knows, if it listens for the first time.
-    fn begin(&self, vault: &Vault) {
+    fn begin(&self, server: &Server) {
+        let vault = server.vault_of(&self.principal);
+        // If the vault is unavailable, the first refresh that succeeds finds the difference.
+        let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
+        if self.tag.is_some() && known.vault.is_none() {
+            known.resources.values_mut().for_each(|(path, version)| *version = vault.version(path));
+        }
         known.listing.get_or_insert(vault.listing_generation());
-        known.vault.get_or_insert_with(|| vault.clone());
+        known.vault.get_or_insert(vault);
     }
 
     /// Notifies the client of what has changed since the last notification. `versions` has those that others have looked up already.
@@ -192,10 +198,7 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 impl Server {
     /// Notifies a client of what changes from now on, as soon as it listens.
     pub fn register(&self, subscription: &Arc<Subscription>) {
-        // If the vault is unavailable, the first refresh that succeeds finds the difference.
-        let vault = self.vault_of(&subscription.principal);
-        let _ = vault.refresh();
-        subscription.begin(&vault);
+        subscription.begin(self);
         let mut open = self.subscriptions.lock().unpoisoned();
         open.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
         open.push(Arc::downgrade(subscription));
@@ -206,6 +209,7 @@ impl Server {
     /// Connects a listener to a subscription; a client that comes back is notified of what has changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
+        subscription.begin(self);
         subscription.acknowledge();
         self.register(subscription);
         subscription.notify(self, &mut FileStates::new());
@@ -225,12 +229,8 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let uris = requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
     let uris: Vec<&str> = uris.filter_map(Value::as_str).collect();
     check_names(uris.iter().copied())?;
-    let vault = call.vault();
-    // What cannot be read now counts as changed when it can.
-    let _ = vault.refresh();
-    let with_version = |uri: &str| path_of(uri).map(|path| (uri.to_owned(), (path.clone(), vault.version(&path))));
-    let resources = uris.into_iter().filter_map(with_version).collect();
-    let known = Known { listing: Some(vault.listing_generation()), resources, vault: Some(vault) };
+    let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), (path_of(uri)?, Version::default())))).collect();
+    let known = Known { resources, ..Known::default() };
     let (principal, tag) = (call.exchange.principal.clone(), Some(call.id.clone()));
     Ok(Answer::Listen(Arc::new(Subscription { principal, listener: Mutex::default(), tag, list_changes, known: Mutex::new(known) })))
 }

@@ -38,6 +38,9 @@ impl Oauth {
             },
         };
         if !self.registrations.may_register(from, now) {
+            if let Some(count) = self.registrations.refused(now) {
+                log::warn!("registration refused from={from}: too many ({count} refused since this was last logged)");
+            }
             return Err(Error::SLOW_DOWN);
         }
         let id = secret::new_uuid();

@@ -32,6 +32,9 @@ struct Table {
     lines: usize,
     /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
     counted: HashMap<IpAddr, (u32, Now)>,
+    /// Refusals that are not in the log yet.
+    refused: u64,
+    refusal_logged: Option<Now>,
 }
 
 impl Registrations {
@@ -107,17 +110,25 @@ impl Registrations {
         self.table.lock().unpoisoned().clients.remove(id);
     }
 
-    /// Counts an attempt to register; whether it is allowed. The first that is not is logged.
+    /// Counts an attempt to register; whether it is allowed.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
         evict_oldest_if_full(counted, limits::THROTTLED_SOURCES, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));
         *count = count.saturating_add(1);
-        if *count == limits::REGISTRATIONS_PER_SOURCE + 1 {
-            log::warn!("registration refused from={from}: too many; further ones are not logged");
-        }
         *count <= limits::REGISTRATIONS_PER_SOURCE
+    }
+
+    /// Counts a refusal; when it is time to log one again, gives how many there were since the last.
+    pub(super) fn refused(&self, now: Now) -> Option<u64> {
+        let mut table = self.table.lock().unpoisoned();
+        table.refused += 1;
+        if table.refusal_logged.is_some_and(|last| now.since(last) < limits::REFUSALS_LOGGED_EVERY) {
+            return None;
+        }
+        table.refusal_logged = Some(now);
+        Some(std::mem::take(&mut table.refused))
     }
 }
 

@@ -13,8 +13,6 @@ pub enum Field {
     Path,
     /// In the text.
     Content,
-    /// The term is a tag: [`Condition::Tag`].
-    Tag,
 }
 
 /// A part of a note within which a whole condition has to hold.
@@ -54,6 +52,19 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// The same condition on tags instead of terms: `tag:(a OR b)`.
+    pub(super) fn into_tags(self) -> Condition {
+        let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();
+        match self {
+            Condition::Has(_, Term::Folded(text)) => Condition::Tag(text.trim_start_matches('#').trim_end_matches('/').to_owned()),
+            Condition::Has(_, Term::Exact(text)) => Condition::Tag(fold(text.trim_start_matches('#').trim_end_matches('/'))),
+            Condition::Not(part) => Condition::Not(Box::new(part.into_tags())),
+            Condition::All(parts) => Condition::All(each(parts)),
+            Condition::Any(parts) => Condition::Any(each(parts)),
+            other => other,
+        }
+    }
+
     /// Adds the parts that all have to hold, flattening nested conjunctions.
     pub(super) fn split(self, parts: &mut Vec<Condition>) {
         match self {

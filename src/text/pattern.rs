@@ -57,22 +57,27 @@ impl Expression {
     pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
         // Parsed as case-sensitive, so that letters are literals.
         let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
+        let at = |span: &regex_syntax::ast::Span| pattern.get(..span.start.offset).unwrap_or_default().chars().count() + 1;
         let hir = parsed.map_err(|error| match error {
-            regex_syntax::Error::Parse(error) => format!("{} at character {}", error.kind(), error.span().start.column),
-            regex_syntax::Error::Translate(error) => format!("{} at character {}", error.kind(), error.span().start.column),
+            regex_syntax::Error::Parse(error) => format!("{} at character {}", error.kind(), at(error.span())),
+            regex_syntax::Error::Translate(error) => format!("{} at character {}", error.kind(), at(error.span())),
             other => other.to_string(),
         })?;
-        let mut builder = RegexBuilder::new(&with_crlf(pattern));
-        builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
-        let built = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        let build = |pattern: &str| {
+            let mut builder = RegexBuilder::new(pattern);
+            builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
+            builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
+        };
+        let built = build(&with_crlf(pattern)).or_else(|_| build(pattern));
         let regex = built.map_err(|_| format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES))?;
         let required = literal(&hir).and_then(|found| {
             // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,
             // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
             while text.pop().is_some_and(is_combining_mark) {}
-            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign.
-            let has_more_forms = |c: char| matches!(c, 's' | 'S') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
+            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line feed also
+            // matches CR LF.
+            let has_more_forms = |c: char| matches!(c, 's' | 'S' | '\n') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
             let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
@@ -236,6 +241,7 @@ mod tests {
             ("abc", Some("ab")),
             ("s\u{301}wiat", Some("wia")),
             ("a", None),
+            ("foo alpha\\nbar beta", Some("foo alpha")),
             // Greek; the text has the micro sign.
             ("10 \u{3bc}m wide", Some("m wid")),
         ] {

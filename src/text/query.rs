@@ -20,6 +20,7 @@ enum Operator {
     Field(Field),
     Case(bool),
     Scope(Scope),
+    Tag,
 }
 
 const OPERATORS: [(&str, Operator); 12] = [
@@ -34,7 +35,7 @@ const OPERATORS: [(&str, Operator); 12] = [
     ("task:", Operator::Scope(Scope::Task)),
     ("task-todo:", Operator::Scope(Scope::TaskTodo)),
     ("task-done:", Operator::Scope(Scope::TaskDone)),
-    ("tag:", Operator::Field(Field::Tag)),
+    ("tag:", Operator::Tag),
 ];
 
 /// A query.
@@ -152,7 +153,7 @@ impl<'a> Parser<'a> {
     fn any(&mut self) -> Option<Condition> {
         let mut parts = vec![self.all()?];
         while self.is_at_or() {
-            self.rest = self.rest.strip_prefix("OR")?.trim_start();
+            self.skip("OR");
             parts.push(self.all()?);
         }
         Some(if parts.len() == 1 { parts.remove(0) } else { Condition::Any(parts) })
@@ -183,14 +184,14 @@ impl<'a> Parser<'a> {
                 self.nested(|parser| parser.part()).map(|part| Condition::Not(Box::new(part)))
             }
             '(' => {
-                self.rest = self.rest.strip_prefix('(')?.trim_start();
+                self.skip("(");
                 let inner = self.nested(|parser| parser.any())?;
                 self.rest = self.rest.strip_prefix(')')?;
                 self.ends_here().map(|()| inner)
             }
             '[' => self.property(),
             // A comment or a path; an expression begins with something to repeat.
-            '/' if self.field == Field::Tag || ["/*", "/+", "/?"].iter().any(|sign| self.rest.starts_with(sign)) => self.term(),
+            '/' if ["/*", "/+", "/?"].iter().any(|sign| self.rest.starts_with(sign)) => self.term(),
             '/' => match self.expression() {
                 Some(expression) => Some(Condition::Has(self.field, Term::Regex(expression))),
                 None => self.term(),
@@ -227,17 +228,30 @@ impl<'a> Parser<'a> {
             return None;
         }
         let (field, match_case, scope) = (self.field, self.match_case, self.scope);
-        match operator {
-            Operator::Field(field) => self.field = field,
-            Operator::Case(match_case) => self.match_case = match_case,
-            Operator::Scope(_) => (self.scope, self.field) = (true, Field::Content),
-        }
-        let part = self.part();
+        let condition = match operator {
+            Operator::Tag => {
+                if self.rest.starts_with('(') {
+                    return self.part().map(Condition::into_tags);
+                }
+                self.rest = self.rest.strip_prefix('#').unwrap_or(self.rest);
+                let name = fold(&self.text()?);
+                Some(Condition::Tag(name.trim_end_matches('.').trim_matches('/').to_owned())).filter(|_| !name.is_empty())
+            }
+            Operator::Field(field) => {
+                self.field = field;
+                self.part()
+            }
+            Operator::Case(match_case) => {
+                self.match_case = match_case;
+                self.part()
+            }
+            Operator::Scope(scope) => {
+                (self.scope, self.field) = (true, Field::Content);
+                self.part().map(|part| Condition::Within(scope, Box::new(part)))
+            }
+        };
         (self.field, self.match_case, self.scope) = (field, match_case, scope);
-        match operator {
-            Operator::Scope(scope) => part.map(|part| Condition::Within(scope, Box::new(part))),
-            _ => part,
-        }
+        condition
     }
 
     fn property(&mut self) -> Option<Condition> {
@@ -294,10 +308,6 @@ impl<'a> Parser<'a> {
     /// A word or quoted phrase as a condition, in the field and with the case that the enclosing operators set.
     fn term(&mut self) -> Option<Condition> {
         let mut text = self.text()?;
-        if self.field == Field::Tag {
-            let name = fold(text.trim_start_matches('#').trim_end_matches('.').trim_matches('/'));
-            return Some(Condition::Tag(name)).filter(|tag| !matches!(tag, Condition::Tag(name) if name.is_empty()));
-        }
         // A path begins without a slash.
         if matches!(self.field, Field::Name | Field::Path) && text.len() > 1 {
             text = text.trim_start_matches('/').to_owned();
@@ -342,6 +352,10 @@ impl<'a> Parser<'a> {
 
     fn is_at_or(&self) -> bool {
         self.rest.strip_prefix("OR").is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    }
+
+    fn skip(&mut self, text: &str) {
+        self.rest = self.rest.strip_prefix(text).unwrap_or(self.rest).trim_start();
     }
 }
 

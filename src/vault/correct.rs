@@ -52,12 +52,12 @@ impl Vault {
             return self.correct(word, run);
         }
         let version = self.index.with_table(|table| table.version);
-        let cached = || self.postings.corrections.lock().unpoisoned();
-        if let Some((_, known)) = cached().get(word).filter(|(at, _)| *at == version) {
+        let lock = || self.postings.corrections.lock().unpoisoned();
+        if let Some((_, known)) = lock().get(word).filter(|(at, _)| *at == version) {
             return Ok(known.clone());
         }
         let instead = self.correct(word, run)?;
-        let mut corrections = cached();
+        let mut corrections = lock();
         if corrections.len() >= limits::CORRECTIONS_KEPT {
             corrections.clear();
         }

@@ -25,7 +25,7 @@ pub enum Step {
     /// A file, or a folder without served files, moved to `.trash`, where Obsidian keeps deleted files.
     Trash {
         path: VaultPath,
-        /// Its name there, chosen when the change is made.
+        /// Its name there; empty until the change is made.
         #[serde(default)]
         trash_name: String,
     },

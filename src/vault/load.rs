@@ -11,7 +11,7 @@ use crate::limits;
 use crate::markdown::{self, frontmatter};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
@@ -86,7 +86,10 @@ impl Index {
             }
             let head = frontmatter::head(&text);
             let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
-            let text = Text::NotKept { frontmatter: if fits { head.into() } else { Box::default() }, hash: hash_of(&text) };
+            let text = Text::NotKept {
+                frontmatter: if fits { head.into() } else { Box::default() },
+                hash: if whole { hash_of(&text) } else { RandomState::new().build_hasher().finish() },
+            };
             return make_entry(stamp, tags, text, uncertain);
         }
         let text = match self.memory {

@@ -8,7 +8,7 @@ use super::{Entry, Error, Named, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::insert::{Edit, Position, Target, insert};
-use crate::markdown::parts::{FindError, Note, Task};
+use crate::markdown::parts::{Note, PartError, Task};
 use crate::markdown::{frontmatter, inline, tasks};
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -62,27 +62,27 @@ pub struct VaultTask {
 }
 
 /// The error for a part of a note that is missing, ambiguous, or not to be changed.
-pub fn target_error(target: Target<'_>, error: FindError) -> Error {
+pub fn target_error(target: Target<'_>, error: PartError) -> Error {
     let (what, wanted) = match target {
         Target::Heading(wanted) => ("heading", wanted),
         Target::Block(id) => ("block", id),
         Target::Note | Target::Line(_) => ("part", ""),
     };
     match error {
-        FindError::Missing(known) => Error::NoTarget {
+        PartError::Missing(known) => Error::NoTarget {
             what: format!("There is no {what} {wanted:?}{}", if known.is_empty() { "; the note has none" } else { "" }),
             known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
         },
-        FindError::Several(lines) => {
+        PartError::Several(lines) => {
             let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
             Error::Ambiguous {
                 what: format!("More than one {what} matches {wanted:?}"),
                 candidates: candidates.map(|(line, text)| json!({ "line": line, "text": text })).collect(),
             }
         }
-        FindError::NoLine(lines) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
-        FindError::Frontmatter => Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into()),
-        FindError::WholeNote => {
+        PartError::NoLine(lines) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
+        PartError::Frontmatter => Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into()),
+        PartError::WholeNote => {
             Error::Invalid("where: before, after and replace need a heading, block or line; vault_write replaces a whole note.".into())
         }
     }
@@ -99,7 +99,7 @@ fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
 
 impl Vault {
     /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is a missing note, which begins
-    /// with the text of its template.
+    /// with the text of its template. Returns also the line where the text begins, from 1, and what is wrong with the template.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Ambiguous`], [`Error::Invalid`], and those of [`Vault::edit`].
@@ -122,6 +122,7 @@ impl Vault {
             let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?))?;
             return Ok((written, line, None));
         }
+        self.check_grant(path.as_str())?;
         self.check_new_name(path, None)?;
         let written = self.put_file(path, true, &mut |now| {
             let first;
@@ -217,7 +218,7 @@ impl Vault {
         found.collect()
     }
 
-    /// Sets the status character of a task, if its line still has the text.
+    /// Sets the status character of a task, if its line still has the text. Returns also the whole line before and after.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].

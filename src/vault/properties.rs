@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What notes must match. An empty criterion matches every note.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename = "default_context")]
 pub struct Criteria {
     /// Frontmatter keys and values, case-sensitive; all must match.
     pub properties: Map<String, Value>,

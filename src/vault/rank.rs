@@ -157,7 +157,7 @@ pub(super) struct Ranker<'a> {
 }
 
 /// How much a form counts in a short field (path, name, alias or tag): less in a long one, and less inside another word.
-fn frequency(text: &str, form: &StemFinder<'_>) -> f32 {
+fn frequency_in(text: &str, form: &StemFinder<'_>) -> f32 {
     let mut found = form.stem.find_iter(text.as_bytes()).peekable();
     if found.peek().is_none() {
         return 0.0;
@@ -202,9 +202,9 @@ impl<'a> Ranker<'a> {
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency(field, form)).fold(0.0, f32::max);
+            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency_in(field, form)).fold(0.0, f32::max);
             let is_whole = form.text.ends_with(".md");
-            let in_path = frequency(if is_whole { whole } else { path }, form);
+            let in_path = frequency_in(if is_whole { whole } else { path }, form);
             let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
             let named = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;

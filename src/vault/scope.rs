@@ -124,9 +124,7 @@ impl Pattern {
                         let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
                         let class = rest.get(1..end)?;
                         let (negated, class) = class.strip_prefix(['!', '^']).map_or(("", class), |class| ("^", class));
-                        // `&&`, `~~` and `--` would be operations on sets.
-                        let class = class.replace(['\\', '['], "").replace('&', r"\&").replace('~', r"\~").replace("--", r"\-\-");
-                        (format!("[{negated}{class}]"), end + 1)
+                        (format!("[{negated}{}]", members_of(class)), end + 1)
                     }
                     '\\' => {
                         let escaped = rest.chars().nth(1)?;
@@ -140,6 +138,23 @@ impl Pattern {
         }
         Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
     }
+}
+
+/// The signs and ranges of a class, as `regex` has them: there `&&`, `--` and `~~` are operations on sets.
+fn members_of(class: &str) -> String {
+    let literal = |c: char| regex::escape(&c.to_string());
+    let (mut members, mut rest) = (String::new(), class.chars().filter(|c| !matches!(c, '\\' | '[')));
+    while let Some(first) = rest.next() {
+        members += &literal(first);
+        let mut ahead = rest.clone();
+        if let (Some('-'), Some(last)) = (ahead.next(), ahead.next()) {
+            if first <= last {
+                members += &format!("-{}", literal(last));
+            }
+            rest = ahead;
+        }
+    }
+    members
 }
 
 #[cfg(test)]
@@ -166,7 +181,10 @@ mod tests {
             ("n?te[0-9].md", "note7.md", true),
             ("n?te[!0-9].md", "note7.md", false),
             ("n[a&&b].md", "na.md", true),
-            ("n[a--b].md", "na.md", true),
+            ("n[a--b].md", "nb.md", true),
+            ("n[a--b].md", "n-.md", false),
+            ("n[!a--b].md", "n-.md", true),
+            ("n[+--].md", "n,.md", true),
             ("n[a~~b].md", "na.md", true),
             ("a.b", "axb", false),
             (r"\[x\]", "[x]", true),

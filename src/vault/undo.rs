@@ -186,7 +186,7 @@ impl Vault {
     /// Writes a kept version of a note to its path, even if the note no longer exists.
     ///
     /// # Errors
-    /// Those of [`Vault::kept_version`] and [`Vault::edit`].
+    /// Those of [`Vault::kept_version`] and [`Vault::write`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
         let bytes = self.kept_version(path, version)?;
         self.put_file(&self.spelled(path), true, &mut |_| Ok(bytes.clone()))

@@ -10,7 +10,7 @@ use crate::lock::Unpoisoned;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ impl Versions {
     }
 
     /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; of each path one stays. Texts that the same login had written itself
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays, and the newest that another login or a person wrote. Texts that the same login had written itself
     /// are removed before those of others, so that a flood of its changes displaces nothing; lines without a version, such as
     /// renames, have a quarter of the log of their own.
     ///
@@ -208,6 +208,7 @@ impl Versions {
             .filter_map(|line| if let Did::Wrote { after, .. } = &line.did { Some((&*line.by, &**after)) } else { None })
             .collect();
         let is_own = |line: &Line| line.kept().is_some_and(|(_, hash)| written.contains(&(&*line.by, hash)));
+        let newest: HashMap<&str, usize> = lines.iter().enumerate().filter_map(|(number, line)| Some((line.kept()?.0, number))).collect();
         let (mut bytes, mut hashes, mut paths) = (0, HashSet::new(), HashSet::new());
         // They stay as long as they fit: texts of others, then the login's own, each newest first. Lines with and without a version are counted
         // apart.
@@ -215,7 +216,7 @@ impl Versions {
         let mut stay: BTreeMap<usize, String> = BTreeMap::new();
         let newest_first = || lines.iter().enumerate().rev();
         for (number, line) in newest_first().filter(|(_, line)| !is_own(line)).chain(newest_first().filter(|(_, line)| is_own(line))) {
-            let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path));
+            let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path) || newest.get(path) == Some(&number));
             let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";

@@ -41,8 +41,8 @@ pub(super) struct View {
 
 /// A property id, or its expression, and whether the largest comes first.
 #[derive(Debug, Clone)]
-pub(super) struct Sort<Id = String> {
-    pub(super) id: Id,
+pub(super) struct Sort<Key = String> {
+    pub(super) key: Key,
     pub(super) is_descending: bool,
 }
 
@@ -120,7 +120,7 @@ impl View {
         let sort = |yaml: &Yaml| -> Option<Sort> {
             let id = yaml.as_str().or_else(|| yaml.get("property").or_else(|| yaml.get("column"))?.as_str())?.to_owned();
             let direction = yaml.get("direction").and_then(Yaml::as_str).unwrap_or_default();
-            Some(Sort { id, is_descending: direction.eq_ignore_ascii_case("desc") })
+            Some(Sort { key: id, is_descending: direction.eq_ignore_ascii_case("desc") })
         };
         let mut summaries = Vec::new();
         for (id, summary) in yaml.get("summaries").and_then(Yaml::as_mapping).into_iter().flatten() {

@@ -69,7 +69,7 @@ impl<'a> Expressions<'a> {
         }
         let expr_of =
             |part: &str, id: &str| property(id, formulas).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
-        let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { id: expr_of(part, &sort.id)?, is_descending: sort.is_descending });
+        let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { key: expr_of(part, &sort.key)?, is_descending: sort.is_descending });
         let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
         if order.is_empty() {
             order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
@@ -98,8 +98,8 @@ impl<'a> Expressions<'a> {
 
 fn direction_of(text: &str) -> Sort {
     match text.trim().rsplit_once(' ') {
-        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { id: id.trim().to_owned(), is_descending: true },
-        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { id: id.trim().to_owned(), is_descending: false },
-        _ => Sort { id: text.trim().to_owned(), is_descending: false },
+        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { key: id.trim().to_owned(), is_descending: true },
+        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { key: id.trim().to_owned(), is_descending: false },
+        _ => Sort { key: text.trim().to_owned(), is_descending: false },
     }
 }

@@ -82,7 +82,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let Expressions { condition, order, group, cells, summarized, counted } = &Expressions::of(query, view, &names_of(&formulas))?;
     let of_filters = filters.iter().copied().chain(condition).chain(counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
-    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(order.iter().chain(group).map(|key| &key.id)).collect();
+    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(order.iter().chain(group).map(|sort| &sort.key)).collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
@@ -206,7 +206,7 @@ fn select<'e>(
 /// Rows in their groups and order. A value that cannot be computed is empty.
 fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<Expr>>, order: &[Sort<Expr>]) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
-        let value = |key: &Sort<Expr>| evaluator.value(&key.id, &row, &Locals::default()).unwrap_or(Value::Null);
+        let value = |key: &Sort<Expr>| evaluator.value(&key.key, &row, &Locals::default()).unwrap_or(Value::Null);
         Sorted { group: group.map_or(Value::Null, value), keys: order.iter().map(value).collect(), row }
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();

@@ -36,7 +36,7 @@ pub(super) static TOOL: Tool = Tool {
             "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded as they are",
         ),
         defaulted("background", Shape::Flag, Default::Flag(false), "Answer with a job_id at once, and go on"),
-        optional("continue", ANY_TEXT, "The job_id of a call that was cut off: go on with its material"),
+        optional("continue", ANY_TEXT, "The job_id of a call that was cut off: go on with its material; give no other"),
         MODEL,
         MAX_TURNS,
         TIMEOUT_MS,
@@ -51,7 +51,10 @@ const ATTACHMENT: [Field; 2] =
 /// What is to be filed; with `continue` what another job was asked for.
 fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
     if let Some(id) = arguments.maybe("continue") {
-        if ["content", "files", "attachments", "domain", "cases"].iter().any(|name| arguments.has(name)) {
+        // Some clients send each argument, without a value.
+        let has_text = ["content", "domain"].iter().any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
+        let has_list = ["files", "cases"].iter().any(|name| arguments.texts(name).next().is_some());
+        if has_text || has_list || !arguments.objects("attachments").is_empty() {
             return Err(Error::new(Code::InvalidArgument, "Argument continue takes the material of that job; give no other with it."));
         }
         let request = agent.request_of(owner, id).map_err(refused)?;

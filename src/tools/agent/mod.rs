@@ -137,8 +137,8 @@ fn job_summary(job: &Job, seen: &JobState) -> Map<String, Value> {
         "about": job.about,
         "model": job.model,
         "turns": progress.turns,
-        // Of a job that has ended the session's own time; of any other the time since the call, waiting included.
-        "duration_ms": (if seen.outcome.is_some() { progress.took } else { job.started.elapsed() }).as_millis() as u64,
+        // Of a job with a result the session's own time; of any other the time since the call, waiting included.
+        "duration_ms": (if matches!(seen.outcome.as_deref(), Some(Ok(_))) { progress.took } else { seen.took }).as_millis() as u64,
         "cost_usd": progress.cost_usd,
         "queue_position": progress.ahead,
         "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),

@@ -48,7 +48,13 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let folder = VaultPath::folder(arguments.text("directory"))?;
+    let directory = arguments.text("directory");
+    if directory.starts_with('/')
+        || directory.trim_end_matches('/').split('/').any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
+    {
+        return Err(Error::new(Code::PathNotAllowed, "Path not allowed: a directory is relative, without empty segments or a ."));
+    }
+    let folder = VaultPath::folder(directory)?;
     context.vault.existing_folder(Some(&folder))?;
     // A name may be on disk in another Unicode form.
     let pattern: String = arguments.text("pattern").nfc().collect();

@@ -3,7 +3,7 @@
 use super::{BLOCK, HEADING, target};
 use crate::limits;
 use crate::markdown::insert::Target;
-use crate::markdown::parts::{FindError, Heading, Note};
+use crate::markdown::parts::{Heading, Note, PartError};
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::slice::Part;
@@ -173,7 +173,7 @@ fn show(
     Ok(Some(shown))
 }
 
-fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, FindError> {
+fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, PartError> {
     match target {
         Target::Heading(wanted) => {
             let headings = note.headings();
