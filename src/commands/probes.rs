@@ -7,8 +7,8 @@ use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it cannot be opened, and with `is_check` what
-/// keeps toolset `git` from writing at the moment.
+/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it
+/// cannot be opened, and with `is_check` what keeps toolset `git` from writing at the moment.
 pub(super) fn probe(
     config: &Config,
     purpose: Purpose,

@@ -86,8 +86,8 @@ pub(super) fn differences(old: &Files<Entry>, new: &Files<Entry>) -> Vec<File> {
     names.into_iter().filter(|name| old.get(*name) != new.get(*name)).map(file).collect()
 }
 
-/// Gives files entries in an index file, at a stage (0: merged), or removes them (mode 0). Replaces a file where there has to be a folder, and a
-/// folder where there has to be a file; see [`clashes`].
+/// Gives files entries in an index file, at a stage (0: merged), or removes them (mode 0). Replaces a file where there has to be a
+/// folder, and a folder where there has to be a file; see [`clashes`].
 ///
 /// # Errors
 /// [`Failure::Git`], also for a path that git refuses (`.git`, on some systems `git~1`) and would leave out.

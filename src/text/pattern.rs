@@ -75,8 +75,8 @@ impl Expression {
             // and no part begins with one.
             let mut text = String::from_utf8(found).ok()?;
             while text.pop().is_some_and(is_combining_mark) {}
-            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line feed also
-            // matches CR LF.
+            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line
+            // feed also matches CR LF.
             let has_more_forms = |c: char| matches!(c, 's' | 'S' | '\n') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
             let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
             Some(fold(part)).filter(|part| part.chars().count() > 1)

@@ -194,9 +194,9 @@ impl Versions {
     }
 
     /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays, and the newest that another login or a person wrote. Texts that the same login had written itself
-    /// are removed before those of others, so that a flood of its changes displaces nothing; lines without a version, such as
-    /// renames, have a quarter of the log of their own.
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays, and the newest that another login or a
+    /// person wrote. Texts that the same login had written itself are removed before those of others, so that a flood of its changes
+    /// displaces nothing; lines without a version, such as renames, have a quarter of the log of their own.
     ///
     /// # Errors
     /// The disk's.
