@@ -70,7 +70,7 @@ impl<S: Service> Connection<'_, S> {
             Ok(admission) => admission,
             Err(answer) => {
                 self.peer.note_head(false);
-                return self.answer_unread(&head, &answer);
+                return self.answer_unread(&head, *answer);
             }
         };
         self.peer.note_head(admission.is_authenticated);
@@ -163,20 +163,35 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body is not wanted. One that has come with the head is dropped, so that the connection can be kept.
-    fn answer_unread(&mut self, head: &Head, answer: &Response) -> Next {
-        let unread = match head.framing {
-            Framing::None => 0,
-            Framing::Length(length) => length,
-            Framing::Chunked => usize::MAX,
+    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection can be kept:
+    /// clients make their next request on it right away.
+    fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
+        let small = match head.framing {
+            Framing::None => Some(0),
+            Framing::Length(length) if length <= limits::SMALL_BYTES && !head.expects_continue => Some(length),
+            Framing::Length(_) | Framing::Chunked => None,
         };
-        let is_dropped = unread <= self.buffer.bytes().len();
-        if is_dropped {
-            self.buffer.consume(unread);
+        let Some(mut unread) = small else {
+            return match self.answer(head, &answer, true) {
+                Next::Close => Next::Linger,
+                other => other,
+            };
+        };
+        let next = self.answer(head, &answer, head.wants_close);
+        if next != Next::Keep {
+            return if unread > 0 { Next::Linger } else { next };
         }
-        match self.answer(head, answer, !is_dropped || head.wants_close) {
-            Next::Close if !is_dropped => Next::Linger,
-            next => next,
+        let deadline = Deadline::after(limits::HEAD_DEADLINE);
+        loop {
+            let used = unread.min(self.buffer.bytes().len());
+            self.buffer.consume(used);
+            unread -= used;
+            if unread == 0 {
+                return Next::Keep;
+            }
+            if !matches!(self.buffer.fill(&self.peer.socket, deadline), Ok(1..)) {
+                return Next::Close;
+            }
         }
     }
 

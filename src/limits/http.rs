@@ -74,7 +74,8 @@ pub const FORM_BYTES: usize = 64 * 1024;
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
 /// All request bodies being read or handled at one time, and all responses not yet sent, bytes. Above it 503.
 pub const RESERVED_BYTES: usize = 64 * 1024 * 1024;
-/// A body or response up to this size is exempt from [`RESERVED_BYTES`]: memory suffices for one more per connection.
+/// A body or response up to this size is exempt from [`RESERVED_BYTES`]: memory suffices for one more per connection. A body this
+/// small is read and discarded after a refusal, so that the connection can be kept.
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// One chunk-size line with its extensions, bytes.
 pub const CHUNK_LINE_BYTES: usize = 256;

@@ -30,9 +30,13 @@ pub(super) fn comment_of(value: &str) -> Option<Option<&str>> {
     Some(found.map(|at| value.part(at..)))
 }
 
+/// YAML's white space: other spaces are part of a value.
+pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
 /// The item that a line begins.
 pub(super) fn item(line: &str) -> Option<&str> {
-    line.trim().strip_prefix('-').filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(str::trim)
+    let rest = line.trim_matches(SPACE).strip_prefix('-');
+    rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(|rest| rest.trim_matches(SPACE))
 }
 
 fn is_comment_line(line: &str) -> bool {

@@ -130,14 +130,14 @@ fn names(value: &Value) -> Vec<String> {
     }
 }
 
-/// A value and the comment after it, with the white space between: what begins with the first `#` after white space outside quotes.
-pub(super) fn without_comment(text: &str) -> (&str, &str) {
+/// The characters outside quotes, each with its offset and the character before it: (offset, previous, character).
+pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut last_visible) = (None, ' ', ' ');
     let (mut value_not_begun, mut just_closed, mut is_mark) = (true, false, false);
     // A guess: a line that ends in a comma or bracket and begins with none is taken for the continuation of a flow list.
     let bare = text.trim();
     let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
-    let comment = text.char_indices().find(|&(_, c)| {
+    text.char_indices().filter_map(move |(at, c)| {
         let (previous, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         // A quote in the middle of a plain value is an ordinary character.
         let is_start = (previous.is_whitespace() || "[{,:".contains(previous))
@@ -159,10 +159,15 @@ pub(super) fn without_comment(text: &str) -> (&str, &str) {
         value_not_begun &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
         just_closed = closes;
         last_visible = if c.is_whitespace() || is_mark { last_visible } else { c };
-        is_outside && c == '#' && previous.is_whitespace()
-    });
-    let value = text.part(..comment.map_or(text.len(), |(at, _)| at)).trim_end();
-    (value, if comment.is_some() { text.part(value.len()..) } else { "" })
+        is_outside.then_some((at, previous, c))
+    })
+}
+
+/// A value and the comment after it, with the white space between.
+pub(super) fn without_comment(rest: &str) -> (&str, &str) {
+    let comment = outside_quotes(rest).find(|(_, before, c)| *c == '#' && before.is_whitespace());
+    let value = rest.part(..comment.map_or(rest.len(), |(at, ..)| at)).trim_end();
+    (value, if comment.is_some() { rest.part(value.len()..) } else { "" })
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 //! result is parsed again and rejected unless it is exactly what was intended.
 
 use super::blocks::line_end;
-use super::comments::{comment_after_scalar, comment_of, item, list_comments};
-use super::frontmatter::{self, without_comment};
+use super::comments::{SPACE, comment_after_scalar, comment_of, item, list_comments};
+use super::frontmatter::{self, outside_quotes, without_comment};
 use crate::slice::Part;
 use crate::yaml;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
 
@@ -123,15 +123,18 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         Some((range.clone(), range.end - value.len()))
     })?;
     let mut property = Property { value: colon, lines: vec![first.clone()] };
-    // In a block scalar, `#` is text.
+    // In a block scalar, `#` and brackets are text.
     let is_block_scalar = text.get(colon..first.end)?.trim_start().starts_with(['|', '>']);
+    let depth = |line: &str| if is_block_scalar { 0 } else { depth(line) };
+    let mut open = depth(text.get(colon..first.end)?);
     let mut waiting = Vec::new();
     for (line_range, line) in lines {
         let bare = line.trim_end();
-        let is_comment = !is_block_scalar && bare.trim_start().starts_with('#');
+        let is_comment = !is_block_scalar && open <= 0 && bare.trim_start().starts_with('#');
         let is_indented = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
-        let continues = !is_comment && (is_indented || bare == "-" || bare.starts_with("- ") || bare.starts_with([']', '}']));
+        let continues = !is_comment && (open > 0 || is_indented || bare == "-" || bare.starts_with("- "));
         if continues {
+            open += depth(line);
             property.lines.append(&mut waiting);
             property.lines.push(line_range);
         } else if bare.is_empty() || is_comment {
@@ -150,6 +153,12 @@ pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
     Some(start..start + text.get(start..property.value)?.trim_end_matches([':', ' ']).len())
 }
 
+/// How many brackets a line of YAML leaves open; an approximation suffices, since the result is parsed again.
+fn depth(line: &str) -> i32 {
+    let bracket = |c: char| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'));
+    outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
+}
+
 /// The text with the value of a property replaced.
 ///
 /// # Errors
@@ -158,14 +167,12 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let line = text.part(property.value..first_end);
-    // YAML's white space: others are part of the value.
-    const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
     let (rest, ending) = line.split_at(line.trim_end_matches(SPACE).len());
     let comment = comment_of(rest.trim_start()).unwrap_or_else(|| Some(without_comment(rest).1.trim_start()));
     let value = rest.part(..rest.len() - comment.unwrap_or_default().len()).trim_end_matches(SPACE);
     let comment = rest.part(value.len()..);
     let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let in_list = if value.trim().is_empty() { list_comments(&further) } else { None };
+    let in_list = if value.trim_matches(SPACE).is_empty() { list_comments(&further) } else { None };
     if let (Json::Array(items), Some(comments)) = (new, &in_list)
         && let Some(list) = block_list(&further, comments, items, eol)
     {
@@ -180,14 +187,14 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
     if lost.is_some() {
         return Err(lost);
     }
-    let old = value.trim();
+    let old = value.trim_matches(SPACE);
     let shown = match new {
         Json::String(text) => scalar(text, quote_of(old), false),
         Json::Array(items) => format!("[{}]", written_items(old, &further, items).join(", ")),
         Json::Null => String::new(),
         other => flow(other, None),
     };
-    let gap = value.get(..value.len() - value.trim_start().len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
+    let gap = value.get(..value.len() - value.trim_start_matches(SPACE).len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
     Ok(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}")))
 }
@@ -246,7 +253,9 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     };
     let quote = known.first().and_then(|part| quote_of(part));
     let mut known: Vec<(&str, Option<Json>)> = known.into_iter().map(|part| (part, read(part))).collect();
-    let shown = |item: &Json| match known.iter().position(|(_, value)| value.as_ref() == Some(item)) {
+    // Within brackets a spelling may mean something else, for example two items.
+    let means = |part: &str, value: &Json| read(&format!("[{part}]")).is_some_and(|list| list == json!([value]));
+    let shown = |item: &Json| match known.iter().position(|(part, value)| value.as_ref() == Some(item) && means(part, item)) {
         Some(number) => known.remove(number).0.to_owned(),
         None => flow(item, quote),
     };
@@ -345,7 +354,14 @@ mod tests {
             assert_eq!(made.ok(), after.map(with), "{before:?} {new:?}");
         }
         assert_eq!(set(&with("- a # 1\n- b\n"), "k", Some(&list(&["b"]))).unwrap(), with("- b\n"));
-        assert_eq!(set("---\nk: x\u{a0}\n---\n", "k", Some(&"y".into())).unwrap(), "---\nk: y\n---\n");
+        for value in [" x\u{a0}", " \u{a0}", " [a,\nb]", " {a: 1,\nb: 2}"] {
+            let note = format!("---\nk:{value}\n---\n");
+            assert_eq!(set(&note, "k", Some(&"y".into())).unwrap(), "---\nk: y\n---\n", "{value:?}");
+        }
+        for (value, after) in [("\n- a, b\n- x\n  y", " [\"a, b\", x y, c]"), (" a, b", " [\"a, b\", c]")] {
+            let items = if value.starts_with('\n') { list(&["a, b", "x y", "c"]) } else { list(&["a, b", "c"]) };
+            assert_eq!(set(&format!("---\nk:{value}\n---\n"), "k", Some(&items)).unwrap(), format!("---\nk:{after}\n---\n"));
+        }
     }
 
     #[test]

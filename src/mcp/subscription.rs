@@ -199,6 +199,10 @@ impl Server {
     /// Notifies a client of what changes from now on, as soon as it listens.
     pub fn register(&self, subscription: &Arc<Subscription>) {
         subscription.begin(self);
+        self.enlist(subscription);
+    }
+
+    fn enlist(&self, subscription: &Arc<Subscription>) {
         let mut open = self.subscriptions.lock().unpoisoned();
         open.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
         open.push(Arc::downgrade(subscription));
@@ -211,7 +215,7 @@ impl Server {
         subscription.attach(listener);
         subscription.begin(self);
         subscription.acknowledge();
-        self.register(subscription);
+        self.enlist(subscription);
         subscription.notify(self, &mut FileStates::new());
     }
 }

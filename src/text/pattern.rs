@@ -68,7 +68,8 @@ impl Expression {
             builder.case_insensitive(!case_sensitive).multi_line(true).crlf(true);
             builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
         };
-        let built = build(&with_crlf(pattern)).or_else(|_| build(pattern));
+        let crlf = with_crlf(pattern);
+        let built = build(&crlf).or_else(|error| if crlf == pattern { Err(error) } else { build(pattern) });
         let regex = built.map_err(|_| format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES))?;
         let required = literal(&hir).and_then(|found| {
             // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,

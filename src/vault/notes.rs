@@ -3,7 +3,7 @@
 use super::entry::Text;
 use super::journal::Step;
 use super::path::rest_below;
-use super::write::Written;
+use super::write::{Written, check_size};
 use super::{Entry, Error, Named, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
@@ -122,13 +122,20 @@ impl Vault {
             let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?))?;
             return Ok((written, line, None));
         }
+        // In this order: what a login may not change is said first.
         self.check_grant(path.as_str())?;
+        self.index.check_available()?;
         self.check_new_name(path, None)?;
-        let written = self.put_file(path, true, &mut |now| {
+        let mut make = |now: Option<&[u8]>| {
             let first;
             (first, warning) = if now.is_some() { Default::default() } else { self.first_text(named)? };
             change(now.map_or(Ok(&*first), |bytes| utf8(path, bytes))?)
-        })?;
+        };
+        // What refuses the insertion does so before folders are created for it.
+        if matches!(self.jail.folder(&path.parent()), Err(Error::NotFound { .. })) {
+            check_size(path, make(None)?.len())?;
+        }
+        let written = self.put_file(path, true, &mut make)?;
         Ok((written, line, warning))
     }
 

@@ -66,6 +66,7 @@ impl Vault {
     /// without `create_dirs`, or the disk's. The file then has its old bytes.
     pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
         check_size(path, content.len())?;
+        // Before the name: what a login may not change is said first.
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         // An existing note with the same name in another Unicode form is the note that is meant.
@@ -102,10 +103,6 @@ impl Vault {
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         let _writing = self.lock_out_transactions();
-        // What refuses the change does so before folders are created for it.
-        if create_folders && matches!(self.jail.folder(&path.parent()), Err(Error::NotFound { .. })) {
-            make(None)?;
-        }
         let top = self.jail.deepest_existing_folder(path);
         let written = self.jail.for_writing(path, create_folders).and_then(|on_disk| self.replace_file(path, &on_disk, make));
         if written.is_err() {
@@ -350,7 +347,7 @@ pub(super) fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Err
     }
 }
 
-fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
+pub(super) fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
     if size as u64 > limits::NOTE_BYTES {
         return Err(Error::TooLarge { path: path.as_str().into(), size: size as u64, limit: limits::NOTE_BYTES });
     }
