@@ -11,9 +11,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// Events in the queue; while it is full, the pipes are not read.
@@ -46,7 +45,7 @@ pub struct SpawnOptions {
     pub hold_stdin: bool,
     /// Bytes kept of its output, and of its errors.
     pub keep: usize,
-    /// Whatever is left of its group when it has ended is killed; after [`Process::end`] it is in any case.
+    /// Whatever is left of its group when it has ended is killed, and its pipes are not read on.
     pub kill_group_at_end: bool,
 }
 
@@ -69,8 +68,6 @@ pub struct Process {
     stdin_guard: Option<Sender<()>>,
     keep: usize,
     has_ended: bool,
-    /// See [`SpawnOptions::kill_group_at_end`]; set by [`Process::end`].
-    kills_group: Arc<AtomicBool>,
     /// What was kept so far of its output and its errors.
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -88,17 +85,7 @@ impl Process {
         let (stdin_guard, stdin_released) = channel();
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
         let stdin_guard = spawn.hold_stdin.then_some(stdin_guard);
-        let kills_group = Arc::new(AtomicBool::new(spawn.kill_group_at_end));
-        let process = Process {
-            events,
-            group,
-            stdin_guard,
-            keep: spawn.keep,
-            has_ended: false,
-            kills_group: Arc::clone(&kills_group),
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-        };
+        let process = Process { events, group, stdin_guard, keep: spawn.keep, has_ended: false, stdout: Vec::new(), stderr: Vec::new() };
         let threads = || {
             read(out, &sender, Event::Output, spawn.kill_group_at_end)?;
             read(err, &sender, Event::Errors, spawn.kill_group_at_end)?;
@@ -114,7 +101,7 @@ impl Process {
         };
         let ready = threads();
         // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
-        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, &kills_group))));
+        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
         if let Err(error) = ready.and_then(|()| thread(waits)) {
             process.signal(Signal::KILL);
             let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED);
@@ -130,7 +117,6 @@ impl Process {
         if self.has_ended {
             return;
         }
-        self.kills_group.store(true, Ordering::Release);
         for signal in [Signal::TERM, Signal::KILL] {
             self.signal(signal);
             if self.wait_with_output(Deadline::after(grace), Duration::ZERO, &mut |_| true).is_some() {
@@ -175,11 +161,11 @@ impl Process {
     }
 }
 
-fn wait(child: &mut Child, kills_group: &AtomicBool) -> io::Result<ExitStatus> {
-    let pid = Pid::from_child(child);
-    while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
-    if kills_group.load(Ordering::Acquire) {
+fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
+    if kill_group_at_end {
+        let pid = Pid::from_child(child);
         // Its process id is not reused before it is reaped, so the group is still its own.
+        while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
     child.wait()
@@ -241,22 +227,6 @@ fn redacted(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_ignores_the_request_to_end_does_not_outlive_the_program_that_started_it() {
-        let mut command = program("sh");
-        command.args(["-c", "sh -c 'trap \"\" TERM; echo ready; while :; do sleep 1; done' & wait"]);
-        let spawn = SpawnOptions { hold_stdin: false, keep: 100, kill_group_at_end: false };
-        let mut process = Process::start(&mut command, Vec::new(), spawn).unwrap();
-        let is_ready = process.wait_with_output(Deadline::after(Duration::from_secs(10)), Duration::ZERO, &mut |output| output.is_empty());
-        assert!(is_ready.is_none() && !process.stdout.is_empty());
-        process.end(Duration::from_secs(5));
-        let until = Deadline::after(Duration::from_secs(5));
-        while rustix::process::test_kill_process_group(process.group).is_ok() {
-            assert!(until.left().is_some(), "its group is still running");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
 
     #[test]
     fn neither_folders_nor_passwords_are_repeated() {

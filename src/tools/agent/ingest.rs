@@ -50,8 +50,8 @@ const ATTACHMENT: [Field; 2] =
 
 /// What is to be filed; with `continue` what another job was asked for.
 fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
-    if let Some(id) = arguments.maybe("continue") {
-        // Some clients send each argument, without a value.
+    // Some clients send each argument, without a value.
+    if let Some(id) = arguments.maybe("continue").filter(|id| !id.is_empty()) {
         let has_text = ["content", "domain"].iter().any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
         let has_list = ["files", "cases"].iter().any(|name| arguments.texts(name).next().is_some());
         if has_text || has_list || !arguments.objects("attachments").is_empty() {
