@@ -117,3 +117,18 @@ fn rule_12_bases_and_blocks_with_queries_are_left_alone_by_name() {
         done["left_alone"].as_array().unwrap().iter().map(|row| (row["path"].as_str().unwrap(), row["line"].as_u64().unwrap())).collect();
     assert_eq!((left, folder.read("b.base")), (vec![("b.base", 1), ("q.md", 8)], b"filters: file.name == \"Old\"\n".to_vec()));
 }
+
+#[test]
+fn a_name_of_several_files_means_the_nearest_and_shortest_alone() {
+    let files = ["a/Same.md", "b/Same.md", "very/long/folder/Same.md"];
+    assert_eq!(meant(&files, "n.md", "[[Same]]"), [json!(["a/Same.md", "b/Same.md"])]);
+}
+
+#[test]
+fn a_markdown_link_whose_text_has_brackets_is_one() {
+    assert_eq!(meant(&["refs/smith.md"], "n.md", "See [[1] Smith](refs/smith.md)."), ["refs/smith.md"]);
+    assert_eq!(
+        meant(&["refs/smith.md"], "n.md", "[[1] x](refs/smith.md) says, and [[smith]] too, [[smith|a [b] c]]"),
+        ["refs/smith.md"; 3]
+    );
+}

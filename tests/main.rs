@@ -70,6 +70,8 @@ mod agent_confinement;
 mod agent_filing;
 #[cfg(feature = "agent")]
 mod agent_jobs;
+#[cfg(feature = "notes")]
+mod blocks;
 #[cfg(feature = "accomplishments")]
 mod by_hand;
 mod commands;

@@ -4,7 +4,9 @@
 
 use super::frontmatter;
 use super::html::begins_html;
-use super::marks::{cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule, item, unclosed, underline, unquoted};
+use super::marks::{
+    can_interrupt_paragraph, cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule, item, unclosed, underline, unquoted,
+};
 use super::open::{Fence, Opaque, Open};
 use crate::slice::Part;
 use std::ops::Range;
@@ -91,7 +93,10 @@ pub fn lines(text: &str) -> Vec<Line> {
                     Some(behind) if !behind.trim().is_empty() => Kind::Text,
                     _ => Kind::Opaque,
                 };
-                open = behind.is_none().then_some(Open::Opaque(Opaque { fence, ..opaque }));
+                open = match behind {
+                    None => Some(Open::Opaque(Opaque { fence, ..opaque })),
+                    Some(rest) => unclosed(rest.trim_start()).map(|closing| Open::Opaque(Opaque { closing, quotes, fence: None })),
+                };
                 lines.push(plain(kind, behind.unwrap_or(line)));
                 continue;
             }
@@ -99,7 +104,11 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let trimmed = rest.trim_start();
         let indent = columns(rest);
-        let follows_text = lines.last().is_some_and(|last| matches!(last.kind, Kind::Text | Kind::Item { .. }));
+        let last = lines.last();
+        let follows_text = last.is_some_and(|last| matches!(last.kind, Kind::Item { .. }) || in_paragraph(text, last));
+        // In the same quote; a table is none.
+        let is_same_quote = |last: &Line| unquoted(text.part(last.range.clone())).0 == quotes;
+        let follows_paragraph = last.is_some_and(|last| !is_table && in_paragraph(text, last) && is_same_quote(last));
         if quotes < item_quotes {
             items.clear();
         }
@@ -139,7 +148,9 @@ pub fn lines(text: &str) -> Vec<Line> {
                 line.kind = Kind::Setext(level);
             }
             (Kind::Underline, trimmed)
-        } else if let Some((width, status, inner)) = item(trimmed, indent) {
+        } else if let Some((width, status, inner)) = item(trimmed, indent)
+            && (can_interrupt_paragraph(trimmed) || !items.is_empty() || !follows_paragraph)
+        {
             item_width = width;
             (Kind::Item { status }, inner)
         } else {
@@ -168,7 +179,10 @@ pub fn lines(text: &str) -> Vec<Line> {
         }
         let opens = matches!(kind, Kind::Code | Kind::Opaque) && open.is_some();
         let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
-        is_quoted = in_paragraph(text, &line) && (quotes > 0 || is_quoted);
+        is_quoted = match line.kind {
+            Kind::Item { .. } => quotes > 0,
+            _ => in_paragraph(text, &line) && (quotes > 0 || is_quoted),
+        };
         lines.push(line);
     }
     lines

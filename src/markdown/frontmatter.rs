@@ -3,6 +3,7 @@
 
 use crate::limits;
 use crate::slice::Part;
+use crate::text::fold::fold;
 use crate::yaml;
 use serde_yaml::Value;
 use std::ops::Range;
@@ -74,14 +75,16 @@ pub(super) fn is_numeric(name: &str) -> bool {
 pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let Some(yaml) = block(text).filter(|yaml| may_have_tags(yaml)) else { return Ok(Vec::new()) };
     let parsed = values(yaml)?;
-    let mut tags: Vec<String> = Vec::new();
+    let (mut tags, mut known): (Vec<String>, Vec<String>) = Default::default();
     for key in ["tags", "tag"] {
         let own = parsed.as_mapping().into_iter().flatten();
         let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
         for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
-            if !is_numeric(&name) && !tags.contains(&name) && tags.len() < limits::TAGS {
+            let folded = fold(&name);
+            if !is_numeric(&name) && !known.contains(&folded) && tags.len() < limits::TAGS {
                 tags.push(name);
+                known.push(folded);
             }
         }
     }

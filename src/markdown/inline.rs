@@ -115,8 +115,15 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 close.map(|close| close + 3)
             }
             [b'[', b'[', ..] => {
-                kind = Span::Wikilink;
-                bounded_line(rest).find("]]").map(|close| close + 2)
+                // `[[1] Name](note.md)` is a Markdown link.
+                let is_plain = |close: &usize| rest.get(2..*close).is_some_and(|inner| !inner.contains("](") && !inner.contains("[["));
+                let close = bounded_line(rest).find("]]").filter(is_plain);
+                if close.is_some() {
+                    kind = Span::Wikilink;
+                } else {
+                    open.push(at);
+                }
+                close.map(|close| close + 2)
             }
             [b']', ..] => open.pop().filter(|_| rest.starts_with("](")).and_then(|opening| {
                 kind = Span::Destination(opening);

@@ -94,7 +94,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(new));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
-    let is_at_start = edit.range.start == 0 && !has_properties(note.text) && !has_properties(new);
+    let is_at_start = edit.range.start == frontmatter::end(note.text) && !has_properties(note.text) && !has_properties(new);
     let makes_frontmatter = is_at_start && has_properties(&edit.apply(note.text));
     if makes_frontmatter {
         edit.text.insert_str(0, line_end(note.text, 0));

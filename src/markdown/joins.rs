@@ -1,7 +1,7 @@
 //! Whether a text and the lines around it would form one block, so that a blank line has to separate them.
 
 use super::blocks::Kind;
-use super::marks::{is_delimiter_row, underline};
+use super::marks::{can_interrupt_paragraph, is_delimiter_row, underline};
 use super::parts::Note;
 
 /// Whether a line turns the paragraph above it into a heading.
@@ -29,16 +29,15 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
         // Indented text is meant to continue the list item, but not behind its block id.
         Some(Kind::Text | Kind::Code) if is_indented => is_text || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
         Some(Kind::Text | Kind::Setext(_)) => is_text || is_item,
-        Some(Kind::Item { .. }) => is_text && !can_interrupt_paragraph(bare),
+        Some(Kind::Item { .. }) => is_text && !is_of_item(note, before) && !can_interrupt_paragraph(bare),
         _ => false,
     }
 }
 
-/// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1.
-fn can_interrupt_paragraph(item: &str) -> bool {
-    let (marker, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
-    let number = marker.strip_suffix(['.', ')']).and_then(|number| number.parse().ok());
-    !rest.trim().is_empty() && number.is_none_or(|number: u32| number == 1)
+/// Whether a line is a list item or a continuation line of one.
+fn is_of_item(note: &Note<'_>, line: usize) -> bool {
+    let above = (0..=line).rev().map(|line| note.kind(line)).find(|kind| *kind != Some(Kind::Text));
+    matches!(above, Some(Some(Kind::Item { .. })))
 }
 
 fn is_callout(quote: &str) -> bool {
@@ -66,11 +65,7 @@ pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bo
         }
         Some(Kind::Text | Kind::Setext(_)) => true,
         // An empty item (`-`) would make a heading of the last new line.
-        Some(Kind::Item { .. }) => {
-            let before_text = (0..=last).rev().map(|line| new.kind(line)).find(|kind| *kind != Some(Kind::Text));
-            let is_of_item = matches!(before_text, Some(Some(Kind::Item { .. })));
-            (!is_of_item && !can_interrupt_paragraph(bare)) || bare.trim_end() == "-"
-        }
+        Some(Kind::Item { .. }) => (!is_of_item(new, last) && !can_interrupt_paragraph(bare)) || bare.trim_end() == "-",
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,
     }

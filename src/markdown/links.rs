@@ -334,10 +334,11 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
         .map(|(own, file)| (!own.starts_with(&below), own.chars().count(), *file))
         .collect();
     ranked.sort_unstable();
+    let best = ranked.first().map(|(is_elsewhere, length, _)| (*is_elsewhere, *length));
+    ranked.retain(|(is_elsewhere, length, _)| Some((*is_elsewhere, *length)) == best);
     match ranked.as_slice() {
         [] => Resolved::Missing,
         [(_, _, only)] => Resolved::One(only),
-        [first, second, ..] if (first.0, first.1) < (second.0, second.1) => Resolved::One(first.2),
         several => Resolved::Several(several.iter().map(|(_, _, file)| *file).collect()),
     }
 }

@@ -81,6 +81,13 @@ pub(super) fn underline(line: &str) -> Option<u8> {
     if all('=') { Some(1) } else { all('-').then_some(2) }
 }
 
+/// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1 (CommonMark, "List items").
+pub(super) fn can_interrupt_paragraph(item: &str) -> bool {
+    let (marker, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
+    let number = marker.strip_suffix(['.', ')']).and_then(|number| number.parse().ok());
+    !rest.trim().is_empty() && number.is_none_or(|number: u32| number == 1)
+}
+
 /// The width of a list marker with the white space after it, the checkbox, and the content after that.
 pub(super) fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &str)> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

@@ -135,15 +135,16 @@ impl<'a> Note<'a> {
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
         let parts: Vec<&str> = wanted.split(" > ").collect();
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
-            let named = |path: &[&str]| -> BTreeSet<usize> {
-                let path: Vec<String> = path.iter().map(|name| form(name.trim().trim_start_matches('#'))).collect();
+            let named = |path: &[&str], stripped: fn(&str) -> &str| -> BTreeSet<usize> {
+                let path: Vec<String> = path.iter().map(|name| form(stripped(name.trim()))).collect();
                 let found =
                     if path.iter().any(String::is_empty) { Vec::new() } else { heading_paths(headings, 0..headings.len(), &path, form) };
                 found.iter().filter_map(|chain| chain.last().copied()).collect()
             };
-            let whole = named(&[wanted]);
-            let found = if whole.is_empty() && parts.len() > 1 { named(&parts) } else { whole };
-            Some(found).filter(|found| !found.is_empty())
+            // A heading may begin with a tag; otherwise `#` is a heading marker, or that of a link.
+            let strip: [fn(&str) -> &str; 2] = [|name| name, |name| name.trim_start_matches('#')];
+            let paths = [&[wanted], &*parts];
+            paths.into_iter().flat_map(|path| strip.map(|strip| named(path, strip))).find(|found| !found.is_empty())
         });
         match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
             [one] => Ok(*one),

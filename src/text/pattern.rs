@@ -23,7 +23,12 @@ pub struct Expression {
 
 /// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in which line feeds mean nothing, stays.
 fn with_crlf(pattern: &str) -> String {
-    let has_x = |group: &str| group.split([':', ')']).next().is_some_and(|flags| flags.len() < 8 && flags.contains('x'));
+    let has_x = |group: &str| {
+        group
+            .split([':', ')'])
+            .next()
+            .is_some_and(|flags| flags.contains('x') && flags.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
+    };
     if pattern.split("(?").skip(1).any(has_x) {
         return pattern.to_owned();
     }

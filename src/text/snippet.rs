@@ -104,8 +104,8 @@ fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 /// Whole lines around a range, up to [`limits::PASSAGE_CHARS`]: those after it up to the next heading, then those before it up to
-/// and including its own heading. Part of a line if that alone is too long.
-pub fn lines_around(text: &str, range: Range<usize>) -> Range<usize> {
+/// and including its own heading. Part of a line if that alone is too long. `headings` are where headings begin, in order.
+pub fn lines_around(text: &str, range: Range<usize>, headings: &[usize]) -> Range<usize> {
     let most = limits::PASSAGE_CHARS;
     let length = |range: Range<usize>| text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count());
     let mut part = line_around(text, range.clone());
@@ -115,15 +115,15 @@ pub fn lines_around(text: &str, range: Range<usize>) -> Range<usize> {
         let end = after(text, start, most).min(part.end);
         return start..word_end(text, end, range.end.min(end));
     }
-    let is_heading = |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let is_heading = |line: &Range<usize>| headings.binary_search(&line.start).is_ok();
     while part.end < text.len() {
         let next = line_around(text, part.end + 1..part.end + 1);
-        if length(part.start..next.end) > most || text.get(next.clone()).is_some_and(is_heading) {
+        if length(part.start..next.end) > most || is_heading(&next) {
             break;
         }
         part.end = next.end;
     }
-    while part.start > 0 && !text.get(line_around(text, part.start..part.start)).is_some_and(is_heading) {
+    while part.start > 0 && !is_heading(&line_around(text, part.start..part.start)) {
         let line = line_around(text, part.start - 1..part.start - 1);
         if length(line.start..part.end) > most {
             break;
@@ -242,10 +242,11 @@ mod tests {
     fn passages_are_whole_lines_below_their_heading() {
         let text = format!("# One\n{}\n## Two\nbefore\n\nneedle\nbehind\n\n## Three\nno", "filler ".repeat(100));
         let at = text.find("needle").unwrap();
-        assert_eq!(&text[lines_around(&text, at..at + 6)], "## Two\nbefore\n\nneedle\nbehind");
+        let headings: Vec<usize> = text.match_indices("# ").map(|(at, _)| at - usize::from(text[..at].ends_with('#'))).collect();
+        assert_eq!(&text[lines_around(&text, at..at + 6, &headings)], "## Two\nbefore\n\nneedle\nbehind");
         let long = format!("{} needle {}", "word ".repeat(300), "other ".repeat(300));
         let at = long.find("needle").unwrap();
-        let shown = &long[lines_around(&long, at..at + 6)];
+        let shown = &long[lines_around(&long, at..at + 6, &[])];
         assert!(shown.starts_with("word") && shown.ends_with("other") && shown.contains("needle"), "{shown}");
         assert!((500..=limits::PASSAGE_CHARS).contains(&shown.chars().count()));
     }

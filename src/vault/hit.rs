@@ -3,10 +3,10 @@
 use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::Error;
-use super::rank::MatchType;
-use super::rank::{Relevance, Word};
+use super::rank::{MatchType, Relevance, Word};
 use super::results::Passage;
 use crate::limits;
+use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::{frontmatter, inline};
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -45,10 +45,12 @@ impl Vault {
         }
         let kept = self.kept_text(entry).unwrap_or_default();
         let text = kept.folded();
-        let mut ranges = relevance.passages(text, words);
+        let is_heading = |line: &Line| matches!(line.kind, Kind::Heading(_));
+        let headings: Vec<usize> = blocks::lines(text).iter().filter(|line| is_heading(line)).map(|line| line.range.start).collect();
+        let mut ranges = relevance.passages(text, words, &headings);
         if ranges.is_empty() {
             let start = at.map_or_else(|| frontmatter::end(text), |(from, _)| floor(text, from));
-            ranges.push(lines_around(text, start..start));
+            ranges.push(lines_around(text, start..start, &headings));
         }
         let passage = |range: Range<usize>| Passage {
             from_line: line_of(text, range.start),
@@ -74,7 +76,7 @@ impl Vault {
     }
 }
 
-/// The line of the first tag that contains one of the needles, in the frontmatter from its `tags` key on or in the text, and its number.
+/// The line of the first tag that contains one of the needles, in the `tags` and `tag` of the frontmatter or in the text, and its number.
 fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) {
     let wanted: Vec<&str> = needles.iter().map(|needle| needle.trim_start_matches('#')).filter(|needle| !needle.is_empty()).collect();
     let shown = |line: &str| snippet_of_line(line, wanted.iter().copied(), &wanted);

@@ -208,7 +208,7 @@ impl<'a> Ranker<'a> {
             let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
             let named = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
             named_words |= u32::from(named > 0.0) << form.number;
-            in_name |= u32::from(in_path > 0.0 || whole.ends_with(form.text)) << form.number;
+            in_name |= u32::from(in_path > 0.0) << form.number;
             let occurrences = occurrences(text, form, &mut all);
             if let Some(sum) = frequencies.get_mut(form.number) {
                 *sum += named + in_path + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
@@ -273,19 +273,20 @@ impl Relevance {
         self.phrase_at.or_else(in_passage)
     }
 
-    /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long.
-    pub(super) fn passages(&self, text: &str, words: &[Word]) -> Vec<Range<usize>> {
+    /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long. `headings` as in
+    /// [`lines_around`].
+    pub(super) fn passages(&self, text: &str, words: &[Word], headings: &[usize]) -> Vec<Range<usize>> {
         // Another program may have changed the text since it was ranked.
         let is_there = |from: usize, to: usize| text.get(from..to).is_some();
         let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
         let phrase = self.phrase_at.filter(|(from, to)| is_there(*from, *to));
-        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| lines_around(text, from..to)).into_iter().collect();
+        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| lines_around(text, from..to, headings)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
             least = best.weight * NEXT_PASSAGE;
-            let range = lines_around(text, at.0..best.end);
+            let range = lines_around(text, at.0..best.end, headings);
             all.retain(|(from, to, ..)| *to <= range.start || *from >= range.end);
             all.retain(|one| (one.0, one.1) != at);
             if !found.iter().any(|known| known.start < range.end && range.start < known.end) {
