@@ -310,6 +310,7 @@ fn a_file_that_a_program_has_open_and_writes_is_not_replaced() {
     let mut renamed = fs::File::create(vault.join("temporary.md")).unwrap();
     renamed.write_all(b"first half\n").unwrap();
     fs::rename(vault.join("temporary.md"), vault.join("renamed.md")).unwrap();
+    assert_eq!(paths(&server).len(), 4, "they are indexed");
     for (path, mut file) in [("new.md", made), ("old.md", written), ("renamed.md", renamed)] {
         let refused = edit(path);
         assert!(refused["isError"] == true && refused.to_string().contains("CONFLICT"), "{path}: {refused}");

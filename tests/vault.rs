@@ -344,3 +344,19 @@ fn extended_attributes_and_access_lists_of_a_file_are_kept() {
         assert_eq!(read("system.posix_acl_access").unwrap(), list);
     }
 }
+
+/// What is hidden under its own path is hidden through a link, too.
+#[test]
+fn a_link_to_a_folder_shows_nothing_that_is_hidden_in_it() {
+    let folder = Folder::with(&[("Target/secret.md", b"s"), ("Target/open.md", b"o")]);
+    symlink(folder.vault().join("Target"), folder.vault().join("Link")).unwrap();
+    let server = Server::with(&folder.vault(), &[("HIDE", "/Target/secret.md")]);
+    let names = |path: &str| {
+        let listed = server.call("vault_list", json!({ "path": path }));
+        listed["entries"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((names("Link"), names("Target")), (vec!["open.md".to_owned()], vec!["open.md".to_owned()]));
+    let code = |path: &str| server.result("vault_read", json!({ "path": path }))["structuredContent"]["error"]["code"].clone();
+    assert_eq!(code("Link/secret.md"), code("Link/none.md/x.md"));
+    assert!(!server.call("vault_list", json!({})).to_string().contains("\"children\":2"));
+}

@@ -4,7 +4,7 @@ use super::entry::{Entry, name_of};
 use super::path::rest_below;
 use super::properties::text_of_value;
 use crate::markdown::blocks::{self, Kind, Line};
-use crate::markdown::{inline, properties};
+use crate::markdown::{inline, properties, tasks};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::text::pattern::Unfinished;
@@ -163,8 +163,8 @@ impl<'a> File<'a> {
             Scope::Section => blocks::sections(lines),
             Scope::Task | Scope::TaskTodo | Scope::TaskDone => {
                 let wanted = |status: char| match scope {
-                    Scope::TaskTodo => !matches!(status, 'x' | 'X' | '-'),
-                    Scope::TaskDone => matches!(status, 'x' | 'X'),
+                    Scope::TaskTodo => tasks::is_open(status),
+                    Scope::TaskDone => tasks::is_done(status),
                     _ => true,
                 };
                 let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));

@@ -120,7 +120,7 @@ impl Events {
         }
     }
 
-    /// Ends the watches of a folder that is gone, and of all below it.
+    /// Ends the watches of a folder that is gone, or of another kind now, and of all below it.
     pub(super) fn forget(&self, path: &str) {
         let mut state = self.state();
         let inside = state.by_path.get_key_value(path).into_iter().chain(range_below(&state.by_path, path));
@@ -130,7 +130,8 @@ impl Events {
             // The kernel may have ended it already.
             let _ = remove_watch(&self.queue, watch);
         }
-        state.being_written.retain(|file, _| rest_below(file, path).is_none());
+        // A file with this path keeps its mark: it may be new, with a program that has it open.
+        state.being_written.retain(|file, _| rest_below(file, path).is_none_or(str::is_empty));
     }
 
     /// What has changed since the last call.

@@ -157,8 +157,9 @@ impl Index {
             Err(_) => return false,
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
-        // A folder where a file was known; or a file where none was, but perhaps a folder, whose entries and watches go.
-        if self.get(path).is_some() == metadata.is_dir() {
+        // A folder where a file was known; or a file that is new, where a folder may have been, whose entries and watches go.
+        let was_file = self.get(path).is_some();
+        if was_file != metadata.is_file() {
             self.remove(path);
         }
         if metadata.is_file() {

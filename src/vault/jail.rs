@@ -101,9 +101,9 @@ impl Jail {
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
-                // A link in the path leads out: the answer is the same whether the name behind it exists or not.
-                let leads_out =
-                    || wanted.ancestors().find_map(|above| disk::canonicalize(above).ok()).is_some_and(|real| !self.serves(&real));
+                // Behind a link that leads out, or to what is hidden, the answer is the same whether the name exists or not.
+                let real = |above: &Path| Some(disk::canonicalize(above).ok()?.join(wanted.strip_prefix(above).ok()?));
+                let leads_out = || wanted.ancestors().find_map(real).is_some_and(|real| !self.serves(&real));
                 if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {
                     return Err(outside());
                 }

@@ -378,9 +378,9 @@ fn row(source: &str, note: &Note<'_>, link: &Link, resolved: &Resolved<'_>, key:
 pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
     let number = note.line_at(at);
     let line = note.line(number);
-    if line.chars().count() <= limits::LINE_SHOWN {
+    if line.chars().count() <= limits::LINE_SHOWN_CHARS {
         return line.trim().to_owned();
     }
     let before = line.part(..at.saturating_sub(note.start(number))).chars().count();
-    line.chars().skip(before.saturating_sub(limits::LINE_SHOWN / 3)).take(limits::LINE_SHOWN).collect()
+    line.chars().skip(before.saturating_sub(limits::LINE_SHOWN_CHARS / 3)).take(limits::LINE_SHOWN_CHARS).collect()
 }

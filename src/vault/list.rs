@@ -4,12 +4,11 @@ use super::Vault;
 use super::entry::{Entry, Stamp};
 use super::error::{Error, words};
 use super::jail::ResolvedPath;
-use super::path::VaultPath;
+use super::path::{VaultPath, slash_separated};
 use super::walk::{self, Kind};
 use crate::text::fold::fold;
 use std::fs;
 use std::ops::Bound;
-use std::path::Path;
 use std::sync::Arc;
 
 /// The number of all files of a list, and some of them, sorted by path.
@@ -69,9 +68,13 @@ impl Vault {
     /// The number of served children of a folder. Only links are resolved: a folder may have thousands of files.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
         let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
+        let Some(real) = slash_separated(on_disk.below()) else { return 0 };
         let is_served = |entry: &fs::DirEntry| {
             let Ok(name) = entry.file_name().into_string() else { return false };
             let path = walk::joined(folder.as_str(), &name);
+            if !self.jail.shows(&walk::joined(&real, &name)) {
+                return false;
+            }
             match entry.file_type() {
                 Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok() && self.jail.shows(&path),
                 _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
@@ -115,11 +118,16 @@ impl Vault {
     ///
     /// # Errors
     /// The disk's, also when none of its children could be read: that is not an empty folder.
-    fn served_children(&self, folder: &VaultPath, on_disk: &Path) -> std::io::Result<Vec<(String, Kind)>> {
+    fn served_children(&self, folder: &VaultPath, on_disk: &ResolvedPath) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
-        for entry in fs::read_dir(on_disk)? {
+        let real = slash_separated(on_disk.below()).unwrap_or_default();
+        for entry in fs::read_dir(&**on_disk)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
+            // Through a link, a child has another path that may be hidden or not granted.
+            if !self.jail.shows(&walk::joined(&real, &name)) {
+                continue;
+            }
             match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {
                 Ok(found) => children.extend(found.map(|found| (name, found))),
                 Err(error) => {

@@ -283,10 +283,6 @@ impl Vault {
         Vault { author: Some(Arc::clone(author)), ..self.clone() }
     }
 
-    pub fn versions(&self) -> Option<&Arc<Versions>> {
-        self.versions.as_ref()
-    }
-
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.
     ///
     /// # Errors

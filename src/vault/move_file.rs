@@ -200,6 +200,7 @@ impl Vault {
 
     fn plan_heading(&self, index: &LinkIndex, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
         let (path, text, now) = self.note(path)?;
+        self.check_grant(path.as_str())?;
         if options.if_match.is_some_and(|wanted| wanted != now) {
             return Err(Error::Conflict(Some(now)));
         }

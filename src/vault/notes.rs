@@ -119,8 +119,11 @@ impl Vault {
             Ok(edit.apply(before).into_bytes())
         };
         if !create || if_match.is_some() {
-            let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?))?;
-            return Ok((written, line, None));
+            let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?));
+            return match written {
+                Err(Error::NotFound { .. }) if create => Err(Error::Conflict(None)),
+                written => Ok((written?, line, None)),
+            };
         }
         // In this order: what a login may not change is said first.
         self.check_grant(path.as_str())?;
@@ -178,17 +181,19 @@ impl Vault {
         let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
             let is_wanted = |entry: &&Arc<Entry>| {
                 let below = query.path.as_ref().is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path));
-                below && entry.is_note() && !matches!(entry.text, Text::NotKept { .. })
+                below && entry.is_note()
             };
             entries.values().filter(is_wanted).cloned().collect()
         });
         let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
-            let folded = self.folded_text(entry, &read).unwrap_or_default();
-            // A checkbox is a bracket, one character and a bracket.
-            let may_have_tasks = memchr::memchr_iter(b'[', folded.as_bytes())
-                .any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')));
-            if !may_have_tasks { Vec::new() } else { self.tasks_of(entry, query) }
+            // A checkbox is a bracket, one character and a bracket. A note without a folded text is read.
+            let may_have_tasks = |folded: &str| {
+                let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
+                brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')))
+            };
+            let folded = self.folded_text(entry, &read).filter(|_| !matches!(entry.text, Text::NotKept { .. }));
+            if folded.is_none_or(|folded| may_have_tasks(&folded)) { self.tasks_of(entry, query) } else { Vec::new() }
         };
         Ok(self.map_parallel(&notes, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
     }

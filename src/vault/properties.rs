@@ -4,6 +4,7 @@ use super::Vault;
 use super::entry::{Entry, Text};
 use super::error::{Error, warn_once};
 use super::list::wanted_tag;
+use super::media::without_ending;
 use crate::clock::Now;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
@@ -13,7 +14,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use serde_yaml::Value as Yaml;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What notes must match. An empty criterion matches every note.
@@ -97,7 +98,7 @@ impl Entry {
     pub fn title(&self) -> Cow<'_, str> {
         match self.properties().and_then(|properties| properties.get("title")?.as_str().map(str::to_owned)) {
             Some(title) if !title.trim().is_empty() => Cow::Owned(title.trim().to_owned()),
-            _ => Cow::Borrowed(self.name().get(..self.name().len().saturating_sub(3)).filter(|_| self.is_note()).unwrap_or(self.name())),
+            _ => Cow::Borrowed(without_ending(self.name()).unwrap_or(self.name())),
         }
     }
 
@@ -171,9 +172,8 @@ impl Vault {
         let mut counts = BTreeMap::<String, usize>::new();
         for value in notes.iter().filter_map(|entry| entry.properties()?.remove(property)) {
             let values = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
-            for text in values.iter().map(text_of_value).filter(|text| !text.is_empty()) {
-                *counts.entry(text).or_default() += 1;
-            }
+            let texts: BTreeSet<String> = values.iter().map(text_of_value).filter(|text| !text.is_empty()).collect();
+            texts.into_iter().for_each(|text| *counts.entry(text).or_default() += 1);
         }
         let mut values: Vec<(String, usize)> = counts.into_iter().collect();
         values.sort_by(|(_, a), (_, b)| b.cmp(a));

@@ -137,7 +137,7 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     }
     let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
-    let shown = |line: &str| line.chars().take(limits::NEAREST_SHOWN).collect::<String>();
+    let shown = |line: &str| line.chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
     let same = text.lines().position(|line| !first.is_empty() && plain(line).contains(&first));
     if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
         return if plain(&text).contains(&plain(old_text)) {

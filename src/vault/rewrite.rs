@@ -267,7 +267,7 @@ impl Vault {
     pub(super) fn mentions(&self, name: &str, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let (word_index, read) = (self.word_index(), AtomicU64::new(0));
-        let mut entries = self.index.below(&VaultPath::root(), |entry| entry.path.ends_with(".base"));
+        let mut entries = self.files_below(&VaultPath::root(), ".base");
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
                 let having = self.files_that_may_have(&[&wanted, kind], word_index.as_deref(), table, &read).into_iter();

@@ -111,14 +111,17 @@ impl Pattern {
         if rest.is_empty() {
             return None;
         }
+        // Whether the rest begins the name of a file or folder.
+        let mut is_whole_name = true;
         while let Some(first) = rest.chars().next() {
-            let (translated, length) = if rest.starts_with("**/") {
+            let (translated, length) = if is_whole_name && rest.starts_with("**/") {
                 ("(?:.*/)?".to_owned(), 3)
-            } else if rest.starts_with("**") {
+            } else if is_whole_name && rest == "**" {
                 (".*".to_owned(), 2)
             } else {
                 match first {
-                    '*' => ("[^/]*".to_owned(), 1),
+                    // Several within a name are like one.
+                    '*' => ("[^/]*".to_owned(), rest.len() - rest.trim_start_matches('*').len()),
                     '?' => ("[^/]".to_owned(), 1),
                     '[' => {
                         let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
@@ -134,7 +137,9 @@ impl Pattern {
                 }
             };
             expression.push_str(&translated);
-            rest = rest.get(length..)?;
+            let (done, left) = rest.split_at_checked(length)?;
+            is_whole_name = done.ends_with('/');
+            rest = left;
         }
         Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
     }
@@ -175,6 +180,11 @@ mod tests {
             ("a/*.md", "a/b/c.md", false),
             ("a/**", "a/b/c.md", true),
             ("**/secret.md", "x/y/secret.md", true),
+            ("a**/b.md", "ab.md", false),
+            ("a**/b.md", "ax/b.md", true),
+            ("a**b.md", "a/x/b.md", false),
+            ("a**b.md", "axb.md", true),
+            ("**", "x", true),
             ("a/**/z.md", "a/z.md", true),
             ("*.md;!keep.md", "keep.md", false),
             ("Private/;!Private/x.md", "Private/x.md", true),

@@ -76,11 +76,10 @@ impl Vault {
         let below = self.existing_folder(query.below.as_ref())?;
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
-            !is_narrowed
-                || below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
-                    && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
-                    && query.since.is_none_or(|since| entry.stamp.modified() >= since)
-                    && query.until.is_none_or(|until| entry.stamp.modified() <= until)
+            below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
+                && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+                && query.since.is_none_or(|since| entry.stamp.modified() >= since)
+                && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
         let run = SearchRun { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
         let inputs = match query.after {

@@ -109,7 +109,7 @@ struct Plan {
 impl Vault {
     fn kept_versions(&self) -> Result<&Arc<Versions>, Error> {
         let why = "No versions are kept: the server needs STATE_DIR, and VERSIONS must not be 0.";
-        self.versions().ok_or_else(|| Error::Invalid(why.into()))
+        self.versions.as_ref().ok_or_else(|| Error::Invalid(why.into()))
     }
 
     fn kept_lines(&self) -> Result<Vec<Line>, Error> {
@@ -129,7 +129,12 @@ impl Vault {
         let mut found = Vec::new();
         for line in self.kept_lines()?.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {
-                name = moved(&name, to, from).unwrap_or(name);
+                name = match moved(&name, to, from) {
+                    Some(earlier) => earlier,
+                    // Before, the path was that of the file that was moved away.
+                    None if rest_below(&name, from).is_some() => break,
+                    None => name,
+                };
                 // The caller may not see what it was under that path.
                 if !self.jail.shows(&name) {
                     break;
@@ -149,7 +154,7 @@ impl Vault {
         if self.jail.existing(&self.spelled(path)).is_ok() {
             return Ok(Some(path.clone()));
         }
-        if self.versions().is_none() {
+        if self.versions.is_none() {
             return Ok(None);
         }
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
