@@ -1,6 +1,6 @@
 //! Toolset `git` with the others: what their tools change is committed, what the remote has changed too, and what is taken back.
 
-use crate::git::hook;
+use crate::git::{hook, outcome};
 use crate::support::repository::Repository;
 use serde_json::{Value, json};
 
@@ -153,4 +153,23 @@ fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_
     std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap();
     assert_eq!(server.call("vault_write", edit("c.md"))["pushed"], true);
     assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "b.md\nc.md\n");
+}
+
+/// Another note of the same name is neither deleted nor overwritten, nor is its history shown.
+#[test]
+fn the_path_of_a_deleted_note_means_no_other_note() {
+    let repository = Repository::with(&[("Plan.md", "mine\n"), ("Archive/Plan.md", "archived\n"), (".gitignore", "tmp.md\n")]);
+    let server = repository.serve();
+    let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let call = |tool: &str, arguments: Value| outcome(&server, tool, arguments);
+    assert_eq!(call("vault_delete_file", json!({ "path": "Plan.md" }))["deleted"], true);
+    for path in ["Plan.md", "tmp.md", "Archive/Plan.md/x.md"] {
+        assert_eq!(call("vault_delete_file", json!({ "path": path }))["error"]["code"], "FILE_NOT_FOUND", "{path}");
+    }
+    assert_eq!(repository.folder.read("Archive/Plan.md"), b"archived\n");
+    let changes = call("vault_history", json!({ "path": "Plan.md" }));
+    assert_eq!(changes["versions"][0]["change"], "deleted", "{changes}");
+    let restored = call("vault_restore", json!({ "path": "Plan.md", "version": first }));
+    assert_eq!((&restored["path"], repository.folder.read("Plan.md")), (&json!("Plan.md"), b"mine\n".to_vec()), "{restored}");
+    assert_eq!(repository.folder.read("Archive/Plan.md"), b"archived\n");
 }

@@ -220,25 +220,25 @@ impl Git {
         if after.is_some() || note.before.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
-        if note.file.old.is_none() {
+        if note.file.old.is_none() && (after.is_some() || note.before.is_some()) {
             repository.refuse_clash(&name)?;
             if repository.ignored(&runner, &[&name])?.contains(&name) {
                 return Err(ignored(path));
             }
         }
-        if after.is_none() && note.before.is_some() && !is_committed && if_match.is_some() {
-            self.commit_before_deletion(&repository, &runner, path, login)?;
-            repository = self.open(vault, &runner)?;
-            (note, is_committed) = read_state(&repository)?;
-        }
-        match (&note.file.old, &note.before) {
-            _ if after.is_some() => {}
-            (None, None) => return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() })),
-            (_, Some(_)) if !is_committed => {
+        if after.is_none() {
+            if note.before.is_some() && !is_committed && if_match.is_some() {
+                self.commit_before_deletion(&repository, &runner, path, login)?;
+                repository = self.open(vault, &runner)?;
+                (note, is_committed) = read_state(&repository)?;
+            }
+            if note.before.is_none() && note.file.old.is_none() {
+                return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() }));
+            }
+            if note.before.is_some() && !is_committed {
                 let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
                 return Err(Failure::Refused(format!("{} {why}.", path.as_str())));
             }
-            _ => {}
         }
         let blob = after.map(|bytes| repository.hash(&runner, &name, bytes, true)).transpose()?;
         let target = note.becomes(after.map(<[u8]>::to_vec), blob);

@@ -94,8 +94,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
             }
         }
         // A text that was put back needs no copy.
-        let is_there = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
-        copies.iter().filter(|(target, _)| is_there(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
+        let is_restored = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
+        copies.iter().filter(|(target, _)| is_restored(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);
     }
     let names: Vec<String> = replaced.iter().map(|target| target.path.as_str().to_owned()).collect();

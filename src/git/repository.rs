@@ -271,12 +271,12 @@ impl Repository {
 
     /// As [`Repository::hash`], for files on disk; the objects are stored.
     pub(super) fn store_files(&self, runner: &Runner<'_>, names: &[&str]) -> Result<Vec<String>, Failure> {
-        // A name that begins with a quote would be read as a quoted one.
-        let input: String =
-            names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
         if names.is_empty() {
             return Ok(Vec::new());
         }
+        // A name that begins with a quote would be read as a quoted one.
+        let input: String =
+            names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
         let blobs = runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?.line();
         let blobs: Vec<String> = blobs.lines().map(str::to_owned).collect();
         if blobs.len() == names.len() { Ok(blobs) } else { Err(no_answer()) }

@@ -1,5 +1,5 @@
 //! In the repository's folder, a list of the files that tools have changed and that are not committed yet: after a kill, or a commit that
-//! failed, the next commit has them too.
+//! failed, the next commit has them too. One that git refuses, such as one that it ignores, is dropped, and named in the call's result.
 
 use crate::disk;
 use crate::limits;

@@ -310,6 +310,11 @@ impl Context<'_> {
         Ok(self.named(text, false)?.path)
     }
 
+    /// The path of a file that may be created.
+    pub fn new_path(&self, text: &str) -> Result<VaultPath, Error> {
+        Ok(self.named(text, true)?.path)
+    }
+
     /// A path, or what an absolute one means to a client on this machine: the path below the vault's folder, with a slash before it.
     fn below_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let below = if self.options.local { self.vault.below_root(text) } else { None };
@@ -324,10 +329,10 @@ impl Context<'_> {
         Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
     }
 
-    /// The path of a file that exists, or of a deleted one of which a version is kept.
+    /// The path of a file that exists or existed: where neither it nor a kept version is found, of which git may have commits.
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
-        let found = self.vault.existing_or_deleted(&self.exact_path(text)?)?;
-        found.map_or_else(|| self.path(text), Ok)
+        let path = self.exact_path(text)?;
+        Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
     }
 
     /// The path of a folder.

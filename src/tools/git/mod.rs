@@ -57,8 +57,12 @@ result! {
 }
 
 /// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or that of
-/// the note that a name resolves to.
-fn note_path(context: &Context<'_>, text: &str, creates: bool) -> Result<VaultPath, Error> {
+/// the note to which `resolve` leads.
+fn note_path<'a>(
+    context: &Context<'a>,
+    text: &str,
+    resolve: fn(&Context<'a>, &str) -> Result<VaultPath, Error>,
+) -> Result<VaultPath, Error> {
     let refused = |why: &str| {
         let shown: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
         Err(Error::new(Code::PathNotAllowed, format!("Path not allowed: {shown} ({why})")))
@@ -69,7 +73,7 @@ fn note_path(context: &Context<'_>, text: &str, creates: bool) -> Result<VaultPa
     if text.split('/').any(|segment| segment.is_empty() || segment == ".") {
         return refused("it has an empty segment or a .");
     }
-    let path = context.named(text, creates)?.path;
+    let path = resolve(context, text)?;
     if path.as_str().ends_with(".md") { Ok(path) } else { refused("only notes, files that end in .md") }
 }
 
@@ -91,7 +95,7 @@ fn change(
         None => format!("{tool}: {} (via MCP)", path.as_str()),
     };
     if message.contains('\0') {
-        return Err(Error::new(Code::InvalidArgument, "Argument commit_message must have no NUL."));
+        return Err(Error::invalid("Argument commit_message must have no NUL."));
     }
     context.requester.progress(1, None, "committing and pushing");
     // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
@@ -147,7 +151,7 @@ fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<Str
 
 /// Checks the frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
 fn check_frontmatter(content: &str) -> Result<(), Error> {
-    let wrong = |why: String| Err(Error::new(Code::InvalidArgument, format!("Argument content {why}")));
+    let wrong = |why: String| Err(Error::invalid(format!("Argument content {why}")));
     let shape = "must begin with frontmatter: a line ---, YAML with date, tags and type, and a line ---";
     if !content.starts_with("---\n") && !content.starts_with("---\r\n") {
         return wrong(shape.into());

@@ -25,7 +25,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(context, arguments.text("path"), false)?;
+    let path = note_path(context, arguments.text("path"), Context::exact_path)?;
     let (outcome, _) = change(context, &path, None, arguments, "vault_delete_file", "deleted")?;
     Reply::of(&Deleted { path: path.as_str(), deleted: true, outcome })
 }

@@ -58,7 +58,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     context.vault.existing_folder(Some(&folder))?;
     // A name may be on disk in another Unicode form.
     let pattern: String = arguments.text("pattern").nfc().collect();
-    let compiled = Pattern::new(&pattern).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument pattern: {}", error.msg)))?;
+    let compiled = Pattern::new(&pattern).map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;
     let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
     let recursive = arguments.flag("recursive");
     let after = paging::after(arguments)?;

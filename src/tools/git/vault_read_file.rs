@@ -56,7 +56,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(context, arguments.text("path"), false)?;
+    let path = note_path(context, arguments.text("path"), Context::path)?;
     let found = context.vault.bytes_if_any(&path)?;
     let bytes = found.as_deref().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);

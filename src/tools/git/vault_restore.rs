@@ -3,7 +3,7 @@
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
@@ -39,10 +39,10 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(context, arguments.text("path"), false)?;
+    let path = note_path(context, arguments.text("path"), Context::exact_path)?;
     let commit = arguments.text("version");
     if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::new(Code::InvalidArgument, "Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
+        return Err(Error::invalid("Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
     }
     // What a result calls `previous` is a kept version.
     let bytes = match context.vault.kept_version(&path, commit) {

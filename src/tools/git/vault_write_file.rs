@@ -29,7 +29,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(context, arguments.text("path"), true)?;
+    let path = note_path(context, arguments.text("path"), Context::new_path)?;
     let content = arguments.text("content");
     check_frontmatter(content)?;
     let (outcome, done) = change(context, &path, Some(content.as_bytes()), arguments, "vault_write_file", "written")?;
