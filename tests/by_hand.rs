@@ -124,3 +124,71 @@ fn no_file_of_ours_is_left_in_the_vault() {
         std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
 }
+
+/// Three accomplishments on one canvas, the first blocking the second and third.
+fn three() -> (Folder, Server) {
+    let note = |number: usize, properties: &str| {
+        format!("---\ntype: accomplishment\nid: ACC-00{number}\n{properties}---\n# N{number} (Accomplishment)\n")
+    };
+    let node = |number: usize| {
+        format!(r#"{{"id":"n{number}","type":"file","file":"Projects/N{number}.md","x":0,"y":{number}000,"width":4,"height":3}}"#)
+    };
+    let edge = |to: usize| format!(r#"{{"id":"e{to}","fromNode":"n1","toNode":"n{to}"}}"#);
+    let canvas = format!(r#"{{"nodes":[{},{},{}],"edges":[{},{}]}}"#, node(1), node(2), node(3), edge(2), edge(3));
+    let folder = Folder::with(&[
+        ("Projects/N1.md", note(1, "").as_bytes()),
+        ("Projects/N2.md", note(2, "depends_on: [ACC-001]\ncanvas_source: \"[[Plan.canvas]]\"\n").as_bytes()),
+        ("Projects/N3.md", note(3, "depends_on: [ACC-001]\n").as_bytes()),
+        ("Plan.canvas", canvas.as_bytes()),
+    ]);
+    let server = Server::with(&folder.vault(), &SETTINGS);
+    (folder, server)
+}
+
+#[test]
+fn a_dependency_on_a_note_that_cannot_be_read_stays() {
+    let (folder, server) = three();
+    let write = |text: &str| std::fs::write(folder.vault().join("Projects/N1.md"), text).unwrap();
+    write("---\ntype: accomplishment\nid: ACC-001\nstatus: [\n---\n");
+    let synced = server.call("sync_dependencies", json!({}));
+    assert!(synced["updates"] == json!([]) && synced["errors"][0].as_str().unwrap().contains("N1.md"), "{synced}");
+    assert!(String::from_utf8(folder.read("Projects/N2.md")).unwrap().contains("[ACC-001]"));
+}
+
+#[test]
+fn an_edge_that_a_person_has_erased_is_drawn_again_only_for_the_dependency_that_is_named() {
+    let (folder, server) = three();
+    let path = folder.vault().join("Plan.canvas");
+    let erased = std::fs::read_to_string(&path).unwrap().replace(r#"{"id":"e2","fromNode":"n1","toNode":"n2"},"#, "");
+    std::fs::write(&path, &erased).unwrap();
+    let depend = |operation: &str, blocker: &str, blocked: &str| {
+        let arguments = json!({ "operation": operation, "blocker_id": blocker, "blocked_id": blocked });
+        server.result("manage_dependency", arguments)["structuredContent"].clone()
+    };
+    let removed = depend("remove", "ACC-003", "ACC-002");
+    assert!(removed["message"].as_str().unwrap().contains("ACC-002 did not depend on ACC-003."), "{removed}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), erased);
+    depend("add", "ACC-003", "ACC-002");
+    let edges = || serde_json::from_slice::<Value>(&folder.read("Plan.canvas")).unwrap()["edges"].as_array().unwrap().len();
+    assert_eq!(edges(), 2, "the one that was left, and the new one");
+    depend("add", "ACC-001", "ACC-002");
+    assert_eq!(edges(), 3);
+}
+
+#[test]
+fn a_dependency_can_be_removed_while_another_closes_a_cycle() {
+    let (folder, server) = three();
+    std::fs::write(
+        folder.vault().join("Projects/N1.md"),
+        "---\ntype: accomplishment\nid: ACC-001\ndepends_on: [ACC-002]\n---\n# N1 (Accomplishment)\n",
+    )
+    .unwrap();
+    std::fs::write(
+        folder.vault().join("Projects/N2.md"),
+        "---\ntype: accomplishment\nid: ACC-002\ndepends_on: [ACC-001, ACC-003]\n---\n# N2 (Accomplishment)\n",
+    )
+    .unwrap();
+    let arguments = json!({ "operation": "remove", "blocker_id": "ACC-003", "blocked_id": "ACC-002" });
+    let removed = server.result("manage_dependency", arguments);
+    assert_eq!(removed["isError"], false, "{removed}");
+}

@@ -1,12 +1,26 @@
 //! A canvas (JSON Canvas 1.0): read, and edited in place.
 
-use super::{Error, Position, invalid, malformed};
+use super::{Error, invalid, malformed};
 use crate::markdown::json;
 use crate::vault::VaultPath;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
+
+/// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Position {
+    /// From left to right.
+    pub x: f64,
+    /// From top to bottom.
+    pub y: f64,
+}
+
+/// Size of a new node.
+pub(super) const NODE_WIDTH: f64 = 400.0;
+/// See [`NODE_WIDTH`].
+pub(super) const NODE_HEIGHT: f64 = 300.0;
 
 /// A node; other members are kept and ignored.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -160,15 +174,15 @@ impl EditedCanvas {
     }
 
     /// Adds a node for a file.
-    pub(super) fn add_node(&mut self, id: &str, file: &VaultPath, at: Position, (width, height): (f64, f64)) {
+    pub(super) fn add_node(&mut self, id: &str, file: &VaultPath, at: Position) {
         let members = [
             ("id", text(id)),
             ("type", text("file")),
             ("file", text(file.as_str())),
             ("x", at.x.to_string()),
             ("y", at.y.to_string()),
-            ("width", width.to_string()),
-            ("height", height.to_string()),
+            ("width", NODE_WIDTH.to_string()),
+            ("height", NODE_HEIGHT.to_string()),
             ("color", text("3")),
         ];
         self.add("nodes", &members);

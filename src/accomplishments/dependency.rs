@@ -1,8 +1,8 @@
 //! Dependencies: edges of a canvas and `depends_on` of notes, which agree. Neither may have a cycle.
 
-use super::canvas::{Canvas, nfc_path, node_of};
+use super::canvas::{Canvas, Position, nfc_path, node_of};
 use super::change::Change;
-use super::position::{Position, position_for};
+use super::position::position_for;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, new_id};
 use crate::vault::{Vault, VaultPath};
@@ -105,15 +105,14 @@ pub(super) fn set_dependencies(
     wanted: &[String],
 ) -> Result<(), Error> {
     let snapshot = change.snapshot;
-    let added: Vec<&String> = wanted.iter().filter(|blocker| !old.contains(blocker)).collect();
-    let blockers: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let added: Vec<&str> = wanted.iter().filter(|blocker| !old.contains(blocker)).map(String::as_str).collect();
     // A new accomplishment is not in the snapshot.
     for blocker in added.iter().filter(|blocker| **blocker != id) {
         snapshot.find(blocker)?;
     }
     let mut graph = graph_of(snapshot);
     graph.remove(id);
-    ensure_acyclic(&graph, &blockers, id, "")?;
+    ensure_acyclic(&graph, &added, id, "")?;
     let canvas = match change.canvas(canvas_path, false) {
         // What is on no canvas has no edges to lose.
         Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", wanted),
@@ -124,22 +123,15 @@ pub(super) fn set_dependencies(
     for &(blocker, blocked, _) in drawn.iter().filter(|(_, blocked, _)| *blocked != id) {
         graph.entry(blocked).or_default().push(blocker);
     }
-    ensure_acyclic(&graph, &blockers, id, DISAGREE)?;
-    // Only the named ones are removed: an edge that a person drew and the note lacks is for sync_dependencies.
-    let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !blockers.contains(&blocker);
+    ensure_acyclic(&graph, &added, id, DISAGREE)?;
+    // Only the named ones are removed or drawn: where else edges and note disagree, sync_dependencies decides.
+    let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker);
     let gone = drawn.iter().filter(|(blocker, blocked, _)| *blocked == id && is_gone(blocker));
     canvas.remove("edges", &gone.map(|(.., number)| *number).collect::<Vec<_>>());
-    for blocker in wanted.iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == blocker && *to == id)) {
-        let ends = snapshot.find(blocker).and_then(|other| {
-            let own = node_of(&read, path, id, canvas_path)?;
-            Ok((node_of(&read, &other.path, blocker, canvas_path)?, own))
-        });
-        match ends {
-            Ok((from, to)) => canvas.add_edge(&new_id(), &from.id, &to.id),
-            // An old dependency may be on another canvas, or on none.
-            Err(_) if !added.contains(&blocker) => {}
-            Err(error) => return Err(error),
-        }
+    for blocker in added.into_iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == blocker && *to == id)) {
+        let to = node_of(&read, path, id, canvas_path)?;
+        let from = node_of(&read, &snapshot.find(blocker)?.path, blocker, canvas_path)?;
+        canvas.add_edge(&new_id(), &from.id, &to.id);
     }
     change.note(path)?.set("depends_on", wanted)
 }
@@ -197,7 +189,8 @@ impl Accomplishments {
         Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
-    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas stay.
+    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas, or whose note
+    /// cannot be read, stay.
     /// Edges that would close a cycle are left out and reported.
     ///
     /// # Errors
@@ -212,15 +205,19 @@ impl Accomplishments {
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
             }
-            for problem in
-                snapshot.problems.iter().filter(|problem| canvas.nodes.iter().any(|node| node.file.as_deref() == Some(&problem.path)))
+            for problem in snapshot
+                .problems
+                .iter()
+                .filter(|problem| canvas.nodes.iter().any(|node| node.file.as_deref() == Some(&*nfc_path(&problem.path))))
             {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
             // What each depends on: what is drawn, and whatever is not on this canvas.
             let mut graph = Graph::new();
             for found in snapshot.iter() {
-                let is_fixed = |id: &&str| !shown.contains(&*found.id) || !shown.contains(*id) && snapshot.about(id).is_some();
+                let is_unreadable = |id: &str| snapshot.problems.iter().any(|problem| problem.id.as_deref() == Some(id));
+                let is_elsewhere = |id: &str| !shown.contains(id) && snapshot.about(id).is_some();
+                let is_fixed = |id: &&str| !shown.contains(&*found.id) || is_elsewhere(id) || is_unreadable(id);
                 graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
             }
             for (blocker, blocked, _) in drawn {

@@ -4,7 +4,7 @@ use super::canvas::Canvas;
 use super::{Accomplishments, Error, invalid};
 use crate::markdown::blocks::line_end;
 use crate::slice::Part;
-use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines};
+use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, media};
 
 /// Prefix of the names of documents in the folder of further documents.
 pub const PREFIX: &str = "context:";
@@ -41,9 +41,10 @@ impl Accomplishments {
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
         // A note may be named without its extension.
-        let whole = if name.rsplit('/').next().is_some_and(|last| last.contains('.')) { name.to_owned() } else { format!("{name}.md") };
+        let has_extension = name.rsplit('/').next().is_some_and(|last| media::extension_of(last).is_some());
+        let whole = if has_extension { name.to_owned() } else { format!("{name}.md") };
         let path = vault.spelled(&self.path_of(&whole, canvas)?);
-        if !crate::vault::media::is_note(path.name()) {
+        if !media::is_note(path.name()) {
             return Err(invalid("Context documents are notes: their names end in .md."));
         }
         // A `context:` document needs no canvas; one on the canvas can be changed, but not deleted.

@@ -4,7 +4,7 @@
 
 use super::canvas::EditedCanvas;
 use super::note::Note;
-use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
+use super::position::position_for;
 use super::task::{self, Task};
 use crate::markdown::properties;
 use crate::vault::VaultPath;
@@ -35,7 +35,7 @@ pub fn canvas(text: &str) {
     let (path, other) = (file("folder/a note \"of\" mine.md"), file("b.md"));
     let mut edited = canvas.clone();
     let at = position_for(&canvas.read().expect("it was read"), &[], None);
-    edited.add_node("new-node-1", &path, at, (NODE_WIDTH, NODE_HEIGHT));
+    edited.add_node("new-node-1", &path, at);
     let with_node = edited.check().is_ok();
     // Only where the id is taken, or the position too far out, it cannot be.
     let is_taken = canvas.read().expect("it was read").nodes.iter().any(|node| node.id == "new-node-1");

@@ -1,14 +1,15 @@
 //! Creating, updating and deleting accomplishments; their tasks; what is being worked on.
 
+use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
 use super::change::{Change, Changed};
 use super::dependency::set_dependencies;
 use super::field::{as_read_back, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
-use super::position::{NODE_HEIGHT, NODE_WIDTH, position_for};
+use super::position::position_for;
 use super::snapshot::{Accomplishment, number_of};
 use super::status::TASK_STATUSES;
-use super::task::{self, Task};
+use super::task::{self, Task, TaskInNote};
 use super::{Accomplishments, Error, invalid, new_id, one_of};
 use crate::clock::Now;
 use crate::limits;
@@ -100,7 +101,7 @@ impl Accomplishments {
             let canvas = change.canvas(&canvas_path, true)?;
             let read = canvas.read()?;
             let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.about(blocker)?.path)).collect();
-            canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None), (NODE_WIDTH, NODE_HEIGHT));
+            canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None));
             set_dependencies(change, (&*id, &path, &canvas_path), &[], &blockers)?;
             change.after_change(&path)
         })
@@ -204,8 +205,9 @@ impl Accomplishments {
     /// As [`Accomplishments::update_task`].
     pub fn remove_task(&self, vault: &Vault, id: &str, task_id: &str, if_match: Option<&str>) -> Result<(), Error> {
         self.change_tasks(vault, id, if_match, |note| {
-            let (at, tasks) = find_task(note, id, task_id)?;
-            let without = tasks.get(at).map(|found| found.removed(&note.text)).unwrap_or_default();
+            let tasks = note.tasks();
+            let (at, found) = find_task(&tasks, id, task_id)?;
+            let without = found.removed(&note.text);
             let left = tasks.iter().enumerate().filter(|(number, _)| *number != at).map(|(_, found)| found.task.clone());
             let expected: Vec<Task> = (1..).zip(left).map(|(number, task)| Task { number, ..task }).collect();
             note.set_tasks(task::renumbered(&without), &expected)
@@ -327,30 +329,25 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     Ok(task)
 }
 
-fn find_task(note: &Note, id: &str, task_id: &str) -> Result<(usize, Vec<task::TaskInNote>), Error> {
-    let tasks = note.tasks();
-    match tasks.iter().position(|found| found.task.id(id) == task_id) {
-        Some(at) => Ok((at, tasks)),
-        None => {
-            let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
-            let known =
-                if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
-            Err(Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>())))
-        }
-    }
+fn find_task<'t>(tasks: &'t [TaskInNote], id: &str, task_id: &str) -> Result<(usize, &'t TaskInNote), Error> {
+    tasks.iter().enumerate().find(|(_, found)| found.task.id(id) == task_id).ok_or_else(|| {
+        let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
+        let known =
+            if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
+        Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>()))
+    })
 }
 
 /// Changes each field that differs; everything else in the note stays.
 fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> Result<Task, Error> {
-    let (at, tasks) = find_task(note, id, task_id)?;
-    let mut expected: Vec<Task> = tasks.into_iter().map(|found| found.task).collect();
-    let Some(slot) = expected.get_mut(at) else { return Err(invalid("no such task")) };
-    let before = slot.clone();
-    let after = with_data(&before, data)?;
-    *slot = after.clone();
+    let tasks = note.tasks();
+    let (at, TaskInNote { task: before, .. }) = find_task(&tasks, id, task_id)?;
+    let after = with_data(before, data)?;
+    let others = |number: usize, task: &Task| if number == at { after.clone() } else { task.clone() };
+    let expected: Vec<Task> = tasks.iter().enumerate().map(|(number, found)| others(number, &found.task)).collect();
     let mut text = note.text.clone();
     let again = |text: &str| task::tasks(&parts::Note::of(text)).into_iter().nth(at);
-    for ((name, value), (_, old)) in field_texts(&after).into_iter().zip(field_texts(&before)) {
+    for ((name, value), (_, old)) in field_texts(&after).into_iter().zip(field_texts(before)) {
         // A status that a person wrote in their own words stays while it means the same.
         if value != old
             && let Some(found) = again(&text)

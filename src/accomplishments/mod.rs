@@ -31,10 +31,10 @@ mod snapshot;
 mod status;
 mod task;
 
+pub use canvas::Position;
 pub use change::Changed;
 pub use dependency::Update;
 pub use manage::{Data, TaskData};
-pub use position::Position;
 pub use snapshot::{Accomplishment, Snapshot};
 pub use status::TASK_STATUSES;
 pub use task::Task;
@@ -88,7 +88,7 @@ impl Accomplishments {
     pub fn canvas(&self, named: Option<&str>) -> Result<VaultPath, Error> {
         let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else { return Ok(self.options.canvas.clone()) };
         let path = VaultPath::file(named)?;
-        if path.name().len() < 8 || !path.as_str().to_lowercase().ends_with(".canvas") {
+        if !path.as_str().to_lowercase().ends_with(".canvas") {
             return Err(invalid("canvas_source must be the path of a .canvas file in the vault."));
         }
         Ok(path)

@@ -34,9 +34,9 @@ pub(super) fn file_name(title: &str) -> String {
     if let Some(rest) = name.strip_prefix('.') {
         name = format!("-{rest}");
     }
-    // A device name on Windows.
+    // A device name on Windows is one also with an extension.
     if crate::vault::refused_elsewhere(&name).is_some() {
-        name.push('-');
+        name.insert(name.find('.').unwrap_or(name.len()), '-');
     }
     name
 }
@@ -61,7 +61,7 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
 
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
-    if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
+    if number_of(id).is_none_or(|number| number == 0 || number >= limits::HIGHEST_ID) {
         return Err(invalid("id must be ACC- and a number of at most six digits; leave it out to get the next one."));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
@@ -102,7 +102,7 @@ mod tests {
             (".hidden", "-hidden"),
             ("Wait...", "Wait---"),
             ("nul", "nul-"),
-            ("com1.txt", "com1.txt-"),
+            ("com1.txt", "com1-.txt"),
             ("Ça i\u{302}le", "Ça île"),
         ] {
             assert_eq!(file_name(title), name, "{title}");

@@ -1,21 +1,9 @@
 //! Where a node is put on a canvas.
 
-use super::canvas::{Canvas, Node};
+use super::canvas::{Canvas, NODE_HEIGHT, NODE_WIDTH, Node, Position};
 use std::collections::HashSet;
 
-/// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Position {
-    /// From left to right.
-    pub x: f64,
-    /// From top to bottom.
-    pub y: f64,
-}
-
-/// Size of a new node, and the gaps between nodes.
-pub(super) const NODE_WIDTH: f64 = 400.0;
-/// See [`NODE_WIDTH`].
-pub(super) const NODE_HEIGHT: f64 = 300.0;
+/// The gaps between nodes.
 const HORIZONTAL_GAP: f64 = 100.0;
 const VERTICAL_GAP: f64 = 50.0;
 const START_X: f64 = 0.0;
@@ -40,8 +28,8 @@ pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str
     // Nodes may be of any size; below all of them it is always free.
     let lowest = column.iter().map(|node| node.y + node.height).fold(wanted, f64::max);
     let steps = (((lowest - wanted) / step).ceil() + 1.0).clamp(1.0, STEPS) as u32;
-    let mut tried = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
-    let found = std::iter::once(wanted).chain(tried.by_ref().filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
+    let tried = (1..=steps).flat_map(|count| [wanted + step * f64::from(count), wanted - step * f64::from(count)]);
+    let found = std::iter::once(wanted).chain(tried.filter(|y| *y > wanted || *y >= START_Y)).find(|y| is_free(*y));
     Position { x, y: found.unwrap_or(lowest + VERTICAL_GAP).round() }
 }
 

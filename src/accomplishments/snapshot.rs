@@ -208,7 +208,7 @@ impl Snapshot {
                 Err(Error::AccomplishmentNotFound(format!("There is no accomplishment {id}. list_accomplishments shows those that exist.")))
             }
             (several, _) => {
-                let paths: Vec<&str> = several.iter().take(limits::NAMED).map(|found| found.path.as_str()).collect();
+                let paths: Vec<&str> = several.iter().take(limits::NOTES_NAMED).map(|found| found.path.as_str()).collect();
                 Err(taken(paths.join(" and ")))
             }
         }

@@ -1,12 +1,12 @@
 //! A tool's arguments, checked against its parameters.
 
-use super::error::{Code, Error};
+use super::error::Error;
 use super::schema::{self, Field};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Optional parameters that clients which fill in every field send empty.
-const LEFT_EMPTY: [&str; 5] = ["context_type", "cursor", "modified_after", "modified_before", "pattern"];
+/// Optional parameters for which an empty text counts as missing: some clients send every parameter.
+const LEFT_EMPTY: [&str; 7] = ["canvas_source", "context_type", "cursor", "domain", "modified_after", "modified_before", "pattern"];
 
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]
@@ -28,13 +28,13 @@ impl Arguments {
             let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
             let shown: String = unknown.chars().take(64).collect();
             let known = if known.is_empty() { "This tool takes none.".into() } else { format!("Known: {}.", known.join(", ")) };
-            return Err(Error::new(Code::InvalidArgument, format!("Unknown argument {shown:?}. {known}")));
+            return Err(Error::invalid(format!("Unknown argument {shown:?}. {known}")));
         }
         for field in fields {
             match (values.get(field.name), field.default) {
                 (Some(value), _) => schema::check(field.name, &field.shape, value)?,
                 (None, None) if field.required => {
-                    return Err(Error::new(Code::InvalidArgument, format!("Argument {} is missing: {}", field.name, field.about)));
+                    return Err(Error::invalid(format!("Argument {} is missing: {}", field.name, field.about)));
                 }
                 (None, None) => {}
                 (None, Some(default)) => drop(values.insert(field.name.into(), json!(default))),
@@ -80,7 +80,7 @@ impl Arguments {
     /// `INVALID_ARGUMENT` for one that the shape lets pass and the type does not.
     pub fn read<'a, T: Deserialize<'a> + Default>(&'a self, name: &str) -> Result<T, Error> {
         let Some(value) = self.values.get(name) else { return Ok(T::default()) };
-        T::deserialize(value).map_err(|error| Error::new(Code::InvalidArgument, format!("Argument {name}: {error}.")))
+        T::deserialize(value).map_err(|error| Error::invalid(format!("Argument {name}: {error}.")))
     }
 
     /// The objects of a list as arguments of their own; none if it is missing.
@@ -113,6 +113,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools::error::Code;
     use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
     use serde_json::json;
 

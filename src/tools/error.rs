@@ -114,6 +114,11 @@ impl Error {
         Error { code, message: message.into(), facts: Map::new(), members: Map::new() }
     }
 
+    /// `INVALID_ARGUMENT`.
+    pub fn invalid(message: impl Into<String>) -> Error {
+        Error::new(Code::InvalidArgument, message)
+    }
+
     /// Adds a fact.
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Error {
         self.facts.insert(name.into(), value.into());

@@ -65,8 +65,7 @@ fn scope(arguments: &Arguments) -> String {
 /// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.
 pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
     let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
-    let wrong =
-        || Error::new(Code::InvalidArgument, "Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
+    let wrong = || Error::invalid("Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
     let last = cursor::last(cursor).and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
     last.map(Some).ok_or_else(wrong)
 }

@@ -149,7 +149,7 @@ fn of_shape(shape: &Shape) -> Value {
 /// # Errors
 /// `INVALID_ARGUMENT`, or the shape's own code, naming the argument and what it should be.
 pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
-    let wrong = |wanted: &str| Err(Error::new(Code::InvalidArgument, format!("Argument {name} must be {wanted}.")));
+    let wrong = |wanted: &str| Err(Error::invalid(format!("Argument {name} must be {wanted}.")));
     match (shape, value) {
         (Shape::Text { max }, Value::String(text)) if text.len() <= *max || text.chars().count() <= *max => Ok(()),
         (Shape::Text { max }, Value::String(_)) => wrong(&format!("at most {max} characters long")),

@@ -28,7 +28,7 @@ result! {
 }
 
 fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Summary<'a> {
-    let blocking = snapshot.blocking(found).take(crate::limits::LISTED).map(|id| {
+    let blocking = snapshot.blocking(found).take(crate::limits::IDS_LISTED).map(|id| {
         let about = snapshot.about(id);
         Blocking { id, title: about.map_or("", |about| &about.title), status: about.map_or("Missing", |about| about.status) }
     });

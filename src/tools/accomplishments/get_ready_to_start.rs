@@ -30,7 +30,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let all = snapshot.iter().filter(|found| snapshot.is_ready(found)).map(|found| (by_priority(found), found)).collect();
     let (count, ready_items, next) = page(arguments, all, |found| Summary {
-        outcome: Some(super::clipped(&found.body.outcome, crate::limits::TEXT_CUT)),
+        outcome: Some(super::clipped(&found.body.outcome, crate::limits::TEXT_CUT_CHARS)),
         ..Summary::of(&snapshot, found)
     })?;
     Reply::of(&All { count, ready_items, next })

@@ -3,7 +3,8 @@
 use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::VaultPath;
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -49,8 +50,11 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
     let data: Data = arguments.read("data")?;
+    let named = data.canvas_source.filter(|named| !named.trim().is_empty());
+    let canvas = named.map(|named| context.path(named)).transpose()?;
+    let data = Data { canvas_source: canvas.as_ref().map(VaultPath::as_str), ..data };
     let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
-    let id = || arguments.maybe("id").ok_or_else(|| Error::new(Code::InvalidArgument, format!("Argument id is missing: {ID}")));
+    let id = || arguments.maybe("id").ok_or_else(|| Error::invalid(format!("Argument id is missing: {ID}")));
     let changed = match operation {
         "create" => projects.create(vault, arguments.maybe("id"), &data),
         "update" => projects.update(vault, id()?, &data, if_match),

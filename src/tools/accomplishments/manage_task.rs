@@ -3,7 +3,7 @@
 use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects};
 use crate::accomplishments::{TASK_STATUSES, TaskData};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -48,7 +48,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let if_match = arguments.maybe("if_match");
     let data: TaskData = arguments.read("data")?;
     let task_id = || {
-        let missing = || Error::new(Code::InvalidArgument, "Argument task_id is missing; get_accomplishment has it.");
+        let missing = || Error::invalid("Argument task_id is missing; get_accomplishment has it.");
         arguments.maybe("task_id").ok_or_else(missing)
     };
     let task = match operation {

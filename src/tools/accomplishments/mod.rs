@@ -114,13 +114,18 @@ impl<'a> Summary<'a> {
     fn of(snapshot: &Snapshot, found: &'a Accomplishment) -> Summary<'a> {
         Summary {
             id: &found.id,
-            title: found.title.char_indices().nth(limits::TEXT_CUT).and_then(|(end, _)| found.title.get(..end)).unwrap_or(&found.title),
+            title: found
+                .title
+                .char_indices()
+                .nth(limits::TEXT_CUT_CHARS)
+                .and_then(|(end, _)| found.title.get(..end))
+                .unwrap_or(&found.title),
             status: found.status,
             priority: found.priority,
             effort: found.effort,
             in_progress: found.in_progress,
             is_blocked: snapshot.is_blocked(found),
-            depends_on: found.depends_on.get(..limits::LISTED).unwrap_or(&found.depends_on),
+            depends_on: found.depends_on.get(..limits::IDS_LISTED).unwrap_or(&found.depends_on),
             task_count: found.body.tasks.len(),
             completed_task_count: found.completed_tasks(),
             vault_path: found.path.as_str(),
@@ -163,10 +168,10 @@ impl From<Refused> for Error {
 /// What a person has to fix: notes that cannot be read as accomplishments, ids that several notes have, and unknown values with what
 /// they count as.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
-    let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT));
+    let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT_CHARS));
     let twice = snapshot.duplicates.iter().map(|id| {
         let paths: Vec<&str> =
-            snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NAMED).collect();
+            snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NOTES_NAMED).collect();
         format!("{id} is the id of {}", paths.join(" and "))
     });
     let odd = snapshot.iter().flat_map(|found| found.odd.iter().map(move |what| format!("{}: {what}", found.path.as_str())));
@@ -226,24 +231,26 @@ fn full(snapshot: &Snapshot, changed: &Changed) -> Map<String, Value> {
 
 /// The same with the tasks from `from_task` on.
 fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String, Value> {
-    let fits = |shown: &Map<String, Value>| json!(shown).to_string().len() <= limits::RESULT_CHARS;
+    let fits = |shown: &Map<String, Value>| json!(shown).to_string().chars().count() <= limits::RESULT_CHARS;
     let whole = shown(snapshot, changed, usize::MAX);
     if from_task == 0 && fits(&whole) {
         return whole;
     }
     // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then `TEXT_CUT`.
     let cut = |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
-    let mut members = [4, 16].into_iter().find_map(cut).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT));
+    let mut members = [4, 16].into_iter().find_map(cut).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT_CHARS));
     members.remove("other_properties");
     members.insert("truncated".into(), true.into());
     for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done", "acceptance_criteria_details"] {
         if let Some(Value::Array(items)) = members.get_mut(list) {
-            items.truncate(if list == "depends_on" { limits::LISTED } else { limits::CRITERIA });
+            items.truncate(if list == "depends_on" { limits::IDS_LISTED } else { limits::CRITERIA_SHOWN });
         }
     }
     if let Some(Value::Array(tasks)) = members.remove("tasks") {
         let count = tasks.len();
-        let tasks = fitting_in(limits::RESULT_CHARS / 2, tasks.into_iter().skip(from_task));
+        let others = json!(members).to_string().chars().count();
+        let left = (limits::RESULT_CHARS - 1_000).saturating_sub(others);
+        let tasks = fitting_in(left.max(limits::RESULT_CHARS / 10), tasks.into_iter().skip(from_task));
         if from_task + tasks.len() < count {
             members.insert("next_task".into(), (from_task + tasks.len()).into());
         }

@@ -58,9 +58,7 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     match arguments.maybe("doc_name").filter(|name| !name.is_empty()) {
         Some(name) => one(context, arguments, name),
-        None if arguments.has("from_line") || arguments.has("to_line") => {
-            Err(Error::new(Code::InvalidArgument, "from_line and to_line go with doc_name."))
-        }
+        None if arguments.has("from_line") || arguments.has("to_line") => Err(Error::invalid("from_line and to_line go with doc_name.")),
         None => all(context, arguments),
     }
 }

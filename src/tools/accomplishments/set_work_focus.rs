@@ -5,7 +5,7 @@ use super::{ID, IF_MATCH, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::TASK_STATUSES;
 use crate::object::without_nulls;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
@@ -30,7 +30,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let wrong = |words: &str| Err(Error::new(Code::InvalidArgument, words));
+    let wrong = |words: &str| Err(Error::invalid(words));
     let id = arguments.text("accomplishment_id");
     let in_progress = arguments.maybe_flag("in_progress");
     let task = match (arguments.maybe("task_id"), arguments.maybe("task_status")) {

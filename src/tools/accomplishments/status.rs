@@ -79,7 +79,7 @@ fn graph(text: &mut String, shown: &[&Accomplishment]) {
 
 /// The title in one line; one that a person wrote in YAML may have several.
 fn title_of(found: &Accomplishment) -> String {
-    super::clipped(&found.title, limits::GRAPH_TITLE).replace(char::is_control, " ")
+    super::clipped(&found.title, limits::GRAPH_TITLE_CHARS).replace(char::is_control, " ")
 }
 
 fn node(id: &str) -> String {
@@ -89,7 +89,7 @@ fn node(id: &str) -> String {
 fn table(text: &mut String, snapshot: &Snapshot, shown: &[&Accomplishment]) {
     text.push_str("\n| id | title | status | priority | waits for | tasks |\n|---|---|---|---|---|---|\n");
     for (number, found) in shown.iter().enumerate() {
-        let waits = super::clipped(&snapshot.blocking(found).collect::<Vec<_>>().join(", "), limits::GRAPH_TITLE);
+        let waits = super::clipped(&snapshot.blocking(found).collect::<Vec<_>>().join(", "), limits::GRAPH_TITLE_CHARS);
         let title = title_of(found).replace('|', "\\|");
         let mark = if found.in_progress { " (now)" } else { "" };
         let (done, all) = (found.completed_tasks(), found.body.tasks.len());

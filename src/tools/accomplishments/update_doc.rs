@@ -4,7 +4,7 @@ use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects};
 use crate::accomplishments::docs::with_lines;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Overwrite;
 use crate::vault::{Error as VaultError, count_lines};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (name, operation, if_match) = (arguments.text("name"), arguments.text("operation"), arguments.maybe("if_match"));
-    let missing = |name: &str| Error::new(Code::InvalidArgument, format!("Argument {name} is required for {operation}."));
+    let missing = |name: &str| Error::invalid(format!("Argument {name} is required for {operation}."));
     let content = if operation == "delete" { "" } else { arguments.maybe("content").ok_or_else(|| missing("content"))? };
     let number = |name: &str| arguments.has(name).then(|| arguments.number(name)).ok_or_else(|| missing(name));
     let range = match operation {

@@ -5,7 +5,7 @@ use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -55,7 +55,7 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
         let has_text = ["content", "domain"].iter().any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
         let has_list = ["files", "cases"].iter().any(|name| arguments.texts(name).next().is_some());
         if has_text || has_list || !arguments.objects("attachments").is_empty() {
-            return Err(Error::new(Code::InvalidArgument, "Argument continue takes the material of that job; give no other with it."));
+            return Err(Error::invalid("Argument continue takes the material of that job; give no other with it."));
         }
         let request = agent.request_of(owner, id).map_err(refused)?;
         return Ok(Request { overrides: overrides(arguments), ..request });
@@ -63,15 +63,15 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
     let (mut attachments, mut bytes) = (Vec::new(), 0);
     for given in arguments.objects("attachments") {
-        let data = STANDARD.decode(given.text("data").trim()).map_err(|_| {
-            Error::new(Code::InvalidArgument, format!("Argument attachments: the data of {:?} is no base64.", given.text("name")))
-        })?;
+        let data = STANDARD
+            .decode(given.text("data").trim())
+            .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
     }
     if bytes > limits::AGENT_ATTACHMENT_BYTES {
         let words = format!("Argument attachments has {bytes} bytes; {} are allowed.", limits::AGENT_ATTACHMENT_BYTES);
-        return Err(Error::new(Code::InvalidArgument, words));
+        return Err(Error::invalid(words));
     }
     Ok(Request {
         content: arguments.text("content").to_owned(),

@@ -5,7 +5,7 @@ use super::fetch_matching_files::whole_notes;
 use super::{CHUNK_INDEX, CONTEXT, Chunk, MAX_CHARS, matching, wanted_chunk};
 use crate::tools::result::Members;
 use crate::tools::schema::{ANY_TEXT, optional};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::properties::Criteria;
 use serde_json::Map;
 
@@ -35,7 +35,7 @@ pub(super) fn load(context: &Context<'_>, kind: Option<&str>, wanted: (usize, us
         (None, Some(default)) => default.clone(),
         (None, None) => {
             let why = format!("Argument context_type is missing, and no default context is configured. {}", known_types(context)?);
-            return Err(Error::new(Code::InvalidArgument, why));
+            return Err(Error::invalid(why));
         }
     };
     let notes = matching(context, &criteria)?;

@@ -26,7 +26,7 @@ pub(super) static TOOL: Tool = Tool {
         ),
         defaulted(
             "context_chars",
-            Shape::Integer { min: 0, max: limits::GREP_CONTEXT as i64, outside: Code::InvalidArgument },
+            Shape::Integer { min: 0, max: limits::GREP_CONTEXT_CHARS as i64, outside: Code::InvalidArgument },
             Default::Integer(100),
             "Characters to show on either side of a match",
         ),
@@ -48,9 +48,9 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let text = arguments.text("search_pattern");
     if text.is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "Argument search_pattern is empty; fetch_frontmatter_index shows all notes."));
+        return Err(Error::invalid("Argument search_pattern is empty; fetch_frontmatter_index shows all notes."));
     }
-    let wrong = |why: String| Error::new(Code::InvalidArgument, format!("Argument search_pattern is not a regular expression: {why}"));
+    let wrong = |why: String| Error::invalid(format!("Argument search_pattern is not a regular expression: {why}"));
     let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
     let found = context.vault.grep(&pattern, arguments.number("context_chars"), &context.proceed("notes searched"))?;
     let matches: usize = found.notes.iter().map(|found| found.count).sum();

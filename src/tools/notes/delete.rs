@@ -19,16 +19,16 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let paths = arguments.texts("paths").map(|path| context.path_or_folder(path)).collect::<Result<Vec<_>, Error>>()?;
-    if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
-        return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} files.", limits::NOTES_PER_CALL)));
+    if !(1..=limits::NOTES_PER_CALL).contains(&arguments.texts("paths").count()) {
+        return Err(Error::invalid(format!("Argument paths must have 1 to {} files.", limits::NOTES_PER_CALL)));
     }
+    let paths = arguments.texts("paths").map(|path| context.path_or_folder(path)).collect::<Result<Vec<_>, Error>>()?;
     if paths.iter().any(|path| path.is_root()) {
         return Err(Error::new(Code::PathNotAllowed, "Path not allowed: / (the vault itself is not deleted)"));
     }
     let if_match = arguments.maybe("if_match");
     if if_match.is_some() && paths.len() > 1 {
-        return Err(Error::new(Code::InvalidArgument, "Argument if_match is for one file."));
+        return Err(Error::invalid("Argument if_match is for one file."));
     }
     let deleted = context.vault.delete(&paths, if_match, &|_, _| !context.requester.has_cancelled())?;
     let files: Vec<Value> = deleted.files.iter().map(|(path, trashed_to)| json!({ "path": path, "trashed_to": trashed_to })).collect();

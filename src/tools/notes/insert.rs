@@ -5,7 +5,7 @@ use crate::markdown::insert::Position;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
@@ -58,7 +58,7 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
     }
     if !is_note(named.path.name()) {
         let message = format!("{} is no note: text is inserted only into files that end in .md.", named.path.as_str());
-        return Err(Error::new(Code::InvalidArgument, message));
+        return Err(Error::invalid(message));
     }
     Ok(named)
 }
@@ -68,7 +68,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let position: Position = arguments.read("where")?;
     let text = arguments.text("text");
     if text.trim().is_empty() && position != Position::Replace {
-        return Err(Error::new(Code::InvalidArgument, "Argument text is empty; there is nothing to insert."));
+        return Err(Error::invalid("Argument text is empty; there is nothing to insert."));
     }
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;

@@ -65,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => LinkFilter::Backlinks,
     };
     if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
-        return Err(Error::new(Code::InvalidArgument, format!("Argument path is missing: {PATH}.")));
+        return Err(Error::invalid(format!("Argument path is missing: {PATH}.")));
     }
     let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
     let all = found.len();

@@ -65,6 +65,6 @@ fn target(arguments: &Arguments) -> Result<Target<'_>, Error> {
         ["heading"] => Ok(Target::Heading(arguments.text("heading"))),
         ["block"] => Ok(Target::Block(arguments.text("block"))),
         [_] => Ok(Target::Line(arguments.number("line"))),
-        several => Err(Error::new(Code::InvalidArgument, format!("Arguments {} exclude each other; give one.", several.join(" and ")))),
+        several => Err(Error::invalid(format!("Arguments {} exclude each other; give one.", several.join(" and ")))),
     }
 }

@@ -5,7 +5,7 @@ use crate::limits;
 use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::media::{extension_of, is_note};
 use crate::vault::rewrite::Options;
@@ -46,13 +46,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     for (name, text) in [("from", from), ("to", to)] {
         if text.is_empty() {
-            return Err(Error::new(Code::InvalidArgument, format!("Argument {name} is empty; give a path.")));
+            return Err(Error::invalid(format!("Argument {name} is empty; give a path.")));
         }
     }
     let heading = from.split_once('#').filter(|_| context.path_or_folder(from).is_err());
     let rewritten = match heading {
         Some((note, heading)) => {
-            let path = context.path_or_folder(&note.replace("[[", ""))?;
+            let path = note_of_heading(context, note)?;
             let new = new_heading(context, &path, heading, to)?;
             context.vault.rename_heading(&path, heading.trim_end_matches("]]"), new, options)?
         }
@@ -66,7 +66,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             };
             if to.split_once('#').is_some_and(is_heading) {
                 let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());
-                return Err(Error::new(Code::InvalidArgument, why));
+                return Err(Error::invalid(why));
             }
             context.vault.move_file(&path, &new_path(context, &path, to)?, options)?
         }
@@ -78,13 +78,21 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
 }
 
+/// The note of `Note#Heading` or `[[Note#Heading]]`, of which `text` is what stands before the `#`.
+fn note_of_heading(context: &Context<'_>, text: &str) -> Result<VaultPath, Error> {
+    let whole = if text.starts_with("[[") { format!("{text}]]") } else { text.to_owned() };
+    let path = context.exact_path(&whole)?;
+    context.vault.entry(&path)?;
+    Ok(context.vault.spelled(&path))
+}
+
 /// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.
 fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
     let (note, new) = to.split_once('#').unwrap_or(("", to));
-    let is_same_note = note.is_empty() || context.path_or_folder(&note.replace("[[", "")).ok().as_ref() == Some(path);
+    let is_same_note = note.is_empty() || note_of_heading(context, note).ok().as_ref() == Some(path);
     // A path that ends in .md, without `#`, is another file and not a heading's text.
     if !is_same_note || (!to.contains('#') && is_note(to)) {
-        return Err(Error::new(Code::InvalidArgument, "A heading stays in its note: give to as the same note with #New heading."));
+        return Err(Error::invalid("A heading stays in its note: give to as the same note with #New heading."));
     }
     let new = new.trim_end_matches("]]");
     let above = from.rsplit_once('#').map_or("", |(above, _)| above);

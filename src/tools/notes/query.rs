@@ -51,7 +51,7 @@ fn failed(failure: Failure) -> Error {
     match failure {
         Failure::Wrong(what) => Error::new(Code::QueryError, format!("{what}.")),
         Failure::Malformed { what, .. } => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
-        Failure::Argument(what) => Error::new(Code::InvalidArgument, what),
+        Failure::Argument(what) => Error::invalid(what),
         Failure::Vault(error) => error.into(),
     }
 }
@@ -66,8 +66,7 @@ fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> 
         Some(number) => number.parse().ok(),
         None => None,
     };
-    let number =
-        number.ok_or_else(|| Error::new(Code::InvalidArgument, "Argument base: the blocks of a note are #base, #base-2, #base-3."))?;
+    let number = number.ok_or_else(|| Error::invalid("Argument base: the blocks of a note are #base, #base-2, #base-3."))?;
     Ok((context.path(note)?, number))
 }
 
@@ -76,7 +75,7 @@ fn group_by(value: &Value) -> Result<Option<String>, Error> {
     match (value, value.as_array().map(Vec::as_slice)) {
         (Value::Null, _) | (_, Some([])) => Ok(None),
         (Value::String(name), _) | (_, Some([Value::String(name)])) => Ok(Some(name.clone())),
-        _ => Err(Error::new(Code::InvalidArgument, "Argument group_by must be a list of one property.")),
+        _ => Err(Error::invalid("Argument group_by must be a list of one property.")),
     }
 }
 
@@ -94,13 +93,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let count = arguments.maybe("count").map(str::to_owned);
     let base = arguments.maybe("base").map(|text| base(context, text)).transpose()?;
     if condition.is_none() && count.is_none() && base.is_none() {
-        return Err(Error::new(Code::InvalidArgument, "Give where, base or count."));
+        return Err(Error::invalid("Give where, base or count."));
     }
     if arguments.has("view") && base.is_none() {
-        return Err(Error::new(Code::InvalidArgument, "Argument view is one of a base: give base, too."));
+        return Err(Error::invalid("Argument view is one of a base: give base, too."));
     }
     if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
-        return Err(Error::new(Code::InvalidArgument, "Counts are not rows: give count, or select, sort and group_by."));
+        return Err(Error::invalid("Counts are not rows: give count, or select, sort and group_by."));
     }
     // Our own text: `paging::after` has checked it.
     let after = paging::after(arguments)?.and_then(|last| serde_json::from_str(&last).ok());

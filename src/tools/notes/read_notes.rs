@@ -88,7 +88,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let target = target(arguments)?;
     let paths: Vec<&str> = arguments.texts("paths").collect();
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
-        return Err(Error::new(Code::InvalidArgument, format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+        return Err(Error::invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
     }
     let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - OTHER_CHARS };
     let (mut notes, mut missing): (Vec<Shown>, Vec<(&str, Error)>) = (Vec::new(), Vec::new());

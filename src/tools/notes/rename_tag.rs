@@ -3,7 +3,7 @@
 use super::{CHANGES, DRY_RUN, answer};
 use crate::markdown::inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::rewrite::Options;
 
 pub(super) static TOOL: Tool = Tool {
@@ -25,7 +25,7 @@ pub(super) static TOOL: Tool = Tool {
 /// Refuses a name, without `#`, that no tag can have.
 pub(super) fn check_tag(name: &str) -> Result<(), Error> {
     let why = "letters, digits, _ - / and at least one character that is no digit";
-    let refusal = || Error::new(Code::InvalidArgument, format!("{name:?} is no tag: a tag has {why}."));
+    let refusal = || Error::invalid(format!("{name:?} is no tag: a tag has {why}."));
     inline::is_tag_name(name).then_some(()).ok_or_else(refusal)
 }
 
@@ -36,7 +36,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         check_tag(tag)?;
     }
     if from == to {
-        return Err(Error::new(Code::InvalidArgument, "Arguments from and to are the same tag."));
+        return Err(Error::invalid("Arguments from and to are the same tag."));
     }
     let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options { update_links: true, dry_run: arguments.flag("dry_run"), if_match: None, proceed: &proceed };

@@ -7,7 +7,7 @@ use crate::markdown::properties::{name_in, parse, set};
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
 use serde_json::{Value, json};
@@ -40,11 +40,10 @@ result! {
     }
 }
 
-fn invalid(message: impl Into<String>) -> Error {
-    Error::new(Code::InvalidArgument, message)
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
+    if !(1..=limits::NOTES_PER_CALL).contains(&arguments.texts("paths").count()) {
+        return Err(Error::invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+    }
     let mut paths: Vec<VaultPath> = Vec::new();
     for path in arguments.texts("paths").map(|path| context.path(path)) {
         let path = context.vault.spelled(&path?);
@@ -52,11 +51,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             paths.push(path);
         }
     }
-    if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
-        return Err(invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
-    }
     if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
-        return Err(invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
+        return Err(Error::invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
     }
     let changes = changes(context, arguments)?;
     let change =
@@ -67,7 +63,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let now = crate::vault::etag(text.as_bytes());
             if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
         })?,
-        _ => return Err(invalid("Argument if_match is for one note.")),
+        _ => return Err(Error::invalid("Argument if_match is for one note.")),
     };
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
     for (path, written) in outcome {
@@ -105,10 +101,10 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
         arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Remove([list(name, value), all(value)].concat())));
     let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(remove_values).collect();
     if changes.is_empty() {
-        return Err(invalid("Give at least one of set, remove, add_values, remove_values."));
+        return Err(Error::invalid("Give at least one of set, remove, add_values, remove_values."));
     }
     if let Some((wrong, _)) = changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control)) {
-        return Err(invalid(format!("{wrong:?} cannot be the name of a property.")));
+        return Err(Error::invalid(format!("{wrong:?} cannot be the name of a property.")));
     }
     let mut replaced = HashSet::new();
     let mut is_twice = |(name, change): &&(String, Change)| {
@@ -116,7 +112,7 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
         if matches!(change, Change::Set(_)) { !replaced.insert(name) } else { replaced.contains(&name) }
     };
     if let Some((name, _)) = changes.iter().find(&mut is_twice) {
-        return Err(invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
+        return Err(Error::invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
     }
     for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
         let (Change::Set(Some(Value::Array(tags))) | Change::Add(tags)) = change else { continue };

@@ -8,7 +8,7 @@ use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, optional};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::{Status, TaskQuery, VaultTask};
 
 pub(super) static TOOL: Tool = Tool {
@@ -80,14 +80,14 @@ pub(super) fn status(text: &str) -> Result<Status, Error> {
         ("todo", ..) => Ok(Status::Todo),
         ("done", ..) => Ok(Status::Done),
         (_, Some(one), None) if !one.is_control() => Ok(Status::Is(one)),
-        _ => Err(Error::new(Code::InvalidArgument, "Argument status must be todo, done, or the one character in the box.")),
+        _ => Err(Error::invalid("Argument status must be todo, done, or the one character in the box.")),
     }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let due_before = arguments.maybe("due_before").map(str::trim);
     if due_before.is_some_and(|day| DateTime::of_date(day).is_none()) {
-        return Err(Error::new(Code::InvalidArgument, "Argument due_before is no date: give YYYY-MM-DD."));
+        return Err(Error::invalid("Argument due_before is no date: give YYYY-MM-DD."));
     }
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let query = TaskQuery {

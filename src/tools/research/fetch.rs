@@ -5,7 +5,7 @@ use crate::limits;
 use crate::object::without_nulls;
 use crate::slice::Part;
 use crate::tools::schema::{ANY_TEXT, Shape, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::bytes_that_fit;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     for _ in 1..number {
         from += part(from).len();
         if from == text.len() {
-            return Err(Error::new(Code::InvalidArgument, "Argument id names a part that the note does not have."));
+            return Err(Error::invalid("Argument id names a part that the note does not have."));
         }
     }
     let shown = part(from);

@@ -13,5 +13,5 @@ pub static TOOLS: [&Tool; 2] = [&search::TOOL, &fetch::TOOL];
 fn url(context: &Context<'_>, path: &str) -> String {
     let vault = context.vault.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let page = format!("{}/open", context.options.origin);
-    uri::of_opened(if context.options.origin.is_empty() { uri::OBSIDIAN } else { &page }, &vault, path)
+    uri::to_open(if context.options.origin.is_empty() { uri::OBSIDIAN } else { &page }, &vault, path)
 }

@@ -4,7 +4,7 @@ use super::url;
 use crate::limits;
 use crate::tools::reply::fitting;
 use crate::tools::schema::{Shape, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::search::Query;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let text = arguments.text("query");
     if text.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "Argument query is empty; give a question or words."));
+        return Err(Error::invalid("Argument query is empty; give a question or words."));
     }
     // Pictures cannot be fetched.
     let query = Query { text, max_results: 2 * limits::RESEARCH_RESULTS, passages: true, ..Query::default() };

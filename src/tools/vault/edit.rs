@@ -3,7 +3,7 @@
 use super::{IF_MATCH, PATH, WrittenFile};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::replace_text::Replacement;
 
 const OLD_TEXT: &str = "Exact text to find";
@@ -47,18 +47,17 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
-    let wrong = |message: &str| Error::new(Code::InvalidArgument, message);
     let several = arguments.objects("edits");
     let edit = |one: &Arguments| (one.text("old_text").to_owned(), one.text("new_text").to_owned(), one.flag("replace_all"));
     let edits: Vec<(String, String, bool)> = match (arguments.maybe("old_text"), several.is_empty()) {
         (Some(_), true) if arguments.has("new_text") => vec![edit(arguments)],
-        (Some(_), true) => return Err(wrong("Argument new_text is missing: the text to put instead of old_text.")),
+        (Some(_), true) => return Err(Error::invalid("Argument new_text is missing: the text to put instead of old_text.")),
         (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => several.iter().map(edit).collect(),
-        (None, true) => return Err(wrong("Argument old_text is missing: the text to find; or give edits.")),
-        _ => return Err(wrong("Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.")),
+        (None, true) => return Err(Error::invalid("Argument old_text is missing: the text to find; or give edits.")),
+        _ => return Err(Error::invalid("Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.")),
     };
     if edits.iter().any(|(old, ..)| old.is_empty()) {
-        return Err(wrong("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
+        return Err(Error::invalid("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
     }
     let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;

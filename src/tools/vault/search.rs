@@ -138,16 +138,14 @@ impl<'a> Match<'a> {
 
 /// The day or moment that an argument names, as its first and last moment.
 fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Now, Now)>, Error> {
-    let wrong = || {
-        Error::new(Code::InvalidArgument, format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."))
-    };
+    let wrong = || Error::invalid(format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."));
     arguments.maybe(name).map(|text| calendar::span(text.trim()).ok_or_else(wrong)).transpose()
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let query = arguments.text("query");
     if query.trim().is_empty() {
-        return Err(Error::new(Code::InvalidArgument, "Argument query is empty; use vault_list_all to see all files."));
+        return Err(Error::invalid("Argument query is empty; use vault_list_all to see all files."));
     }
     let (since, until) = (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
     let newest_first = arguments.text("sort") == MODIFIED;

@@ -3,7 +3,7 @@
 use super::{IF_MATCH, PATH, WrittenFile};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Overwrite;
 
 pub(super) static TOOL: Tool = Tool {
@@ -37,7 +37,7 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.named(arguments.text("path"), true)?.path;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
-        (true, Some(_)) => return Err(Error::new(Code::InvalidArgument, "Give if_match for an existing file, or create_only, not both.")),
+        (true, Some(_)) => return Err(Error::invalid("Give if_match for an existing file, or create_only, not both.")),
         (true, None) => Overwrite::Nothing,
         (false, Some(etag)) => Overwrite::Etag(etag),
         (false, None) => Overwrite::Anything,
