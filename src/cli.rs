@@ -3,7 +3,7 @@
 use crate::settings::{self, SETTINGS};
 use lexopt::{Arg, Parser, ValueExt};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
 struct Command {
@@ -97,12 +97,17 @@ impl Parsed {
             return;
         }
         let Some(setting) = settings::of_flag(flag) else {
-            let meant = settings::meant_by(flag).filter(|setting| !setting.flag().is_empty());
-            let hint = meant.map(|setting| format!(", --{} is", setting.flag())).unwrap_or_default();
-            self.mistakes.push(format!("--{flag} is not a flag{hint}; see --help"));
-            // Its value must not be taken for a command.
-            if meant.is_some_and(|setting| !setting.placeholder.is_empty()) {
-                drop(parser.value());
+            let meant = settings::meant_by(flag);
+            let hint = meant.filter(|setting| !setting.flag().is_empty()).map(|setting| format!(", --{} is", setting.flag()));
+            self.mistakes.push(format!("--{flag} is not a flag{}; see --help", hint.unwrap_or_default()));
+            // Its value may be a secret, and must not be taken for an argument, which a message would repeat.
+            let takes_value = meant.is_none_or(|setting| !setting.placeholder.is_empty());
+            let is_value = |word: &OsStr| !word.to_string_lossy().starts_with('-') && COMMANDS.iter().all(|command| word != command.name);
+            if parser.optional_value().is_none()
+                && takes_value
+                && let Some(mut rest) = parser.try_raw_args()
+            {
+                rest.next_if(is_value);
             }
             return;
         };
@@ -123,7 +128,11 @@ impl Parsed {
             let is_near = |known: &&str| strsim::osa_distance(known, &first) <= 2 || known.len() > 3 && first.starts_with(*known);
             let near = COMMANDS.iter().map(|command| command.name).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
             let meant = if ["server", "run", "start", "http"].contains(&&*first) { Some("serve") } else { near };
-            let meant = meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default();
+            let is_switch = ["true", "false", "yes", "no", "on", "off", "1", "0"].contains(&&*first);
+            let meant = match meant {
+                _ if is_switch => " A switch has its value after =, as in --read-only=false".to_owned(),
+                meant => meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default(),
+            };
             self.mistakes.push(format!("{first:?} is not a command; see --help.{meant}"));
             self.command = "help";
             return;

@@ -122,6 +122,7 @@ pub static SETTINGS: &[Setting] = settings! {
 /// for every four letters, two at most.
 pub fn meant_by(name: &str) -> Option<&'static Setting> {
     let name = name.to_ascii_uppercase().replace('-', "_");
+    // Its name in other servers, too far from ours for the distance.
     if name == "VAULT_DIR" {
         return SETTINGS.iter().find(|setting| setting.variable == "VAULT_PATH");
     }

@@ -61,6 +61,21 @@ fn all_mistakes_are_reported_at_once_and_nothing_starts() {
 }
 
 #[test]
+fn a_value_of_a_flag_that_does_not_exist_is_not_repeated() {
+    for arguments in
+        [&["--anthropic-api-key", "sk-secret"][..], &["--anthropic-api-key=sk-secret"], &["--key", "sk-secret"], &["--key=sk-secret"]]
+    {
+        let output = run(&[&["serve"], arguments].concat(), &[], "");
+        assert_eq!(output.status.code(), Some(2));
+        let shown = err(&output);
+        assert!(shown.contains("is not a flag") && !shown.contains("sk-secret"), "{shown}");
+    }
+    let shown = err(&run(&["--verbose", "stdio"], &[("VAULT_PATH", "/does/not/exist")], ""));
+    assert!(!shown.contains("SERVER_URL"), "the command is one: {shown}");
+    assert!(err(&run(&["--read-only", "false"], &[], "")).contains("--read-only=false"));
+}
+
+#[test]
 fn a_misspelt_setting_is_reported() {
     let folder = Folder::sample();
     let vault = folder.vault();

@@ -10,16 +10,18 @@ use std::io::ErrorKind;
 pub(super) fn check(raw: &Raw) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
-    let mut notes = config.notes.clone();
+    let mut notes = config.warnings.clone();
     let (vault, trouble) = probes::probe(&config, Purpose::Network, true, &mut mistakes).unzip();
     if let Some(trouble) = trouble.flatten() {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
-    let agent = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
+    let session_description = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
     if let Some(Err(error)) = vault.as_ref().map(|vault| vault.refresh()) {
         mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
     }
+    let is_listen_wrong = mistakes.iter().any(|mistake| mistake.setting == "LISTEN_ADDR");
     match server::bind(config.listen) {
+        _ if is_listen_wrong => {}
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             notes.push(format!("LISTEN_ADDR: something is already listening on {}: this server, if it is running", config.listen));
@@ -30,7 +32,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
-        print(&summary(&config, vault.size(), agent, &mistakes));
+        print(&summary(&config, vault.size(), session_description, &mistakes));
     }
     for note in &notes {
         print(&format!("Note: {note}\n"));
@@ -41,7 +43,7 @@ pub(super) fn check(raw: &Raw) -> u8 {
     print_mistakes(mistakes.iter())
 }
 
-fn summary(config: &Config, files: usize, agent: Option<String>, mistakes: &[Mistake]) -> String {
+fn summary(config: &Config, files: usize, session_description: Option<String>, mistakes: &[Mistake]) -> String {
     let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let state = config.state_dir.as_ref().map_or("in memory: logins end with the server".to_owned(), |folder| folder.display().to_string());
     let lines = [
@@ -55,7 +57,7 @@ fn summary(config: &Config, files: usize, agent: Option<String>, mistakes: &[Mis
         ("TOOLSETS", "toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
         ("READ_ONLY", "read-only", config.read_only.to_string()),
     ];
-    let lines = lines.into_iter().chain(agent.map(|agent| ("", "sessions", agent)));
+    let lines = lines.into_iter().chain(session_description.map(|description| ("", "sessions", description)));
     let is_wrong = |setting: &str| mistakes.iter().any(|mistake| mistake.setting == setting);
     let shown = lines.map(|(setting, name, value)| (name, if is_wrong(setting) { "see the mistakes below".to_owned() } else { value }));
     shown.map(|(name, value)| format!("{name:<16}{value}\n")).collect()

@@ -40,7 +40,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
             return Err(broken(format!("the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}")));
         }
     };
-    let origin = format!("http://{listen}");
+    let origin = format!("http://{}", listen.strip_suffix(":80").unwrap_or(&listen));
     let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id()));
     sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
     let hash = bcrypt::hash(&password, COST).map_err(broken)?;
@@ -52,7 +52,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
     let shown = Toolset::built_in().filter(|set| matches!(set, Toolset::Vault | Toolset::Notes | Toolset::Context));
     let shown: Vec<&str> = shown.map(Toolset::name).collect();
-    // Every toolset can be tried without further settings.
+    // Toolset accomplishments needs the last two.
     for (setting, value) in [
         ("TOOLSETS", shown.join(",")),
         ("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments".into()),

@@ -1,9 +1,9 @@
 //! `grants` and `revoke`, for the owner: list who is logged in, and end logins.
 
-use super::{FAILED, WRONG, columns, control, fail, print};
+use super::{FAILED, WRONG, columns, control, environment, fail, print};
 use crate::cli::Raw;
 use crate::clock::Now;
-use crate::config::expand_home;
+use crate::config;
 use crate::oauth::documents;
 use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::store::{Client, Grant, State, Store};
@@ -46,10 +46,8 @@ pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> 
 
 /// The state folder, as for the server: the setting, or what systemd says. Without one, prints why and gives the exit code.
 pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
-    let named = raw.get("STATE_DIR").cloned().or_else(|| std::env::var("STATE_DIRECTORY").ok());
-    let named = named.ok_or_else(|| fail("STATE_DIR (--state-dir) is required: the folder in which the server keeps logins", WRONG))?;
-    let home = std::env::var("HOME").ok();
-    let folder = expand_home(named.split(':').next().unwrap_or_default(), home.as_deref());
+    let why = "STATE_DIR (--state-dir) is required: the folder in which the server keeps logins";
+    let folder = config::state_folder(raw, &environment()).ok_or_else(|| fail(why, WRONG))?;
     if folder.is_absolute() && folder.is_dir() {
         return Ok(folder);
     }
@@ -57,14 +55,15 @@ pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
     Err(fail(format!("STATE_DIR (--state-dir): {} {why}", folder.display()), FAILED))
 }
 
-/// Completes an id that was shortened; no other id may begin the same.
+/// An id that was given whole, or shortened if no other begins the same.
 pub(super) fn whole_id<'a>(known: impl Iterator<Item = &'a String>, id: &str) -> Result<String, String> {
-    let mut found = known.filter(|known| known.starts_with(id) && (id.len() >= ID_CHARS_MIN || *known == id));
-    match (found.next(), found.next()) {
-        (Some(only), None) => Ok(only.clone()),
-        (Some(_), Some(_)) => Err(format!("several ids begin with {id:?}")),
-        (None, _) if id.len() < ID_CHARS_MIN => Err(format!("give at least {ID_CHARS_MIN} characters of the id")),
-        (None, _) => Err(format!("there is no id {id:?}")),
+    let found: Vec<&String> = known.filter(|known| known.starts_with(id)).collect();
+    match found[..] {
+        _ if found.iter().any(|known| *known == id) => Ok(id.to_owned()),
+        _ if id.len() < ID_CHARS_MIN => Err(format!("give at least {ID_CHARS_MIN} characters of the id")),
+        [only] => Ok(only.clone()),
+        [] => Err(format!("there is no id {id:?}")),
+        _ => Err(format!("several ids begin with {id:?}")),
     }
 }
 
@@ -99,5 +98,21 @@ fn destination(grant: &Grant, client: Option<&Client>) -> String {
         Some(RedirectTarget::Loopback(_)) => "this computer".into(),
         Some(RedirectTarget::Application(scheme)) => format!("{scheme}:"),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_id_counts_also_where_another_begins_with_it() {
+        let known = ["laptop", "laptop2", "abcdef", "abcxyz"].map(str::to_owned);
+        let found = |id: &str| whole_id(known.iter(), id);
+        assert_eq!(found("laptop").unwrap(), "laptop");
+        assert_eq!(found("abcd").unwrap(), "abcdef");
+        for (id, why) in [("lapt", "several"), ("abc", "at least"), ("abcq", "no id"), ("", "at least")] {
+            assert!(found(id).unwrap_err().contains(why), "{id}");
+        }
     }
 }

@@ -41,7 +41,7 @@ impl Write for Lines {
             io::stderr().write_all(format!("{lost} lines were lost here: the log was not read\n").as_bytes())?;
         }
         // A pipe that can be written takes at least one piece.
-        for (number, piece) in line.chunks(limits::LOG_PIECE).enumerate() {
+        for (number, piece) in line.chunks(limits::LOG_PIECE_BYTES).enumerate() {
             if number > 0 && !self.can_write() {
                 self.lost += 1;
                 break;

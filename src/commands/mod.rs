@@ -214,7 +214,7 @@ fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
 
 /// The protocol engine over the configured vault, with its watcher thread. Logs why and gives `None` if it cannot start.
 fn engine(config: &Config) -> Option<Arc<Server>> {
-    config.notes.iter().for_each(|note| log::warn!("{note}"));
+    config.warnings.iter().for_each(|note| log::warn!("{note}"));
     let (vault, versions) = open_vault(config)?;
     let systems = systems::open(config, &vault);
     let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);

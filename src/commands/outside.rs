@@ -165,6 +165,8 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
         report.expect("the URL", Err(format!("{url:?} is no URL like https://vault.example.com/mcp")));
         return None;
     };
+    let authority = authority.to_ascii_lowercase();
+    let authority = authority.as_str();
     let host = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(host, _)| host);
     let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
     report.expect(
@@ -179,7 +181,8 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
             _ => Err("the endpoint is /mcp right below the host; the server cannot run below another path".into()),
         },
     );
-    Some(format!("{scheme}://{authority}"))
+    let default_port = if scheme == "https" { ":443" } else { ":80" };
+    Some(format!("{scheme}://{}", authority.strip_suffix(default_port).unwrap_or(authority)))
 }
 
 /// Claude on the web connects over IPv4.

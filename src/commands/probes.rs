@@ -1,4 +1,4 @@
-//! Checks of a valid configuration against this machine: whether the folders and repository that it names can be used.
+//! Checks of a configuration, which may have mistakes, against this machine: whether the folders and repository that it names can be used.
 
 use super::systems;
 use crate::config::{Config, Mistake, Purpose};

@@ -26,7 +26,8 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     let now = Now::read();
     let kept = versions.lines().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let logins: BTreeSet<String> = kept.into_iter().map(|line| line.by).collect();
-    let login = login.strip_prefix("token:").unwrap_or(login);
+    // As the log shows them.
+    let login = login.strip_prefix("token:").or_else(|| login.strip_prefix("client:")).unwrap_or(login);
     let login = match whole_id(logins.iter(), login) {
         Ok(login) => login,
         Err(_) if logins.is_empty() => login.to_owned(),
@@ -37,7 +38,10 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     };
     let login = login.as_str();
     let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
-    if let Some(commits) = systems::open(config, &vault).commits.filter(|_| !undone.changed.is_empty()) {
+    // Opening the toolsets finishes what a crash has interrupted in the repository.
+    if !undone.changed.is_empty()
+        && let Some(commits) = systems::open(config, &vault).commits
+    {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
         match commits.commit_files(&undone.changed, &summary, "owner") {
             Ok(committed) => undone.left.extend(committed.left.into_iter().chain(committed.trouble)),

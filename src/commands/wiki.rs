@@ -19,7 +19,8 @@ pub(super) fn init_wiki(config: Config) -> u8 {
 }
 
 pub(super) fn check(config: Config) -> u8 {
-    report(Vault::open(&config.vault_path).map_err(Error::from).and_then(|vault| lint::lint(&vault)))
+    let vault = Vault::open_with(&config.vault_path, config.memory, config.hidden);
+    report(vault.map_err(Error::from).and_then(|vault| lint::lint(&vault)))
 }
 
 /// Prints findings; gives the exit code.

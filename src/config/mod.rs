@@ -24,9 +24,9 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-#[cfg(unix)]
-pub(crate) use value::expand_home;
 pub use value::is_name;
+#[cfg(unix)]
+pub(crate) use value::state_folder;
 
 /// A finished configuration.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub struct Config {
     /// What is logged.
     pub log_level: LevelFilter,
     /// Oddities that are not mistakes; to be logged.
-    pub notes: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the value of a secret.
@@ -129,7 +129,7 @@ impl Config {
     /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
     /// default, or stays as it is; a wrong vault path is empty.
     pub fn with_mistakes(raw: &Raw, purpose: Purpose, environment: &Environment) -> (Config, Vec<Mistake>) {
-        let mut reader = Reader { raw, environment, mistakes: Vec::new(), notes: Vec::new() };
+        let mut reader = Reader { raw, environment, mistakes: Vec::new(), warnings: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH");
         let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
@@ -165,7 +165,7 @@ impl Config {
             workers,
             max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
             log_level: reader.log_level(),
-            notes: Vec::new(),
+            warnings: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),
         };
         let no_logins = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
@@ -174,11 +174,17 @@ impl Config {
         if purpose == Purpose::Network && no_logins && !is_reported {
             reader.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
+        if let Some(name) = config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name)) {
+            reader.add_mistake(
+                "API_TOKENS",
+                format!("has {name}, as CLIENT_CREDENTIALS does: vault_history and undo know a login by its name"),
+            );
+        }
         if config.origin.starts_with("https:")
             && config.listen.ip().is_unspecified()
             && reader.mistakes.iter().all(|mistake| mistake.setting != "LISTEN_ADDR")
         {
-            reader.notes.push(format!(
+            reader.warnings.push(format!(
                 "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy on this machine too, set \
                  LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the one address it uses",
                 config.listen,
@@ -187,11 +193,11 @@ impl Config {
         }
         #[cfg(feature = "agent")]
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
-            reader.notes.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
+            reader.warnings.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
         }
         reader.refuse_quoted();
         reader.misspelt();
-        (Config { notes: reader.notes, ..config }, reader.mistakes)
+        (Config { warnings: reader.warnings, ..config }, reader.mistakes)
     }
 }
 
@@ -242,6 +248,14 @@ mod tests {
         assert!(report.contains("Example: VAULT_PATH='/data/obsidian-vault'"), "{report}");
         let nothing = read(&[]).unwrap_err();
         assert_eq!(nothing.iter().map(|mistake| mistake.setting).collect::<Vec<_>>(), ["VAULT_PATH", "SERVER_URL", "AUTH_USERS"]);
+    }
+
+    #[test]
+    fn a_token_and_a_machine_client_have_different_names() {
+        let entry = format!("backup:{}", "0".repeat(64));
+        let mistakes =
+            read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("API_TOKENS", &entry), ("CLIENT_CREDENTIALS", &entry)]);
+        assert_eq!(mistakes.unwrap_err()[0].setting, "API_TOKENS");
     }
 
     #[test]

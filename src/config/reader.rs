@@ -1,6 +1,6 @@
 //! Settings read one by one, each checked, with the mistakes collected.
 
-use super::value::{check_origin, expand_home, is_bcrypt, named_secret};
+use super::value::{check_origin, expand_home, is_bcrypt, named_secret, set_text, state_folder};
 use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
@@ -8,7 +8,7 @@ use crate::oauth::{Policy, Secret};
 use crate::settings::{self, SETTINGS};
 use crate::tools::Toolset;
 use crate::vault::{Hidden, Memory};
-use log::LevelFilter;
+use log::{Level, LevelFilter};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
     pub(super) raw: &'a Raw,
     pub(super) environment: &'a Environment,
     pub(super) mistakes: Vec<Mistake>,
-    pub(super) notes: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn text(&self, setting: &str) -> Option<&'a str> {
-        self.raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
+        set_text(self.raw, setting)
     }
 
     /// The value of a setting, if it is set and valid.
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
             let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none()) else { continue };
             match self.mistakes.iter_mut().find(|mistake| mistake.setting == meant) {
                 Some(mistake) => mistake.what += &format!("; {name} is set, which is not a setting"),
-                None => self.notes.push(format!("{name} is set, which is not a setting: did you mean {meant}?")),
+                None => self.warnings.push(format!("{name} is set, which is not a setting: did you mean {meant}?")),
             }
         }
     }
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn hidden(&mut self) -> Hidden {
         if let Some(one) = self.text("HIDE").and_then(|text| text.split(';').find(|pattern| pattern.contains(','))) {
-            self.notes.push(format!("HIDE has {:?}, one pattern with a comma: patterns are separated by ;", one.trim()));
+            self.warnings.push(format!("HIDE has {:?}, one pattern with a comma: patterns are separated by ;", one.trim()));
         }
         let wrong = |pattern: String| format!("has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;");
         self.read("HIDE", |text| Hidden::parse(text).map_err(wrong)).unwrap_or_default()
@@ -170,12 +170,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn state_dir(&mut self, vault: Option<&Path>) -> Option<PathBuf> {
-        // systemd may give several, separated by colons.
-        let given = self.environment.state_directory.as_deref().and_then(|given| given.split(':').next()).filter(|given| !given.is_empty());
-        let path = match self.text("STATE_DIR") {
-            Some(text) => self.expand_home(text),
-            None => PathBuf::from(given?),
-        };
+        let path = state_folder(self.raw, self.environment)?;
         // The folder may not exist yet: then its nearest existing ancestor decides, with symlinks resolved.
         let real = |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
         let is_inside = |vault: &Path| real(&path).zip(real(vault)).is_some_and(|(state, vault)| state.starts_with(vault));
@@ -237,8 +232,12 @@ impl<'a> Reader<'a> {
     pub(super) fn origins(&mut self) -> Vec<String> {
         self.read_list("ALLOWED_ORIGINS", ',', |_, origin| {
             let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
-            let wrong = || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash)");
-            (origin == "*" || is_origin).then(|| origin.to_owned()).ok_or_else(wrong)
+            let names_default =
+                origin.starts_with("https:") && origin.ends_with(":443") || origin.starts_with("http:") && origin.ends_with(":80");
+            let wrong =
+                || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash, no default port)");
+            // Browsers send it in lower case.
+            (origin == "*" || is_origin && !names_default).then(|| origin.to_ascii_lowercase()).ok_or_else(wrong)
         })
     }
 
@@ -249,7 +248,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn log_level(&mut self) -> LevelFilter {
-        let parse = |text: &str| text.parse().map_err(|_| "must be error, warn, info, debug or trace");
-        self.read("LOG_LEVEL", parse).unwrap_or(LevelFilter::Info)
+        let parse = |text: &str| text.parse::<Level>().map_err(|_| "must be error, warn, info, debug or trace");
+        self.read("LOG_LEVEL", parse).unwrap_or(Level::Info).to_level_filter()
     }
 }

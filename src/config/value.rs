@@ -1,9 +1,12 @@
 //! Settings whose values have a syntax of their own.
 
+use super::Environment;
+use crate::cli::Raw;
 use crate::oauth::Secret;
 use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::vault::{GrantedFolders, VaultPath};
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,7 +44,7 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
 /// Checks that an origin can be compared byte for byte, as clients do with the issuer.
 pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
-    if authority.is_empty() || authority.starts_with(':') || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
+    if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
         return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
     }
     if text.chars().any(|c| c.is_ascii_uppercase() || !c.is_ascii_graphic()) {
@@ -51,6 +54,11 @@ pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_name = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    if !is_name && address.is_none_or(|address| address.parse::<Ipv6Addr>().is_err()) {
+        return Err("has a host that is neither a name nor an address (IPv6 in brackets)");
+    }
     if port.is_some_and(|port| port.parse().map(|number: u16| number.to_string()).as_deref() != Ok(port)) {
         return Err("has a port that is not a number");
     }
@@ -66,7 +74,18 @@ pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     }
 }
 
-pub(crate) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
+/// The value of a setting without spaces around it, unless it is empty.
+pub(super) fn set_text<'a>(raw: &'a Raw, setting: &str) -> Option<&'a str> {
+    raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
+}
+
+/// The state folder: the setting, or the first of those that systemd gives, separated by colons.
+pub(crate) fn state_folder(raw: &Raw, environment: &Environment) -> Option<PathBuf> {
+    let given = || environment.state_directory.as_deref()?.split(':').next().filter(|given| !given.is_empty()).map(PathBuf::from);
+    set_text(raw, "STATE_DIR").map(|text| expand_home(text, environment.home.as_deref())).or_else(given)
+}
+
+pub(super) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
     match (text.strip_prefix('~'), home) {
         (Some(""), Some(home)) => PathBuf::from(home),
         (Some(rest), Some(home)) if rest.starts_with('/') => PathBuf::from(format!("{home}{rest}")),
@@ -109,6 +128,11 @@ mod tests {
             ("https://", false),
             ("https://a b", false),
             ("https://user@vault.example.com", false),
+            ("https://vault.example.com:8443:9443", false),
+            ("https://exa<mple", false),
+            ("https://[::1", false),
+            ("https://a,b", false),
+            ("https://:8443", false),
         ] {
             assert_eq!(check_origin(url).is_ok(), fine, "{url}");
         }
