@@ -26,7 +26,7 @@
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
-//! | `oauth` | the authorization server: decisions over plain values and the time; knows no HTTP | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
+//! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
@@ -60,7 +60,7 @@
 //! | the body, whole, within the route's bound; a free worker | `http/conn`, `http/body` | 408, 413, 503 |
 //! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
 //! | of 2026-07-28: envelope and mirrored headers | `mcp/modern`, `mcp/methods` | 400 with -32602, -32020, -32022; 404 with -32601 |
-//! | the scope, the method, the tool | `mcp/methods`, `mcp/tools` | 403 `insufficient_scope`, -32601, -32602 |
+//! | the method, the scope, the tool | `mcp/methods`, `mcp/mod`, `mcp/tools` | -32601, 403 `insufficient_scope`, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
 //! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
 //! | the edit; the new bytes on the disk; the last check; the rename | `vault/write`, `disk` | the same; the old bytes are in place |

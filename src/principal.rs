@@ -53,7 +53,8 @@ impl Principal {
     }
 
     /// Identifies a login, as the owner of sessions and streams. Two logins of one user and client are the
-    /// same if both have the whole vault.
+    /// same if both have the whole vault: a client that logs in again, perhaps for more, keeps its session. What a request may do is
+    /// decided by its own token.
     pub fn key(&self) -> String {
         let of_folders = if self.folders.is_some() { self.login.as_str() } else { "" };
         format!("{}\n{}\n{of_folders}", self.subject, self.client)

@@ -41,7 +41,8 @@ impl Quota {
         Quota::new(Bounds { total: 1, per_owner: 1, waiting: 0 })
     }
 
-    /// Takes a permit, waiting at most for `patience` while all are in use. For the limit of an owner no call waits.
+    /// Takes a permit, waiting at most for `patience` while all are in use. A caller that has `per_owner` permits is refused
+    /// without waiting while others are free.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
         let mut state = self.state.lock().unpoisoned();
         if state.owners.len() >= self.bounds.total {

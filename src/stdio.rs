@@ -39,7 +39,7 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
-        // Requests before the end of input are still answered: the scope waits for them, but sessions are stopped.
+        // Requests before the end of input are still answered: the scope waits for them, but sessions of Claude Code are stopped.
         std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.systems.stop();
@@ -134,24 +134,24 @@ impl Client {
         let mut last_call_of: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
-            let Some(about) = message.and_then(called_about) else {
+            let Some((message, files)) = message.and_then(|message| Some((message, files_of_call(message)?))) else {
                 if !self.answer_line(line) {
                     return;
                 }
                 continue;
             };
-            last_call_of.retain(|_, ended| matches!(ended.try_recv(), Err(TryRecvError::Empty)));
-            let (mut held_open, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
-            for path in about {
-                let (own, ended) = sync_channel(0);
-                held_open.push(own);
-                earlier_calls.extend(last_call_of.insert(path, ended));
+            last_call_of.retain(|_, end_of_call| matches!(end_of_call.try_recv(), Err(TryRecvError::Empty)));
+            let (mut own_ends, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
+            for path in files {
+                let (own_end, end_of_call) = sync_channel(0);
+                own_ends.push(own_end);
+                earlier_calls.extend(last_call_of.insert(path, end_of_call));
             }
-            // Sessions have bounds of their own, and take minutes. A call that has waited for a permit long enough runs without one.
+            // Sessions of Claude Code have bounds of their own, and take minutes. A call that has waited for a permit long enough runs without one.
             let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
-            let id = message.and_then(Message::id).cloned();
+            let id = message.id().cloned();
             let run = move || {
-                let _held = (held_open, permit);
+                let _until_the_end = (own_ends, permit);
                 // Each is closed without a message when that call has ended.
                 for earlier in earlier_calls {
                     let _ = earlier.recv();
@@ -250,7 +250,7 @@ impl Client {
 }
 
 /// For a tool call the files that it names, in NFC, each once; `None` for any other message.
-fn called_about(message: &Message) -> Option<BTreeSet<String>> {
+fn files_of_call(message: &Message) -> Option<BTreeSet<String>> {
     let tool = crate::mcp::called(message)?;
     let arguments = message.params()?.get("arguments").and_then(Value::as_object);
     let paths = arguments.into_iter().flat_map(|arguments| crate::mcp::tools::paths_of(tool, arguments));

@@ -1,4 +1,4 @@
-//! `vault:` URIs: the name of a file of the vault in MCP.
+//! URIs of files: `vault:`, their name in MCP, and those that open them in Obsidian.
 
 use crate::percent;
 
@@ -11,7 +11,7 @@ pub fn of_path(path: &str) -> String {
 }
 
 /// A URI that opens a file of a vault: `opener` is `obsidian://open`, or the page that leads there.
-pub fn of_opened(opener: &str, vault: &str, path: &str) -> String {
+pub fn to_open(opener: &str, vault: &str, path: &str) -> String {
     format!("{opener}?vault={}&file={}", percent::encode(vault, ""), percent::encode(path, ""))
 }
 

@@ -235,7 +235,7 @@ fn added_and_removed_files_are_sent_as_list_changes() {
     assert_eq!(open("unknown", "text/event-stream").0.status, 404);
     assert_eq!(open(&server.session(TOKEN, "2025-06-18"), "application/json").0.status, 406);
     let without = server.request(&format!("GET /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream"), "");
-    assert_eq!((without.status, without.header("allow")), (405, Some("POST, DELETE, OPTIONS")));
+    assert_eq!((without.status, without.header("allow")), (405, Some("HEAD, POST, DELETE, OPTIONS")));
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Decoder {
                 }
                 Ok(State::Trailer)
             }
-            // In the other two no line is read.
+            // With `Data` and `Done` no line is read.
             State::Size | State::Data(_) | State::Done => match chunk_size(line)? {
                 0 => Ok(State::Trailer),
                 size if size > self.max.saturating_sub(have) => Err(Refusal::BODY_TOO_LARGE),

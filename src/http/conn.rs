@@ -83,10 +83,13 @@ impl<S: Service> Connection<'_, S> {
         if !self.peer.set(Activity::Serving) {
             return Next::Close;
         }
-        let permit = match admission.is_authenticated.then(|| self.server.workers.take("", limits::WORKER_WAIT)) {
-            Some(None) => return self.refuse(Refusal::BUSY, &head.method),
-            permit => permit.flatten(),
-        };
+        let mut permit = None;
+        if admission.is_authenticated {
+            permit = self.server.workers.take("", limits::WORKER_WAIT);
+            if permit.is_none() {
+                return self.refuse(Refusal::BUSY, &head.method);
+            }
+        }
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, self.peer)));
         drop(reserved);
         match served {

@@ -1,4 +1,4 @@
-//! Why a request is refused before any handler sees it.
+//! Why the HTTP layer answers a request itself, in most cases before a handler sees it.
 
 /// A request that the HTTP layer answers itself. The connection closes after it, because what follows in the stream
 /// cannot be trusted to be a request.

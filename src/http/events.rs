@@ -72,7 +72,7 @@ impl EventStream {
             writing.end();
             let _ = peer.socket.shutdown(Shutdown::Both);
         };
-        let writer = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK).spawn(write_all)?;
+        let writer = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES).spawn(write_all)?;
         Ok((stream, writer))
     }
 

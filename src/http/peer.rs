@@ -94,7 +94,7 @@ impl Peer {
 
     /// Whether this is its activity, and it is idle or has been slow with its request or its answer for long enough.
     pub(super) fn is_closable(&self, expected: Activity) -> bool {
-        self.is(expected) && (expected == Activity::Idle || self.time_in_activity() >= limits::EVICT_READING_AFTER)
+        self.is(expected) && (expected == Activity::Idle || self.time_in_activity() >= limits::EVICT_STALLED_AFTER)
     }
 
     /// Whether its thread has had time to read what came with the connection.

@@ -142,7 +142,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         let _ = catch_unwind(AssertUnwindSafe(|| conn::run(&mine, &my_peer)));
         mine.remove(&my_peer);
     };
-    let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK).spawn(work);
+    let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK_BYTES).spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
         shared.remove(&peer);
@@ -162,8 +162,8 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether one more connection can be accepted, after closing another if needed. Each address may have only some without a
-/// whole request head.
+/// Whether one more connection can be accepted, after closing another if needed. Of an address that has as many without a
+/// whole request head as it may have, the oldest of them is closed.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, open, headless) = {
         let peers = shared.peers.lock().unpoisoned();

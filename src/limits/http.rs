@@ -18,13 +18,13 @@ pub const WORKERS_PER_CORE: usize = 8;
 pub const WORKER_WAIT: Duration = Duration::from_secs(10);
 /// Stack of a connection's thread, bytes; only address space until it is used. Only the parsers recurse: JSON and YAML stop
 /// at 128 levels by themselves, which a test reaches in a debug build, whose frames are the largest.
-pub const CONNECTION_STACK: usize = 1024 * 1024;
+pub const CONNECTION_STACK_BYTES: usize = 1024 * 1024;
 /// Connections waiting in the kernel to be accepted: enough for a burst from a proxy, not from an attacker.
 pub const LISTEN_BACKLOG: i32 = 1024;
 /// How long the accept thread rests after an error such as EMFILE, instead of spinning or ending.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-// --- Deadlines (http), all for the total, none per read -----------------------------------------
+// --- Times (http). A deadline is for the total; only WRITE_STALL is for each write ---------------
 
 /// From the first byte of a request to the end of its head; also for a new connection's first byte, and for the rest of a small
 /// body that is read only to be discarded.
@@ -47,7 +47,7 @@ pub const LINGER: Duration = Duration::from_secs(5);
 pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
 /// A connection whose request has been incomplete, or whose response has made no progress, for longer than this may be closed
 /// in favour of a new one.
-pub const EVICT_READING_AFTER: Duration = Duration::from_secs(1);
+pub const EVICT_STALLED_AFTER: Duration = Duration::from_secs(1);
 /// A connection younger than this is not closed for another: its request may have arrived before its thread could read it.
 pub const EVICT_MIN_AGE: Duration = Duration::from_millis(100);
 /// How long running requests may take to end at shutdown.
@@ -58,7 +58,7 @@ pub const HEARTBEAT: Duration = Duration::from_secs(15);
 /// and may reconnect.
 pub const EVENT_QUEUE_BYTES: usize = 2 * 1024 * 1024;
 /// Stack of the thread that writes an event stream, bytes; it does nothing else.
-pub const EVENT_STACK: usize = 128 * 1024;
+pub const EVENT_STACK_BYTES: usize = 128 * 1024;
 
 // --- Message sizes (http) -----------------------------------------------------------------------
 

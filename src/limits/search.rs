@@ -68,7 +68,7 @@ pub const PASSAGES_CHARS: usize = 8_000;
 /// Characters of a search query.
 pub const QUERY_CHARS: usize = 1_000;
 /// Maximum characters of context on either side of a match.
-pub const GREP_CONTEXT: usize = 1_000;
+pub const GREP_CONTEXT_CHARS: usize = 1_000;
 /// Excerpts shown of one note.
 pub const GREP_EXCERPTS: usize = 3;
 /// Size of a compiled regular expression, and of its cache, bytes; the default of `regex` is five times as much.

@@ -19,7 +19,7 @@ pub const NOTES_PER_CALL: usize = 50;
 /// Default number of characters that one call reads from several notes.
 pub const NOTES_CHARS: usize = 20_000;
 /// Characters shown of the line most similar to a text that was not found.
-pub const NEAREST_SHOWN: usize = 200;
+pub const NEAREST_SHOWN_CHARS: usize = 200;
 /// Lines searched for the most similar one: a few milliseconds.
 pub const NEAREST_LINES: usize = 20_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.
@@ -61,7 +61,7 @@ pub const QUERY_PAGE_CHARS: usize = 40_000;
 /// Links in one page of results: each is located again in the text of its note.
 pub const LINKS_PAGE: usize = 30;
 /// Characters shown of a line that contains a link or change.
-pub const LINE_SHOWN: usize = 240;
+pub const LINE_SHOWN_CHARS: usize = 240;
 /// Changes, links left alone and broken links listed in a result.
 pub const CHANGES_SHOWN: usize = 20;
 /// Maximum entries in one page of a list; the result's character limit usually ends it earlier.
@@ -81,25 +81,25 @@ pub const TITLE_FILE_BYTES: usize = 180;
 /// The highest number of an id; far above what a canvas can hold.
 pub const HIGHEST_ID: u32 = 999_999;
 /// Notes named in one message.
-pub const NAMED: usize = 5;
+pub const NOTES_NAMED: usize = 5;
 /// Lines at the start of a malformed note that are searched for its type and id.
 pub const PROPERTY_LINES: usize = 60;
 /// Tasks named in the error for one that does not exist.
 pub const TASKS_NAMED: usize = 20;
 /// Characters to which each long text of an accomplishment is truncated if its note does not fit into one result.
-pub const TEXT_CUT: usize = 1_000;
+pub const TEXT_CUT_CHARS: usize = 1_000;
 /// Unreadable notes that a list names.
 pub const PROBLEMS_NAMED: usize = 20;
 /// Minimum similarity to an old criterion for a new one to replace it and keep what belongs to it; 1 is equal (normalized Levenshtein).
 pub const CRITERION_LIKENESS: f64 = 0.4;
 /// Ids that one entry of a list names.
-pub const LISTED: usize = 100;
+pub const IDS_LISTED: usize = 100;
 /// Acceptance criteria shown of a note too long for one result.
-pub const CRITERIA: usize = 30;
+pub const CRITERIA_SHOWN: usize = 30;
 /// Accomplishments in the graph of a project: more cannot be read, and Mermaid stops at 500 edges by default.
 pub const GRAPH_NODES: usize = 150;
 /// Characters of a title in a graph or table.
-pub const GRAPH_TITLE: usize = 80;
+pub const GRAPH_TITLE_CHARS: usize = 80;
 
 /// Minimum requested chunk size in characters (`context` tools): smaller chunks would be mostly headers.
 pub const CHUNK_CHARS_MIN: usize = 1_000;

@@ -2,10 +2,8 @@
 //! has a line for each call.
 
 use super::call::{Answer, Call};
+use super::modern::LEVELS;
 use crate::rpc::Error;
-
-/// The severity of a message (RFC 5424), least first.
-pub const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// # Errors
 /// -32602 for a level that does not exist.

@@ -1,8 +1,9 @@
 //! The table of methods: every method, the eras it exists in, and the function behind it.
 
 use super::call::{Answer, Call};
+use super::era::Revision;
 use super::modern::{self, Cache, Headers};
-use super::{completion, lifecycle, logging, prompts, resources, subscription, tools};
+use super::{completion, lifecycle, logging, prompts, resources, subscribe, tools};
 use crate::rpc::{Error, Params};
 
 /// The eras in which a method exists.
@@ -40,17 +41,18 @@ pub static METHODS: [Row; 15] = [
     Row { name: "prompts/get", eras: Eras::Both, cache: None, run: prompts::get },
     Row { name: "completion/complete", eras: Eras::Both, cache: None, run: completion::complete },
     Row { name: "server/discover", eras: Eras::Modern, cache: Some(Cache::OF_THE_LOGIN), run: lifecycle::discover },
-    Row { name: "subscriptions/listen", eras: Eras::Modern, cache: None, run: subscription::listen },
+    Row { name: "subscriptions/listen", eras: Eras::Modern, cache: None, run: subscribe::listen },
     Row { name: "initialize", eras: Eras::Legacy, cache: None, run: lifecycle::initialize },
     Row { name: "ping", eras: Eras::Legacy, cache: None, run: lifecycle::ping },
-    Row { name: "resources/subscribe", eras: Eras::Legacy, cache: None, run: subscription::subscribe },
-    Row { name: "resources/unsubscribe", eras: Eras::Legacy, cache: None, run: subscription::unsubscribe },
+    Row { name: "resources/subscribe", eras: Eras::Legacy, cache: None, run: subscribe::subscribe },
+    Row { name: "resources/unsubscribe", eras: Eras::Legacy, cache: None, run: subscribe::unsubscribe },
     Row { name: "logging/setLevel", eras: Eras::Legacy, cache: None, run: logging::set_level },
 ];
 
-/// The row of a method.
-pub fn find(name: &str) -> Option<&'static Row> {
-    METHODS.iter().find(|row| row.name == name)
+/// The row of a method that exists in a revision.
+pub fn find(name: &str, revision: Revision) -> Option<&'static Row> {
+    let era = if revision.is_modern() { Eras::Modern } else { Eras::Legacy };
+    METHODS.iter().find(|row| row.name == name && [era, Eras::Both].contains(&row.eras))
 }
 
 /// Checks a modern request before its parameters: envelope and headers, then that its method exists in this era.
@@ -59,8 +61,5 @@ pub fn find(name: &str) -> Option<&'static Row> {
 /// Those of [`modern::check`]; -32601, with status 404.
 pub fn check_modern(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Result<(), Error> {
     modern::check(headers, method, params)?;
-    match find(method).filter(|row| row.eras != Eras::Legacy) {
-        Some(_) => Ok(()),
-        None => Err(Error::method_not_found(method)),
-    }
+    find(method, Revision::V2026_07_28).map(drop).ok_or_else(|| Error::method_not_found(method))
 }

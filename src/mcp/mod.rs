@@ -5,8 +5,8 @@
 //! |---|---|
 //! | [`era`] | which revision a message is in; decided here alone |
 //! | [`modern`] | what requests of 2026-07-28 have to carry, and what their results get in addition |
-//! | [`methods`] | the table of methods |
-//! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`] | what the methods do |
+//! | [`methods`], [`call`] | the table of methods; a request as a method handles it |
+//! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`], [`subscribe`] | what the methods do |
 //! | [`subscription`] | who is notified of what, in both eras; `watch` waits for changes |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests in progress: cancelling them, and how far they are |
@@ -23,6 +23,7 @@ pub mod prompts;
 pub mod resources;
 pub mod running;
 pub mod session;
+pub mod subscribe;
 pub mod subscription;
 pub mod tools;
 mod watch;
@@ -39,7 +40,6 @@ use crate::rpc::{self, Id, Message, Params};
 use crate::tools::{Options, Resource, Systems, Tool, Toolset};
 use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
-use methods::Eras;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
@@ -166,16 +166,16 @@ impl Server {
     }
 
     /// Whether a message calls a tool of toolset `agent`, which may take minutes: a transport with a bound on its calls must not count it.
-    pub fn takes_long(&self, message: Option<&Message>) -> bool {
+    pub fn takes_long(&self, message: &Message) -> bool {
         let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
-        message.and_then(called).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
+        called(message).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
     }
 
     /// Whether a message can be abandoned when its client has hung up: a call that only reads. One that writes is finished,
     /// and so is a session of Claude Code, for a client that comes back.
     pub fn may_be_abandoned(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
-        called(message).is_some_and(reads) && !self.takes_long(Some(message))
+        called(message).is_some_and(reads) && !self.takes_long(message)
     }
 
     /// Handles one message; a modern request has passed [`modern::check`].
@@ -228,10 +228,7 @@ impl Server {
             log::debug!("rpc={shown:?} {principal} revision={revision} outcome={}", error.code());
             Outcome::Answer(error.answering(Some(id.clone())).to_json())
         };
-        let elsewhere = if exchange.revision.is_modern() { Eras::Legacy } else { Eras::Modern };
-        let Some(row) = methods::find(method).filter(|row| row.eras != elsewhere) else {
-            return failed(rpc::Error::method_not_found(method));
-        };
+        let Some(row) = methods::find(method, exchange.revision) else { return failed(rpc::Error::method_not_found(method)) };
         if let Some(needs) = self.missing_access(exchange.principal, method, params) {
             let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
             let paths = params.get("arguments").and_then(serde_json::Value::as_object);

@@ -1,12 +1,14 @@
 //! Revision 2026-07-28: what every request has to carry, and what every result gets in addition.
 
 use super::era::{self, PROTOCOL_VERSION};
-use super::logging::LEVELS;
 use crate::rpc::{Error, Params};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+
+/// The severity of a message (RFC 5424), least first.
+pub const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// The member of `_meta` that says what the client can do. Nothing here needs any of it.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";

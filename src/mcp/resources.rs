@@ -108,7 +108,7 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
         other => internal_error("resources/read", other),
     };
     let mime_type = media::of(path.name()).1;
-    // The rest of the answer takes the others; 0 means all lines.
+    // What is left is for the rest of the JSON, such as the entry that names the next URI. `limit: 0` means all lines.
     let max_chars = limits::RESULT_CHARS - 3_000;
     let contents = match vault.read(&path, Range { offset, column, limit: 0, max_chars }) {
         Ok(read) => match read.content {

@@ -5,14 +5,13 @@
 //! client that comes back is notified of what changed meanwhile.
 
 use super::Server;
-use super::call::{Answer, Call};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
 use crate::vault::{GrantedFolders, Vault, VaultPath, Version};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
@@ -35,7 +34,7 @@ pub struct Subscription {
     principal: Principal,
     listener: Mutex<Option<Arc<dyn Listener>>>,
     /// The id of the `subscriptions/listen`; each of its messages has it.
-    tag: Option<Id>,
+    listen_id: Option<Id>,
     list_changes: bool,
     known: Mutex<Known>,
 }
@@ -57,19 +56,30 @@ pub(super) type FileStates = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultP
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
     pub(super) fn of_session(principal: Principal) -> Subscription {
-        Subscription { principal, listener: Mutex::default(), tag: None, list_changes: true, known: Mutex::default() }
+        Subscription { principal, listener: Mutex::default(), listen_id: None, list_changes: true, known: Mutex::default() }
+    }
+
+    /// That of a `subscriptions/listen`.
+    ///
+    /// # Errors
+    /// -32602 for too many or too long URIs.
+    pub(super) fn of_listen(principal: Principal, id: Id, list_changes: bool, uris: &[&str]) -> Result<Subscription, Error> {
+        check_limits(uris.iter().copied())?;
+        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, Version::default())))).collect();
+        let known = Mutex::new(Known { resources, ..Known::default() });
+        Ok(Subscription { principal, listener: Mutex::default(), listen_id: Some(id), list_changes, known })
     }
 
     /// The last message of a `subscriptions/listen`, for a stream that the server ends.
     pub fn last_message(&self) -> Option<String> {
-        let tag = self.tag.as_ref()?;
-        let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), tag.to_value())]);
-        Some(encode::result(tag, &super::modern::with_result_meta("{}", None, meta)))
+        let listen_id = self.listen_id.as_ref()?;
+        let meta = Map::from_iter([(SUBSCRIPTION_ID.to_owned(), listen_id.to_value())]);
+        Some(encode::result(listen_id, &super::modern::with_result_meta("{}", None, meta)))
     }
 
     /// Sends the first message of a `subscriptions/listen`: what of it this server does.
     fn acknowledge(&self) {
-        if self.tag.is_none() {
+        if self.listen_id.is_none() {
             return;
         }
         let mut honoured = Map::new();
@@ -107,47 +117,45 @@ impl Subscription {
     ///
     /// # Errors
     /// -32602 when there are too many.
-    fn add(&self, call: &Call<'_>, uri: &str) -> Result<(), Error> {
+    pub(super) fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
-        let vault = call.vault();
         // Later states are compared with the one now; with the last index, if the vault is unavailable.
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
-        check_names(known.resources.keys().map(String::as_str).chain([uri]))?;
+        check_limits(known.resources.keys().map(String::as_str).chain([uri]))?;
         let version = vault.version(&path);
         known.resources.insert(uri.to_owned(), (path, version));
         Ok(())
     }
 
-    fn remove(&self, uri: &str) {
+    pub(super) fn remove(&self, uri: &str) {
         self.known.lock().unpoisoned().resources.remove(uri);
     }
 
-    /// Takes the vault as it is for what the client knows, if it listens for the first time.
-    fn begin(&self, server: &Server) {
+    /// Records the current state of the vault as what the client knows, unless a state was recorded before.
+    pub fn record_current_state(&self, server: &Server) {
         let vault = server.vault_of(&self.principal);
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
-        if self.tag.is_some() && known.vault.is_none() {
+        if self.listen_id.is_some() && known.vault.is_none() {
             known.resources.values_mut().for_each(|(path, version)| *version = vault.version(path));
         }
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert(vault);
     }
 
-    /// Notifies the client of what has changed since the last notification. `versions` has those that others have looked up already.
-    pub(super) fn notify(&self, server: &Server, versions: &mut FileStates) {
+    /// Notifies the client of what has changed since the last notification. `states` has those that others have looked up already.
+    pub(super) fn notify(&self, states: &mut FileStates) {
         // Without a listener the state is kept for the next one.
         if !self.is_open() {
             return;
         }
-        let known_vault = self.known.lock().unpoisoned().vault.clone();
-        let vault = known_vault.unwrap_or_else(|| server.vault_of(&self.principal));
+        let Some(vault) = self.known.lock().unpoisoned().vault.clone() else { return };
         // If the vault is unavailable, the last index is compared.
         let _ = vault.refresh();
-        let versions = versions.entry(self.principal.folders.clone()).or_default();
+        let states = states.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
         let mut known = self.known.lock().unpoisoned();
         let listing = vault.listing_generation();
@@ -155,7 +163,7 @@ impl Subscription {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
         }
         for (uri, (path, before)) in &mut known.resources {
-            let now = *versions.entry(path.clone()).or_insert_with(|| vault.version(path));
+            let now = *states.entry(path.clone()).or_insert_with(|| vault.version(path));
             if std::mem::replace(before, now) != now {
                 messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
             }
@@ -171,8 +179,8 @@ impl Subscription {
     }
 
     fn notification(&self, method: &str, mut params: Params) -> String {
-        if let Some(tag) = &self.tag {
-            params.insert("_meta".into(), json!({ SUBSCRIPTION_ID: tag.to_value() }));
+        if let Some(listen_id) = &self.listen_id {
+            params.insert("_meta".into(), json!({ SUBSCRIPTION_ID: listen_id.to_value() }));
         }
         encode::notification(method, &params)
     }
@@ -186,8 +194,8 @@ fn path_of(uri: &str) -> Option<VaultPath> {
 }
 
 /// Refuses more or longer URIs of resources than one subscription may have.
-fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    let (count, bytes) = names.fold((0, 0), |(count, bytes), name| (count + 1, bytes + name.len()));
+fn check_limits<'a>(uris: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let (count, bytes) = uris.fold((0, 0), |(count, bytes), uri| (count + 1, bytes + uri.len()));
     if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
         let (most, bytes) = (limits::SUBSCRIBED_RESOURCES, limits::SUBSCRIBED_BYTES);
         return Err(Error::invalid_params(format!("too many resources: at most {most}, with URIs of {bytes} bytes in all")));
@@ -196,70 +204,16 @@ fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 }
 
 impl Server {
-    /// Notifies a client of what changes from now on, as soon as it listens.
-    pub fn register(&self, subscription: &Arc<Subscription>) {
-        subscription.begin(self);
-        self.enlist(subscription);
-    }
-
-    fn enlist(&self, subscription: &Arc<Subscription>) {
-        let mut open = self.subscriptions.lock().unpoisoned();
-        open.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
-        open.push(Arc::downgrade(subscription));
-        drop(open);
-        self.has_subscriptions.notify_all();
-    }
-
     /// Connects a listener to a subscription; a client that comes back is notified of what has changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
-        subscription.begin(self);
+        subscription.record_current_state(self);
         subscription.acknowledge();
-        self.enlist(subscription);
-        subscription.notify(self, &mut FileStates::new());
+        let mut watched = self.subscriptions.lock().unpoisoned();
+        watched.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
+        watched.push(Arc::downgrade(subscription));
+        drop(watched);
+        self.has_subscriptions.notify_all();
+        subscription.notify(&mut FileStates::new());
     }
-}
-
-/// `subscriptions/listen` (2026-07-28).
-///
-/// # Errors
-/// -32602 for malformed or too many subscriptions.
-pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
-    let requested = call.params.get("notifications").and_then(Value::as_object);
-    let requested = requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
-    // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged; nor is what has
-    // another type.
-    let list_changes = requested.get("resourcesListChanged") == Some(&Value::Bool(true));
-    let uris = requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
-    let uris: Vec<&str> = uris.filter_map(Value::as_str).collect();
-    check_names(uris.iter().copied())?;
-    let resources = uris.into_iter().filter_map(|uri| Some((uri.to_owned(), (path_of(uri)?, Version::default())))).collect();
-    let known = Known { resources, ..Known::default() };
-    let (principal, tag) = (call.exchange.principal.clone(), Some(call.id.clone()));
-    Ok(Answer::Listen(Arc::new(Subscription { principal, listener: Mutex::default(), tag, list_changes, known: Mutex::new(known) })))
-}
-
-/// `resources/subscribe` (legacy).
-///
-/// # Errors
-/// -32600 outside a session, -32602 without a URI or with too many.
-pub fn subscribe(call: &Call<'_>) -> Result<Answer, Error> {
-    let uri = call.text("uri")?;
-    session_of(call)?.add(call, uri)?;
-    Ok(Answer::Result("{}".into()))
-}
-
-/// `resources/unsubscribe` (legacy).
-///
-/// # Errors
-/// -32600 outside a session, -32602 without a URI.
-pub fn unsubscribe(call: &Call<'_>) -> Result<Answer, Error> {
-    let uri = call.text("uri")?;
-    session_of(call)?.remove(uri);
-    Ok(Answer::Result("{}".into()))
-}
-
-fn session_of<'a>(call: &Call<'a>) -> Result<&'a Subscription, Error> {
-    let session = call.exchange.session.ok_or_else(|| Error::invalid_request("a subscription belongs to a session; initialize first"))?;
-    Ok(&session.subscription)
 }

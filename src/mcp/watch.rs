@@ -30,8 +30,8 @@ fn watch_once(server: &Server) {
         if server.vault.wait_for_change().is_ok() {
             let open: Vec<Arc<Subscription>> = server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
             // A folder is scanned once, however many subscriptions name it, by however many URIs.
-            let mut versions = FileStates::new();
-            open.iter().for_each(|subscription| subscription.notify(server, &mut versions));
+            let mut states = FileStates::new();
+            open.iter().for_each(|subscription| subscription.notify(&mut states));
         }
     }));
     if sent.is_err() {

@@ -14,7 +14,7 @@ pub struct Guard {
     pub allowed_origins: Vec<String>,
 }
 
-/// Origins of Claude's own pages. Its servers send none; if its pages ever call directly, they may.
+/// Origins of Claude's own pages; its servers send no Origin.
 const CLIENT_ORIGINS: [&str; 2] = ["https://claude.ai", "https://claude.com"];
 
 impl Guard {

@@ -14,6 +14,9 @@ use crate::rpc::{Error, Id, Incoming, Message};
 use crate::secret::SecretHash;
 use std::sync::Arc;
 
+/// The methods of the endpoint where GET is refused.
+const NO_GET: &str = "HEAD, POST, DELETE, OPTIONS";
+
 /// The 401 that starts every client's login.
 pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
     let message = match challenge {
@@ -32,7 +35,7 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
     let Ok((version, session_id)) = headers else {
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
-    let request = HttpRequest { app, head, principal, token, version: version.map(str::trim), session_id, now: Now::read() };
+    let request = HttpRequest { app, head, principal, token, version, session_id, now: Now::read() };
     match &*head.method {
         "GET" => request.get(),
         "DELETE" => Reply::Whole(request.delete()),
@@ -70,14 +73,14 @@ impl HttpRequest<'_> {
         };
         let session = self.session();
         let id = incoming.one().and_then(Message::id).cloned();
-        let live = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
+        let of_session = session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
         // An unknown session is reported before any other error, except for modern requests and `initialize`, where the
         // session id means nothing. (Hosted clients that were negotiated down send the header 2026-07-28 too.)
         let stands_alone = |message: &Message| is_initialize(message) || message.params().and_then(era::claim).is_some();
         if let (Err(unknown), false) = (&session, incoming.one().is_some_and(stands_alone)) {
             return refused(404, &unknown.clone().answering(id));
         }
-        let revision = match era::classify(self.version, live, &incoming) {
+        let revision = match era::classify(self.version, of_session, &incoming) {
             Ok(revision) => revision,
             Err(error) => return refused(400, &error.answering(id)),
         };
@@ -103,10 +106,10 @@ impl HttpRequest<'_> {
             }
         }
         if takes_events && self.wants_events(&message) {
-            return self.stream(session, revision, message);
+            return self.answer_with_progress(session, revision, message);
         }
         let answer = match self.answer(session.as_ref(), revision, &message, peer) {
-            Outcome::Listen(id, subscription) if takes_events => return self.events(Some(id), subscription),
+            Outcome::Listen(id, subscription) if takes_events => return self.open_stream(Some(id), subscription),
             Outcome::Listen(id, _) => {
                 let why = Error::invalid_request("Accept must have text/event-stream: the answer is a stream");
                 return refused(406, &why.answering(Some(id)));
@@ -129,24 +132,24 @@ impl HttpRequest<'_> {
     /// Whether notifications may precede the answer: the client asks for the progress of a call.
     fn wants_events(&self, message: &Message) -> bool {
         let Message::Request { method, params, .. } = message else { return false };
-        let may = self.app.mcp.missing_access(&self.principal, method, params).is_none();
-        method == "tools/call" && progress::token(params).is_some() && may
+        let is_allowed = self.app.mcp.missing_access(&self.principal, method, params).is_none();
+        method == "tools/call" && progress::token(params).is_some() && is_allowed
     }
 
     /// Answers a request with an event stream: notifications, then the answer.
-    fn stream(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
+    fn answer_with_progress(&self, session: Option<Arc<Session>>, revision: Revision, message: Message) -> Reply {
         let (engine, principal) = (Arc::clone(&self.app.mcp), self.principal.clone());
         let work = move |events: &Arc<EventStream>, peer: &Peer| {
             let notify = |message: &str| {
                 events.send(message);
             };
             let outcome = handle(&engine, &principal, session.as_ref(), revision, &message, peer, &notify);
-            if let Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } = outcome {
+            if let Outcome::Answer(answer) = outcome {
                 events.send(&answer);
             }
             None
         };
-        Reply::Events(event_stream(), Events { may_continue: None, last_message: None, work: Box::new(work) })
+        Reply::Events(event_stream_head(), Events { may_continue: None, last_message: None, work: Box::new(work) })
     }
 
     /// GET: the stream on which a session is notified of changes. There is one per session; a new one replaces it.
@@ -155,23 +158,23 @@ impl HttpRequest<'_> {
             Ok(Some(session)) => session,
             Err(unknown) => return refused(404, &unknown),
             Ok(None) if self.version.is_some_and(era::is_modern) => {
-                return Reply::Whole(method_not_allowed("2026-07-28 has no such stream; use subscriptions/listen"));
+                return Reply::Whole(method_not_allowed("2026-07-28 has no such stream; use subscriptions/listen", NO_GET));
             }
-            Ok(None) => return Reply::Whole(method_not_allowed("there is a stream only within a session; initialize first")),
+            Ok(None) => return Reply::Whole(method_not_allowed("there is a stream only within a session; initialize first", NO_GET)),
         };
         if !accepts(self.head, "text/event-stream") {
             return refused(406, &Error::invalid_request("Accept must have text/event-stream"));
         }
-        if let Err(unknown) = self.known_version() {
+        if let Err(unknown) = self.check_version() {
             return refused(400, &unknown);
         }
         // Changes from now on are reported, also those before the client has the head of the answer.
-        self.app.mcp.register(&session.subscription);
-        self.events(None, Arc::clone(&session.subscription))
+        session.subscription.record_current_state(&self.app.mcp);
+        self.open_stream(None, Arc::clone(&session.subscription))
     }
 
     /// The event stream of a subscription, for as long as the token that opened it is valid. `id` is that of the request that asks for it.
-    fn events(&self, id: Option<Id>, subscription: Arc<Subscription>) -> Reply {
+    fn open_stream(&self, id: Option<Id>, subscription: Arc<Subscription>) -> Reply {
         let permit = match self.app.mcp.stream_permit(&self.principal) {
             Ok(permit) => permit,
             Err(busy) => return Reply::Whole(Response::json(503, busy.answering(id).to_json()).header("Retry-After", "30")),
@@ -183,24 +186,24 @@ impl HttpRequest<'_> {
             engine.connect(&subscription, Arc::clone(events) as Arc<dyn Listener>);
             Some(Box::new((permit, subscription)) as Box<dyn Send>)
         });
-        Reply::Events(event_stream(), Events { may_continue: Some(may_continue), last_message, work })
+        Reply::Events(event_stream_head(), Events { may_continue: Some(may_continue), last_message, work })
     }
 
     /// DELETE: the client is done with its session.
     fn delete(&self) -> Response {
-        if let Err(unknown) = self.known_version() {
+        if let Err(unknown) = self.check_version() {
             return Response::json(400, unknown.to_json());
         }
         match self.session_id {
             Some(id) if self.app.mcp.sessions.close(id, &self.principal) => Response::empty(204),
-            None if self.version.is_some_and(era::is_modern) => method_not_allowed("2026-07-28 has no sessions"),
+            None if self.version.is_some_and(era::is_modern) => method_not_allowed("2026-07-28 has no sessions", "HEAD, POST, OPTIONS"),
             None => Response::json(400, Error::invalid_request("Mcp-Session-Id is missing").to_json()),
             Some(_) => Response::json(404, Error::invalid_request("unknown or expired session").to_json()),
         }
     }
 
     /// Whether the version in the header, if there is one, is supported; for requests that have no message to classify.
-    fn known_version(&self) -> Result<(), Error> {
+    fn check_version(&self) -> Result<(), Error> {
         let unknown = self.version.is_some_and(|name| Revision::named(name).is_none());
         if unknown { Err(Error::invalid_request("this MCP-Protocol-Version is not supported")) } else { Ok(()) }
     }
@@ -226,12 +229,12 @@ fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-/// 405 for a method that the endpoint has, but not for this revision or this client.
-fn method_not_allowed(why: &str) -> Response {
-    Response::json(405, Error::invalid_request(why).to_json()).header("Allow", "POST, DELETE, OPTIONS")
+/// 405 for a method that the endpoint has, but not for this revision or this client; `allow` has the others.
+fn method_not_allowed(why: &str, allow: &'static str) -> Response {
+    Response::json(405, Error::invalid_request(why).to_json()).header("Allow", allow)
 }
 
-fn event_stream() -> Response {
+fn event_stream_head() -> Response {
     Response::with(200, "text/event-stream", Vec::new()).header("Cache-Control", "no-store, no-transform").header("X-Accel-Buffering", "no")
 }
 

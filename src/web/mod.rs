@@ -121,7 +121,7 @@ impl Service for App {
                 let form = Form::parse(&head.query).unwrap_or_default();
                 Reply::Whole(match (form.get("vault"), form.get("file")) {
                     (Some(vault), Some(file)) => {
-                        oauth::html(200, page::open(&self.oauth.origin, vault, file, &uri::of_opened(uri::OBSIDIAN, vault, file)))
+                        oauth::html(200, page::open(&self.oauth.origin, vault, file, &uri::to_open(uri::OBSIDIAN, vault, file)))
                     }
                     _ => oauth::html(
                         400,
