@@ -89,6 +89,7 @@ fn registrations_are_liberal_in_and_exact_out() {
     );
     for (body, error) in [
         ("[]", "invalid_client_metadata"),
+        (r#"["name","none",["https://claude.ai/cb"],null,null]"#, "invalid_client_metadata"),
         ("{", "invalid_client_metadata"),
         ("{}", "invalid_redirect_uri"),
         (r#"{"redirect_uris":[]}"#, "invalid_redirect_uri"),

@@ -165,6 +165,9 @@ fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> R
         let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
         let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))
             .map_err(|error| Failure::Failed(format!("The vault refuses the attachment's name: {error}")))?;
+        if new.iter().any(|(known, added)| *known == path && added == bytes) {
+            return Ok((path, false));
+        }
         let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()));
         match agent.vault.bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),

@@ -46,8 +46,8 @@ pub(super) struct Changes {
     /// Files that the vault refuses, and why.
     pub(super) left_out: Vec<String>,
     /// All changed files of the copy, and those of them that are left out.
-    changed: Vec<String>,
-    refused: Vec<String>,
+    pub(super) changed: Vec<String>,
+    pub(super) refused: Vec<String>,
 }
 
 /// Bytes left for a change, and the names of new pages as case-insensitive systems compare them.
@@ -76,6 +76,7 @@ impl WorkingCopy {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             let is_copied = copy.add_entry(vault, entry, &mut left)?;
+            // While a whole note still fits, it was not copied because it cannot be read.
             if !is_copied && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }

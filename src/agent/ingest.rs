@@ -120,7 +120,7 @@ impl Agent {
         let outcome = session::run(ready, task, watcher, progress);
         let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name()));
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
-        *progress.filed = filed;
+        progress.filed = filed;
         match (outcome, trouble) {
             (Ok(_), Some(why)) => Err(Failure::Failed(why)),
             (outcome, _) => outcome,
@@ -154,22 +154,28 @@ impl Agent {
         let mark = format!("{} {}", author.tool, id.chars().take(8).collect::<String>());
         let mut tries = 1..limits::AGENT_APPLY_TRIES;
         loop {
-            let (mut brought, mut left_out) = (Vec::new(), Vec::new());
+            let (mut brought, mut refused, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
             for (path, bytes) in attached {
                 match vault.bytes_if_any(path) {
                     Ok(None) => brought.push((path, bytes)),
                     // Another session may have added the same file.
                     Ok(Some(now)) if now == *bytes => {}
-                    _ => left_out.push(format!("{}: another file has this name now", path.as_str())),
+                    _ => {
+                        refused.push(path.as_str().to_owned());
+                        left_out.push(format!("{}: another file has this name now", path.as_str()));
+                    }
                 }
             }
             let used: usize = brought.iter().map(|(_, bytes)| bytes.len()).sum();
+            let attachments = brought.iter().map(|(path, _)| path.as_str().to_owned()).chain(refused.iter().cloned()).collect::<Vec<_>>();
             let mut changes = copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
                 changes.pages.extend(brought.iter().map(|(path, _)| Page { path: path.as_str().to_owned(), created: true }));
                 let steps = brought.into_iter().map(|(path, bytes)| Step::write(path.clone(), None, bytes.clone()));
                 changes.steps.splice(0..0, steps);
             }
+            changes.refused.extend(refused);
+            changes.changed.extend(attachments);
             let made = vault.refresh_now().and_then(|()| changes.apply(&vault));
             if made.is_err() && tries.next().is_some() {
                 std::thread::sleep(limits::AGENT_APPLY_PAUSE);

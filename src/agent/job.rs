@@ -110,13 +110,13 @@ impl Agent {
             let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
+        jobs.push(Arc::clone(&job));
         for job in jobs.iter().rev().skip(limits::AGENT_CONTINUED) {
             let mut state = job.state();
             if state.outcome.is_some() {
                 state.request = None;
             }
         }
-        jobs.push(Arc::clone(&job));
         Ok(job)
     }
 

@@ -50,6 +50,7 @@ use crate::vault::commits::{Commits, Committed};
 use gate::Gate;
 use job::Job;
 use ledger::Ledger;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +121,7 @@ impl Options {
     /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the configured ones.
     fn route(&self, work: Work, overrides: &Overrides) -> Result<Route, Failure> {
         let route = if work == Work::Query { &self.query } else { &self.ingest };
-        let known: Vec<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
+        let known: BTreeSet<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
         let model = overrides.model.as_ref().unwrap_or(&route.model);
         if !known.contains(&model) {
             let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
@@ -205,7 +206,7 @@ pub struct Progress {
     pub refused: Vec<String>,
     /// Sessions ahead of it in the queue, while it waits.
     pub ahead: Option<usize>,
-    pub filed: Box<Filed>,
+    pub filed: Filed,
 }
 
 /// What a session that has ended brought into the vault.

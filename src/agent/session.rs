@@ -201,7 +201,7 @@ fn follow(
     }
     let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
     let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
-    let go_on = if work.writes() { " Call ingest with continue to go on." } else { "" };
+    let go_on = if *work == Work::Ingest { " Call ingest with continue to go on." } else { "" };
     Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")))
 }
 
@@ -232,7 +232,7 @@ impl Agent {
     fn failure_text(&self, end: &End, SessionRequest { work, route, .. }: &SessionRequest<'_>, allowed_usd: f64) -> String {
         let [model, turns, _] = route.settings;
         let words = self.without_paths(end.result.as_bytes());
-        let advice = if work.writes() { "Go on with continue, give" } else { "Give" };
+        let advice = if *work == Work::Ingest { "Go on with continue, give" } else { "Give" };
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_error_status) {
             ("error_max_turns", _) => {

@@ -127,12 +127,12 @@ fn plain(text: &str) -> String {
 
 /// Refuses a session that has more than the command line gave it, however the program understood that.
 fn check(init: &Map<String, Value>) -> Result<(), String> {
-    let names = |member: &str| init.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let tools = names("tools");
+    let list = |member: &str| init.get(member).and_then(Value::as_array).ok_or_else(|| format!("it did not say its {member}"));
+    let tools = list("tools")?;
     if let Some(more) = tools.iter().find(|tool| !tool.as_str().is_some_and(|tool| TOOLS.contains(&tool))) {
         return Err(format!("it has a tool that it should not have: {more}"));
     }
-    if !names("mcp_servers").is_empty() {
+    if !list("mcp_servers")?.is_empty() {
         return Err("it has an MCP server".into());
     }
     match init.get("permissionMode").and_then(Value::as_str) {
@@ -174,7 +174,9 @@ mod tests {
             (json!({ "tools": ["Read", "Bash"], "mcp_servers": [], "permissionMode": "dontAsk" }), "Bash"),
             (json!({ "tools": ["Read"], "mcp_servers": [{ "name": "vault" }], "permissionMode": "dontAsk" }), "MCP"),
             (json!({ "tools": ["Read"], "mcp_servers": [], "permissionMode": "bypassPermissions" }), "bypass"),
-            (json!({ "tools": ["Read"] }), "not said"),
+            (json!({ "tools": ["Read"], "mcp_servers": [] }), "not said"),
+            (json!({ "tools": ["Read"], "permissionMode": "dontAsk" }), "mcp_servers"),
+            (json!({ "tools": { "Bash": true }, "mcp_servers": [], "permissionMode": "dontAsk" }), "tools"),
         ] {
             let mut init = init;
             init["type"] = "system".into();

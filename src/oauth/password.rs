@@ -1,7 +1,8 @@
 //! Password checks. bcrypt is slow on purpose, so only a few run at once, on the threads of their requests; the number that
 //! waits is bounded, in all and per address. An address that has logged in before goes first, one that has failed goes
 //! last, and each has one check at a time, the next only when the last failure has been answered, later each time: a flood of wrong
-//! passwords delays only itself, and sending them at the same time makes it no faster.
+//! passwords delays only itself, and sending them at the same time makes it no faster. For an address that has logged in before there is no
+//! pause between two checks, so that an attacker who shares it does not keep its owner out: there bcrypt alone limits the guesses.
 
 use super::source::{Source, evict_oldest_if_full};
 use crate::clock::{self, Now};

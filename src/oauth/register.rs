@@ -24,7 +24,10 @@ impl Oauth {
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
-        let request: RegistrationRequest = serde_json::from_slice(body).map_err(|_| wrong("the body must be a JSON object"))?;
+        // serde would also take an array of the members.
+        let object = Some(body).filter(|body| body.trim_ascii_start().starts_with(b"{"));
+        let request: Option<RegistrationRequest> = object.and_then(|object| serde_json::from_slice(object).ok());
+        let request = request.ok_or_else(|| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&request, &self.policy)?;
         let name = clean_name(&read::<String>(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.

@@ -72,7 +72,7 @@ impl Registrations {
         if table.clients.len() >= limits::CLIENTS {
             let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
             table.clients.values().for_each(|(_, from)| *counts.entry(*from).or_default() += 1);
-            // Those of an earlier run go first: their clients have logged in since, or never will.
+            // Those of an earlier run go first: their network is not known, and most have logged in since, after which the state has them.
             let goes = table.clients.values().max_by_key(|(client, from)| (from.is_none(), counts.get(from), Reverse(client.created)));
             let goes = goes.map(|(client, _)| client.id.clone());
             goes.and_then(|goes| table.clients.remove(&goes));
@@ -113,6 +113,7 @@ impl Registrations {
     /// Counts an attempt to register; whether it is allowed.
     pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
+        // A start in the future, after the clock was set back, would not expire.
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
         evict_oldest_if_full(counted, limits::THROTTLED_SOURCES, &network_of(from), |(_, since)| *since);
         let (count, _) = counted.entry(network_of(from)).or_insert((0, now));

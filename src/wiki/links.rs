@@ -51,21 +51,39 @@ impl Pages {
 pub fn remote_images(text: &str) -> Vec<usize> {
     const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
     let is_remote = |target: &str| {
-        let target = target.trim_start_matches([' ', '<', '\'', '"']);
+        let target = target.trim_start_matches([' ', '\r', '\n', '<', '\'', '"']);
         target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
     };
-    // An image `![text](//host/..)` or `![[//host/..`, or an HTML tag that loads something in a line with `//`.
-    let is_loading = |line: &str| {
-        let line = line.to_ascii_lowercase();
-        let mut images = line.split("![").skip(1);
-        // The target of `![text][name]` is on another line.
-        images.any(|image| {
-            image.split_once("](").is_some_and(|(_, target)| is_remote(target))
-                || image.contains("][")
-                || is_remote(image.trim_start_matches('['))
-        }) || line.contains("//") && TAGS.iter().any(|tag| line.contains(tag))
+    let text = text.to_ascii_lowercase();
+    let has_images = text.contains("![");
+    // What begins in a line may go on in the next: `from` is where it begins.
+    let is_loading = |from: usize, line: &str| {
+        // `![text](//host/..)`, `![[//host/..` or `![text][name]`, and the definition `[name]: //host/..`.
+        let is_image = |(at, image): (usize, &str)| {
+            let target = image.find("](").and_then(|end| text.get(from + at + end + 2..));
+            target.is_some_and(is_remote) || image.contains("][") || is_remote(image.trim_start_matches('['))
+        };
+        let mut images = line.match_indices("![").filter_map(|(at, mark)| Some((at + mark.len(), line.get(at + mark.len()..)?)));
+        let is_definition = |(name, target): (&str, &str)| name.trim_start().starts_with('[') && is_remote(target);
+        // An HTML tag that loads something and has a `//`.
+        let is_tag = |at: usize| {
+            let rest = text.get(from + at..).unwrap_or_default();
+            // Bounded, so that a page of nothing but such tags takes no time.
+            rest.chars().take(1_000).take_while(|c| *c != '>').collect::<String>().contains("//")
+        };
+        images.any(is_image)
+            || has_images && line.split_once("]:").is_some_and(is_definition)
+            || TAGS.iter().flat_map(|tag| line.match_indices(tag)).any(|(at, _)| is_tag(at))
     };
-    (1..).zip(text.lines()).filter(|(_, line)| is_loading(line)).map(|(number, _)| number).collect()
+    let mut from = 0;
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        if is_loading(from, line) {
+            found.push(number);
+        }
+        from += line.len();
+    }
+    found
 }
 
 #[cfg(test)]
@@ -101,5 +119,13 @@ mod tests {
             assert_eq!(pages.find(target, from), found, "{target} from {from}");
         }
         assert_eq!((link_target("[[a/b#c|d]]"), link_target("![[x\\|y]]"), link_target("plain.md")), ("a/b", "x", "plain.md"));
+    }
+
+    #[test]
+    fn what_loads_from_another_server_is_found_over_line_ends() {
+        let text = "![a](https://h/a.png)\n![b](\nhttps://h/b.png)\n![logo]\n\n[logo]: https://h/c.png\n<img\nsrc=\"//h/d.png\">\n\
+                    ![own](a.png) [link](https://h/)\n<img src=\"a.png\"> https://h/\n";
+        assert_eq!(remote_images(text), [1, 2, 6, 7]);
+        assert_eq!(remote_images("[link]\n\n[link]: https://h/\n"), [0; 0], "no image");
     }
 }
