@@ -173,6 +173,11 @@ fn an_edge_that_a_person_has_erased_is_drawn_again_only_for_the_dependency_that_
     assert_eq!(edges(), 2, "the one that was left, and the new one");
     depend("add", "ACC-001", "ACC-002");
     assert_eq!(edges(), 3);
+    // An update names all of them.
+    std::fs::write(&path, &erased).unwrap();
+    let data = json!({ "depends_on": ["ACC-001"] });
+    server.call("manage_accomplishment", json!({ "operation": "update", "id": "ACC-002", "data": data }));
+    assert_eq!(edges(), 2);
 }
 
 #[test]

@@ -146,9 +146,10 @@ impl Change<'_> {
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
+        let source = accomplishment.canvas_source.as_deref().map(str::trim);
         // A person may have written it as a link.
-        let named = self.projects.canvas(accomplishment.canvas_source.as_deref());
-        let named = named.unwrap_or_else(|_| self.projects.options.canvas.clone());
+        let target = source.and_then(|text| text.strip_prefix("[[")?.strip_suffix("]]")?.split(['|', '#']).next());
+        let named = self.projects.canvas(target.or(source)).unwrap_or_else(|_| self.projects.options.canvas.clone());
         let is_on_canvas = match self.projects.canvas_at(self.vault, &named) {
             Err(Error::CanvasNotFound(_)) => false,
             canvas => canvas?.node_of(&accomplishment.path).is_some(),

@@ -97,12 +97,22 @@ fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a s
 
 const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
 
-/// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its canvas.
+/// The accomplishment whose dependencies are changed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocked<'a> {
+    pub(super) id: &'a str,
+    pub(super) note: &'a VaultPath,
+    pub(super) canvas: &'a VaultPath,
+}
+
+/// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its canvas. `named` are those of `wanted`
+/// that the caller names: they may close no cycle, and their edges are drawn.
 pub(super) fn set_dependencies(
     change: &mut Change<'_>,
-    (id, path, canvas_path): (&str, &VaultPath, &VaultPath),
+    Blocked { id, note: path, canvas: canvas_path }: Blocked<'_>,
     old: &[String],
     wanted: &[String],
+    named: &[&str],
 ) -> Result<(), Error> {
     let snapshot = change.snapshot;
     let added: Vec<&str> = wanted.iter().filter(|blocker| !old.contains(blocker)).map(String::as_str).collect();
@@ -112,7 +122,7 @@ pub(super) fn set_dependencies(
     }
     let mut graph = graph_of(snapshot);
     graph.remove(id);
-    ensure_acyclic(&graph, &added, id, "")?;
+    ensure_acyclic(&graph, named, id, "")?;
     let canvas = match change.canvas(canvas_path, false) {
         // What is on no canvas has no edges to lose.
         Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", wanted),
@@ -123,15 +133,22 @@ pub(super) fn set_dependencies(
     for &(blocker, blocked, _) in drawn.iter().filter(|(_, blocked, _)| *blocked != id) {
         graph.entry(blocked).or_default().push(blocker);
     }
-    ensure_acyclic(&graph, &added, id, DISAGREE)?;
-    // Only the named ones are removed or drawn: where else edges and note disagree, sync_dependencies decides.
+    ensure_acyclic(&graph, named, id, DISAGREE)?;
+    // Where else edges and note disagree, sync_dependencies decides.
     let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker);
     let gone = drawn.iter().filter(|(blocker, blocked, _)| *blocked == id && is_gone(blocker));
     canvas.remove("edges", &gone.map(|(.., number)| *number).collect::<Vec<_>>());
-    for blocker in added.into_iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == blocker && *to == id)) {
-        let to = node_of(&read, path, id, canvas_path)?;
-        let from = node_of(&read, &snapshot.find(blocker)?.path, blocker, canvas_path)?;
-        canvas.add_edge(&new_id(), &from.id, &to.id);
+    for blocker in named.iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == *blocker && *to == id)) {
+        let ends = snapshot.find(blocker).and_then(|other| {
+            let own = node_of(&read, path, id, canvas_path)?;
+            Ok((node_of(&read, &other.path, blocker, canvas_path)?, own))
+        });
+        match ends {
+            Ok((from, to)) => canvas.add_edge(&new_id(), &from.id, &to.id),
+            // An old dependency may be on another canvas, or on none.
+            Err(_) if !added.contains(blocker) => {}
+            Err(error) => return Err(error),
+        }
     }
     change.note(path)?.set("depends_on", wanted)
 }
@@ -155,10 +172,10 @@ impl Accomplishments {
             }
             let all = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
             // A dependency that only note or canvas has is added to the other; one that only the canvas has is removed too.
-            let (old, wanted) = if add { (&others, &all) } else { (&all, &others) };
+            let (old, wanted, named) = if add { (&others, &all, &[blocker][..]) } else { (&all, &others, &[][..]) };
             let path = change.canvas_of(accomplishment)?;
             let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
-            set_dependencies(change, (blocked, &accomplishment.path, &path), old, wanted)?;
+            set_dependencies(change, Blocked { id: blocked, note: &accomplishment.path, canvas: &path }, old, wanted, named)?;
             let (mut position, mut is_redrawn) = (None, false);
             if let Some(canvas) = change.canvas_if_any(&path)? {
                 is_redrawn = before.as_ref() != Some(&canvas.text);
@@ -167,7 +184,7 @@ impl Accomplishments {
                 position = own.map(|node| Position { x: node.x, y: node.y });
                 // A dependency that existed already moves nothing.
                 if let Some(own) = own.filter(|_| add && (is_redrawn || !known)) {
-                    let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.about(id)?.path)).collect();
+                    let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.first_with_id(id)?.path)).collect();
                     let to = position_for(&read, &blockers, Some(&own.id));
                     if position.replace(to) != Some(to) {
                         canvas.move_node(&own.id, to)?;
@@ -200,7 +217,7 @@ impl Accomplishments {
             let snapshot = change.snapshot;
             let canvas = self.canvas_at(vault, path)?;
             let (drawn, mut errors) = edges_of(&canvas, snapshot);
-            let on_canvas = snapshot.on(&canvas);
+            let on_canvas = snapshot.with_node_on(&canvas);
             let shown: BTreeSet<&str> = on_canvas.iter().map(|found| found.id.as_str()).collect();
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
@@ -212,12 +229,12 @@ impl Accomplishments {
             {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
+            let unreadable: HashSet<&str> = snapshot.problems.iter().filter_map(|problem| problem.id.as_deref()).collect();
             // What each depends on: what is drawn, and whatever is not on this canvas.
             let mut graph = Graph::new();
             for found in snapshot.iter() {
-                let is_unreadable = |id: &str| snapshot.problems.iter().any(|problem| problem.id.as_deref() == Some(id));
-                let is_elsewhere = |id: &str| !shown.contains(id) && snapshot.about(id).is_some();
-                let is_fixed = |id: &&str| !shown.contains(&*found.id) || is_elsewhere(id) || is_unreadable(id);
+                let is_elsewhere = |id: &str| !shown.contains(id) && (snapshot.first_with_id(id).is_some() || unreadable.contains(id));
+                let is_fixed = |id: &&str| !shown.contains(&*found.id) || is_elsewhere(id);
                 graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
             }
             for (blocker, blocked, _) in drawn {
@@ -259,7 +276,7 @@ impl Accomplishments {
     /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
-        let shown = snapshot.on(&canvas);
+        let shown = snapshot.with_node_on(&canvas);
         let drawn: HashSet<(&str, &str)> = edges_of(&canvas, snapshot).0.into_iter().map(|(from, to, _)| (from, to)).collect();
         let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
         let all = shown.iter().flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())));

@@ -2,7 +2,7 @@
 
 use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
 use super::change::{Change, Changed};
-use super::dependency::set_dependencies;
+use super::dependency::{Blocked, set_dependencies};
 use super::field::{as_read_back, shown_hours};
 use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
@@ -100,9 +100,9 @@ impl Accomplishments {
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
             let read = canvas.read()?;
-            let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.about(blocker)?.path)).collect();
+            let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.first_with_id(blocker)?.path)).collect();
             canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None));
-            set_dependencies(change, (&*id, &path, &canvas_path), &[], &blockers)?;
+            set_dependencies(change, Blocked { id: &id, note: &path, canvas: &canvas_path }, &[], &blockers, &names(&blockers))?;
             change.after_change(&path)
         })
         .inspect(|changed| {
@@ -136,7 +136,9 @@ impl Accomplishments {
             write_sections(note, data)?;
             if let Some(wanted) = &data.depends_on {
                 let canvas = change.canvas_of(accomplishment)?;
-                set_dependencies(change, (id, path, &canvas), &accomplishment.depends_on, &unique(wanted.iter().copied()))?;
+                let blocked = Blocked { id, note: path, canvas: &canvas };
+                let wanted = unique(wanted.iter().copied());
+                set_dependencies(change, blocked, &accomplishment.depends_on, &wanted, &names(&wanted))?;
             }
             Ok(())
         })?;
@@ -327,6 +329,10 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     task.notes = data.notes.map_or(task.notes, filled);
     task.status = data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
     Ok(task)
+}
+
+fn names(ids: &[String]) -> Vec<&str> {
+    ids.iter().map(String::as_str).collect()
 }
 
 fn find_task<'t>(tasks: &'t [TaskInNote], id: &str, task_id: &str) -> Result<(usize, &'t TaskInNote), Error> {

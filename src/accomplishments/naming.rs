@@ -62,7 +62,8 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
     if number_of(id).is_none_or(|number| number == 0 || number >= limits::HIGHEST_ID) {
-        return Err(invalid("id must be ACC- and a number of at most six digits; leave it out to get the next one."));
+        let most = limits::HIGHEST_ID - 1;
+        return Err(invalid(format!("id must be ACC- and a number from 1 to {most}; leave it out to get the next one.")));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
     let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());

@@ -38,7 +38,7 @@ pub struct Accomplishment {
     /// What the rest of the note says.
     pub body: Body,
     /// Messages about unknown values written by hand, and what they count as.
-    pub odd: Vec<String>,
+    pub unknown_values: Vec<String>,
 }
 
 impl Accomplishment {
@@ -52,13 +52,13 @@ impl Accomplishment {
         if number_of(&id).is_none() {
             return Err(format!("its id {:?} is not ACC- and a number", id.chars().take(40).collect::<String>()));
         }
-        let mut odd = Vec::new();
+        let mut unknown_values = Vec::new();
         let mut chosen = |key: &str, known: &[&'static str], missing: &'static str| {
             let Some(text) = value(key) else { return missing };
             one_of(known, &text).unwrap_or_else(|| {
                 let nearest = nearest(known, &text).unwrap_or(missing);
                 let shown: String = text.chars().take(40).collect();
-                odd.push(format!("its {key} {shown:?} is none of {}; it counts as {nearest}", known.join(", ")));
+                unknown_values.push(format!("its {key} {shown:?} is none of {}; it counts as {nearest}", known.join(", ")));
                 nearest
             })
         };
@@ -72,7 +72,7 @@ impl Accomplishment {
             depends_on: depends_on(properties),
             canvas_source: value("canvas_source"),
             body: Body::of(text),
-            odd,
+            unknown_values,
             path: path.clone(),
             id,
         })
@@ -236,7 +236,7 @@ impl Snapshot {
     }
 
     /// The accomplishment with an id, if there is one; of several with the same id, the first.
-    pub fn about(&self, id: &str) -> Option<&Accomplishment> {
+    pub fn first_with_id(&self, id: &str) -> Option<&Accomplishment> {
         self.with_id(id).first().map(Arc::as_ref)
     }
 
@@ -246,7 +246,7 @@ impl Snapshot {
     }
 
     /// Those whose note is on a canvas.
-    pub(super) fn on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
+    pub(super) fn with_node_on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
         let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
         self.iter().filter(|accomplishment| shown.contains(&*nfc_path(accomplishment.path.as_str()))).collect()
     }

@@ -75,9 +75,9 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         return Err(Error::invalid("Argument date must be a day as YYYY-MM-DD."));
     }
     // As Obsidian's settings have it, or else a note named after the day.
-    let by_settings = context.path(&format!("daily:{day}")).ok().filter(|path| vault.entry(path).is_ok());
+    let by_settings = context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok());
     let is_daily = |entry: &Entry| match &by_settings {
-        Some(path) => *entry.path == *path.as_str(),
+        Some(daily) => entry.path == daily.path,
         None => entry.name().strip_suffix(".md") == Some(&day),
     };
     let (_, daily) = vault.matching(None, 1, is_daily)?;

@@ -1,7 +1,7 @@
 //! `get_accomplishment`: one accomplishment with all its note says.
 
 use super::{FULL, ID, part, projects, snapshot};
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
@@ -12,7 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         required("id", ANY_TEXT, ID),
-        defaulted("from_task", COUNT, Default::Integer(0), "First task to show: next_task of an answer that was cut"),
+        defaulted("from_task", COUNT, DefaultValue::Integer(0), "First task to show: next_task of an answer that was cut"),
     ],
     output: &FULL,
     run,

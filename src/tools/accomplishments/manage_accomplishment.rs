@@ -50,10 +50,10 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
     let data: Data = arguments.read("data")?;
-    let named = data.canvas_source.filter(|named| !named.trim().is_empty());
-    let canvas = named.map(|named| context.path(named)).transpose()?;
-    let data = Data { canvas_source: canvas.as_ref().map(VaultPath::as_str), ..data };
     let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
+    let named = data.canvas_source.filter(|named| operation == "create" && !named.trim().is_empty());
+    let canvas = named.map(|named| context.path(named)).transpose()?;
+    let data = Data { canvas_source: canvas.as_ref().map(VaultPath::as_str).or(data.canvas_source), ..data };
     let id = || arguments.maybe("id").ok_or_else(|| Error::invalid(format!("Argument id is missing: {ID}")));
     let changed = match operation {
         "create" => projects.create(vault, arguments.maybe("id"), &data),

@@ -174,7 +174,7 @@ fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
             snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NOTES_NAMED).collect();
         format!("{id} is the id of {}", paths.join(" and "))
     });
-    let odd = snapshot.iter().flat_map(|found| found.odd.iter().map(move |what| format!("{}: {what}", found.path.as_str())));
+    let odd = snapshot.iter().flat_map(|found| found.unknown_values.iter().map(move |what| format!("{}: {what}", found.path.as_str())));
     let all: Vec<String> = twice.chain(broken).chain(odd).take(limits::PROBLEMS_NAMED).collect();
     (!all.is_empty()).then_some(all)
 }

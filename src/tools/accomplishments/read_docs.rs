@@ -120,7 +120,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let chars_left = (limits::RESULT_CHARS - 2_000).saturating_sub(chars(&json!(document_names)));
     // Works even if the last one was renamed meanwhile.
     let order = |name: &str| (name.starts_with(PREFIX), name.to_owned());
-    let after = paging::after(arguments)?.map(|after| order(&after));
+    let after = paging::last_shown(arguments)?.map(|after| order(&after));
     let following = found.iter().filter(|(name, _)| Some(order(name)) > after);
     let read = following.filter_map(|(name, path)| match text_of(context, path) {
         Ok((text, _)) if chars(&json!([name, text])) < chars_left => Some((name, Document::Text(text))),
@@ -138,7 +138,7 @@ fn all(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         last = Some(name);
     }
-    let next = Next::after(arguments, last.filter(|last| names.last() != Some(last)).map(String::as_str));
+    let next = Next::page_after(arguments, last.filter(|last| names.last() != Some(last)).map(String::as_str));
     Reply::of(&Answer {
         documents: Some(documents),
         document_count: Some(names.len()),
