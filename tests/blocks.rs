@@ -37,6 +37,7 @@ fn a_number_at_the_start_of_a_line_does_not_end_a_paragraph() {
 #[test]
 fn an_item_behind_the_continuation_of_an_item_is_in_the_same_list() {
     assert_eq!(inserted("1. a\n   more\n", json!({ "where": "end", "text": "2. b" })), "1. a\n   more\n2. b\n");
+    assert_eq!(inserted("- a\n  more\n", json!({ "where": "end", "text": "  2. b" })), "- a\n  more\n\n  2. b\n");
 }
 
 #[test]
@@ -57,7 +58,6 @@ fn a_heading_that_begins_with_a_tag_is_found_by_its_text() {
 fn what_is_no_heading_and_no_tag_is_none() {
     assert_eq!(read("> - quoted item\nmore text\n---\nrest\n").0, []);
     assert_eq!(read("a\n\n---\n    #code\n").1, [""; 0]);
-    let comments = read("<!-- a\n--> <!-- b\n# Not a heading\n#nottag\n-->\n# Heading\n");
-    assert_eq!(comments, (vec![(1, "Heading".to_owned())], vec![]));
+    assert_eq!(read("<!-- a\n--> <!-- b\n# Heading\n").0, [(1, "Heading".to_owned())], "a comment ends with its line");
     assert_eq!(read("---\ntags: [Work, work]\n---\n").1, ["Work"]);
 }

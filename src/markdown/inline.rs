@@ -82,7 +82,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
     /// Code, an HTML comment or math.
-    Opaque,
+    Literal,
     /// `[[…]]`.
     Wikilink,
     /// `](…)`, with the offset of the opening bracket.
@@ -101,7 +101,7 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
         let Some(next) = rest.find(['\\', '`', '$', '<', '[', ']']) else { break };
         at += next;
         let Some(rest) = text.get(at..end) else { break };
-        let mut kind = Span::Opaque;
+        let mut kind = Span::Literal;
         let length = match rest.as_bytes() {
             [b'\\', ..] => {
                 at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
@@ -115,8 +115,15 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 close.map(|close| close + 3)
             }
             [b'[', b'[', ..] => {
-                // `[[1] Name](note.md)` is a Markdown link.
-                let is_plain = |close: &usize| rest.get(2..*close).is_some_and(|inner| !inner.contains("](") && !inner.contains("[["));
+                // `[[1] Name](note.md)` is a Markdown link: the inner brackets are closed before it.
+                let closes_outer = |inner: &str| {
+                    let mut depth = 0_i32;
+                    inner.char_indices().any(|(at, c)| {
+                        depth += i32::from(c == '[') - i32::from(c == ']');
+                        c == ']' && depth < 0 && inner.get(at..).is_some_and(|rest| rest.starts_with("]("))
+                    })
+                };
+                let is_plain = |close: &usize| rest.get(2..*close).is_some_and(|inner| !closes_outer(inner) && !inner.contains("[["));
                 let close = bounded_line(rest).find("]]").filter(is_plain);
                 if close.is_some() {
                     kind = Span::Wikilink;

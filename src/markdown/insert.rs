@@ -2,7 +2,7 @@
 
 use super::blocks::{Kind, line_end};
 use super::frontmatter;
-use super::joins::{is_underline, joins_before, joins_behind};
+use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below};
 use super::marks::{columns, unquoted};
 use super::parts::{Block, Note, PartError};
 use super::properties::splice;
@@ -221,14 +221,14 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(inserted.kind(line), Some(Kind::Text)) && !inserted.line(line).starts_with([' ', '\t', '|', '>']);
     let stays = start < end && (0..inserted.lines.len()).all(is_prose);
-    let was_joined = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
-    let joins_above = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| joins_before(note, before, new));
-    if joins_above(&inserted) && (is_underline(inserted.line(0)) || !was_joined(&joins_above)) {
+    let was_joined_before_too = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
+    let must_separate_above = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| needs_blank_line_above(note, before, new));
+    if must_separate_above(&inserted) && (is_underline(inserted.line(0)) || !was_joined_before_too(&must_separate_above)) {
         whole = format!("\n{whole}");
         line += 1;
     }
-    let joins_below = |new: &Note<'_>| joins_behind(new, note, end);
-    if joins_below(&inserted) && !was_joined(&joins_below) {
+    let must_separate_below = |new: &Note<'_>| needs_blank_line_below(new, note, end);
+    if must_separate_below(&inserted) && !was_joined_before_too(&must_separate_below) {
         whole.push('\n');
     }
     // A last line without a line ending stays so.

@@ -10,7 +10,7 @@ pub(super) fn is_underline(line: &str) -> bool {
 }
 
 /// Whether the first line of a new text would continue line `before`, turn it into a heading, or be swallowed by its HTML block.
-pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
+pub(super) fn needs_blank_line_above(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let (above, first) = (note.line(before), new.line(0));
     let is_text = matches!(note.kind(before), Some(Kind::Text));
     let is_item = matches!(note.kind(before), Some(Kind::Item { .. }));
@@ -29,7 +29,7 @@ pub(super) fn joins_before(note: &Note<'_>, before: usize, new: &Note<'_>) -> bo
         // Indented text is meant to continue the list item, but not behind its block id.
         Some(Kind::Text | Kind::Code) if is_indented => is_text || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
         Some(Kind::Text | Kind::Setext(_)) => is_text || is_item,
-        Some(Kind::Item { .. }) => is_text && !is_of_item(note, before) && !can_interrupt_paragraph(bare),
+        Some(Kind::Item { .. }) => is_text && (is_indented || !is_of_item(note, before)) && !can_interrupt_paragraph(bare),
         _ => false,
     }
 }
@@ -49,7 +49,7 @@ fn is_html(note: &Note<'_>, line: usize) -> bool {
 }
 
 /// Whether the line after a new text would continue its last line.
-pub(super) fn joins_behind(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
+pub(super) fn needs_blank_line_below(new: &Note<'_>, note: &Note<'_>, behind: usize) -> bool {
     let Some(last) = new.lines.len().checked_sub(1) else { return false };
     if !matches!(new.kind(last), Some(Kind::Text | Kind::Item { .. })) {
         return false;

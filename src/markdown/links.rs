@@ -87,7 +87,7 @@ pub fn links(text: &str) -> Vec<Link> {
     for block in prose(text, &lines(text)) {
         for (kind, range) in spans(text, block.clone()) {
             links.extend(match kind {
-                Span::Opaque => None,
+                Span::Literal => None,
                 Span::Wikilink => wikilink(text, range),
                 Span::Destination(opening) => markdown_link(text, opening, range),
             });

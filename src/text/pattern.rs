@@ -24,10 +24,7 @@ pub struct Expression {
 /// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in which line feeds mean nothing, stays.
 fn with_crlf(pattern: &str) -> String {
     let has_x = |group: &str| {
-        group
-            .split([':', ')'])
-            .next()
-            .is_some_and(|flags| flags.contains('x') && flags.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-'))
+        group.split([':', ')']).next().is_some_and(|flags| flags.contains('x') && flags.bytes().all(|byte| b"imsUuxR-".contains(&byte)))
     };
     if pattern.split("(?").skip(1).any(has_x) {
         return pattern.to_owned();

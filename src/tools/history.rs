@@ -54,7 +54,7 @@ result! {
 
 /// The kept versions of a note, or, with toolset git, its commits; and whether there are older ones. Commits name other files, so a
 /// login for some folders gets the kept versions.
-fn rows(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
+fn rows_of(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
     #[cfg(feature = "git")]
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
         return commits(context, git, path);
@@ -81,15 +81,20 @@ fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Ro
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.existing_or_deleted(arguments.text("path"))?;
-    let (mut rows, has_more) = rows(context, &path)?;
-    let after = paging::after(arguments)?;
+    let mut path = context.existing_or_deleted(arguments.text("path"))?;
+    let (mut rows, mut has_more) = rows_of(context, &path)?;
+    // A name may be that of a note in another folder.
+    if rows.is_empty() {
+        path = context.path(arguments.text("path"))?;
+        (rows, has_more) = rows_of(context, &path)?;
+    }
+    let after = paging::last_shown(arguments)?;
     // A version that is gone: from the newest again.
     let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);
     let rest = rows.split_off(first.min(rows.len()));
     let count = rest.len();
     let versions = fitting(rest.into_iter().take(limits::LIST_PAGE_USUAL));
     let last = versions.last().filter(|_| versions.len() < count).map(|row| row.version.clone());
-    let next = if last.is_some() { Next::after(arguments, last.as_deref()) } else { Inline(Next::cut(has_more)) };
+    let next = if last.is_some() { Next::page_after(arguments, last.as_deref()) } else { Inline(Next::cut(has_more)) };
     Reply::of(&History { path: path.as_str(), versions, next })
 }

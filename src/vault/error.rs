@@ -117,7 +117,7 @@ pub(super) fn warn_once(about: &'static str, warning: String) {
 
 /// The system's description of a failure, without a path. `std` has a kind for most, and calls the others (EIO, EMFILE)
 /// "uncategorized".
-pub(super) fn words(cause: &io::Error) -> String {
+pub(super) fn description(cause: &io::Error) -> String {
     let kind = cause.kind().to_string();
     match cause.raw_os_error().map(io::Error::from_raw_os_error) {
         Some(plain) if kind.starts_with("uncategorized") => plain.to_string().split(" (os error").next().unwrap_or(&kind).to_lowercase(),
@@ -198,7 +198,7 @@ impl fmt::Display for Error {
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.
-                write!(f, "The server could not {doing}: {path} ({})", words(cause))
+                write!(f, "The server could not {doing}: {path} ({})", description(cause))
             }
         }
     }

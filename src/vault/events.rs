@@ -41,6 +41,14 @@ pub(super) struct Changed {
     pub(super) incomplete: Option<&'static str>,
 }
 
+/// The last event of a file that is open.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    at: Instant,
+    /// Written to, and not only made.
+    is_modified: bool,
+}
+
 /// The watches, by descriptor and by path, and what the queue has reported.
 #[derive(Debug, Default)]
 struct State {
@@ -49,14 +57,14 @@ struct State {
     by_path: BTreeMap<Arc<str>, i32>,
     /// Devices that report changes.
     devices: HashSet<u64>,
-    /// Files that a program has written to and not closed yet, with the time of the last event: their mark.
-    being_written: HashMap<String, Instant>,
+    /// Files that a program has made or written to and not closed yet: their mark.
+    being_written: HashMap<String, Mark>,
     /// A rename is two events with one cookie, which may come in two reads. After the first: the cookie, and the mark that goes to the new
     /// name.
-    moving: Option<(u32, Instant)>,
+    moving: Option<(u32, Mark)>,
     /// An exchange of names is two renames. After the first: the name it took over, and the mark of the file that had it, which is renamed
     /// next.
-    displaced: Option<(String, Option<Instant>)>,
+    displaced: Option<(String, Option<Mark>)>,
 }
 
 /// The queue of changes in one vault.
@@ -159,11 +167,13 @@ impl Events {
     }
 
     /// Whether a program has written to a file and not closed it yet. Some changes, such as truncate(2), are not followed by a close:
-    /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed.
-    pub(super) fn is_being_written(&self, path: &str) -> bool {
+    /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed. A file that was made and is not empty, without a
+    /// write, is a hard link.
+    pub(super) fn is_being_written(&self, path: &str, is_empty: bool) -> bool {
         let mut state = self.state();
         self.read_queue(&mut state);
-        state.being_written.get(path).is_some_and(|changed| changed.elapsed() < limits::OPEN_FILE_PATIENCE)
+        let mark = state.being_written.get(path);
+        mark.is_some_and(|mark| mark.at.elapsed() < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty))
     }
 
     /// Ends [`Events::wait`] in another thread, or the next one.
@@ -214,7 +224,7 @@ impl State {
         // A renamed file keeps its mark, also one that this program displaces to a temporary name.
         let is_written = what.contains(ReadFlags::MODIFY) || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR);
         if is_written && !disk::is_temporary(name) {
-            self.being_written.insert(path.clone(), clock::instant());
+            self.being_written.insert(path.clone(), Mark { at: clock::instant(), is_modified: what.contains(ReadFlags::MODIFY) });
         } else if !is_written && !what.contains(ReadFlags::ATTRIB) {
             let mark = self.being_written.remove(&path);
             if what.contains(ReadFlags::MOVED_FROM) {
@@ -257,12 +267,12 @@ mod tests {
         // The queue is read after each exchange, or only after both.
         for reads in [[true, true], [false, true]] {
             disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[0] || events.is_being_written(".other.md"));
+            assert!(!reads[0] || events.is_being_written(".other.md", false));
             disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[1] || events.is_being_written("note.md"));
+            assert!(!reads[1] || events.is_being_written("note.md", false));
         }
         drop(open);
-        assert!(!events.is_being_written("note.md"));
+        assert!(!events.is_being_written("note.md", false));
         disk::remove_own_folder(&folder).unwrap();
     }
 
@@ -286,9 +296,9 @@ mod tests {
             Ok(())
         };
         disk::replace(&note, b"ours", disk::Mode::Like(&before), begin_to_write).unwrap();
-        assert!(events.is_being_written("note.md"));
+        assert!(events.is_being_written("note.md", false));
         assert!(writer.take().is_some());
-        assert!(!events.is_being_written("note.md"));
+        assert!(!events.is_being_written("note.md", false));
         disk::remove_own_folder(&folder).unwrap();
     }
 }

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// The state of a file, or of a folder and all files below it, in the index; for comparison only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Version {
+pub struct IndexedState {
     files: usize,
     newest: u64,
 }
@@ -106,11 +106,12 @@ impl Index {
         self.read(|entries| entries.get(path).cloned())
     }
 
-    pub(super) fn version(&self, path: &VaultPath) -> Version {
+    pub(super) fn indexed_state(&self, path: &VaultPath) -> IndexedState {
         self.read(|entries| {
             let inside = range_below(entries, path.as_str());
-            let of = |version: Version, entry: &Arc<Entry>| Version { files: version.files + 1, newest: version.newest.max(entry.version) };
-            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(Version::default(), of)
+            let of =
+                |state: IndexedState, entry: &Arc<Entry>| IndexedState { files: state.files + 1, newest: state.newest.max(entry.version) };
+            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(IndexedState::default(), of)
         })
     }
 
@@ -220,7 +221,8 @@ impl Index {
     pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
-        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path)))
+        let is_empty = || std::fs::metadata(at).is_ok_and(|found| found.len() == 0);
+        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path, is_empty())))
     }
 }
 

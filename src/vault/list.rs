@@ -2,7 +2,7 @@
 
 use super::Vault;
 use super::entry::{Entry, Stamp};
-use super::error::{Error, words};
+use super::error::{Error, description};
 use super::jail::ResolvedPath;
 use super::path::{VaultPath, slash_separated};
 use super::walk::{self, Kind};
@@ -131,7 +131,7 @@ impl Vault {
             match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {
                 Ok(found) => children.extend(found.map(|found| (name, found))),
                 Err(error) => {
-                    log::warn!("{name:?} cannot be looked at: {}", words(&error));
+                    log::warn!("{name:?} cannot be looked at: {}", description(&error));
                     failed = Some(error);
                 }
             }

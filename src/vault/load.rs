@@ -1,7 +1,7 @@
 //! Reads a file of the vault into an index entry.
 
 use super::entry::{Entry, Stamp, Text};
-use super::error::{warn_once, words};
+use super::error::{description, warn_once};
 use super::index::{Index, Memory};
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
@@ -42,7 +42,7 @@ impl Index {
         let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
-                warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(&error)));
+                warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(&error)));
                 // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
                 let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
                 return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);

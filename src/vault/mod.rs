@@ -42,7 +42,7 @@
 //! | [`media`] | the kind of a file, by its name |
 //! | [`error`] | refusals and failures |
 //!
-//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite` or `move_file`, without `context` no `grep`.
+//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite`, `move_file` or `tag`, without `context` no `grep`.
 
 mod candidate;
 pub mod commits;
@@ -106,7 +106,7 @@ pub mod write;
 use crate::slice::Part;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use index::{Memory, Version};
+pub use index::{IndexedState, Memory};
 pub use moves::TRASH;
 pub use names::Named;
 use path::slash_separated;
@@ -328,8 +328,8 @@ impl Vault {
     }
 
     /// The state of a file, or of a folder and all files below it, currently in the index.
-    pub fn version(&self, path: &VaultPath) -> Version {
-        self.index.version(path)
+    pub fn indexed_state(&self, path: &VaultPath) -> IndexedState {
+        self.index.indexed_state(path)
     }
 
     /// The number of files currently in the index.

@@ -138,7 +138,7 @@ impl Vault {
         if matches!(self.jail.folder(&path.parent()), Err(Error::NotFound { .. })) {
             check_size(path, make(None)?.len())?;
         }
-        let written = self.put_file(path, true, &mut make)?;
+        let written = self.create_or_replace(path, true, &mut make)?;
         Ok((written, line, warning))
     }
 
@@ -187,13 +187,15 @@ impl Vault {
         });
         let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
-            // A checkbox is a bracket, one character and a bracket. A note without a folded text is read.
+            // A checkbox is a bracket, one character and a bracket.
             let may_have_tasks = |folded: &str| {
                 let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
                 brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')))
             };
-            let folded = self.folded_text(entry, &read).filter(|_| !matches!(entry.text, Text::NotKept { .. }));
-            if folded.is_none_or(|folded| may_have_tasks(&folded)) { self.tasks_of(entry, query) } else { Vec::new() }
+            // A note that is too large for search is read.
+            let is_large = matches!(entry.text, Text::NotKept { .. });
+            let is_wanted = is_large || self.folded_text(entry, &read).is_some_and(|folded| may_have_tasks(&folded));
+            if is_wanted { self.tasks_of(entry, query) } else { Vec::new() }
         };
         Ok(self.map_parallel(&notes, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
     }

@@ -261,13 +261,13 @@ impl Relevance {
                 let shown: Vec<Occurrence> = self.occurrences.iter().filter(|one| is_shown(one)).copied().collect();
                 best_passage(&shown, 0, words, limits::SNIPPET_BYTES)
             };
-            let inside = best(&|(at, ..)| (from..=to).contains(at));
+            let inside = best(&|one| (from..=to).contains(&one.start));
             let (at, _) = inside.at?;
-            if !self.occurrences.iter().any(|(from, .., in_link_target)| *from == at && *in_link_target) {
+            if !self.occurrences.iter().any(|one| one.start == at && one.in_link_target) {
                 return inside.at;
             }
             // A link target repeats the words of a title side by side, but is not what a reader sees.
-            let plain = best(&|(.., in_link_target)| !in_link_target);
+            let plain = best(&|one| !one.in_link_target);
             plain.at.filter(|_| plain.weight * 2.0 >= inside.weight).or(inside.at)
         };
         self.phrase_at.or_else(in_passage)
@@ -277,9 +277,9 @@ impl Relevance {
     /// [`lines_around`].
     pub(super) fn passages(&self, text: &str, words: &[Word], headings: &[usize]) -> Vec<Range<usize>> {
         // Another program may have changed the text since it was ranked.
-        let is_there = |from: usize, to: usize| text.get(from..to).is_some();
-        let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|(from, to, ..)| is_there(*from, *to)).copied().collect();
-        let phrase = self.phrase_at.filter(|(from, to)| is_there(*from, *to));
+        let exists = |from: usize, to: usize| text.get(from..to).is_some();
+        let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|one| exists(one.start, one.end)).copied().collect();
+        let phrase = self.phrase_at.filter(|(from, to)| exists(*from, *to));
         let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| lines_around(text, from..to, headings)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
@@ -287,8 +287,8 @@ impl Relevance {
             let Some(at) = best.at.filter(|_| best.weight >= least) else { break };
             least = best.weight * NEXT_PASSAGE;
             let range = lines_around(text, at.0..best.end, headings);
-            all.retain(|(from, to, ..)| *to <= range.start || *from >= range.end);
-            all.retain(|one| (one.0, one.1) != at);
+            all.retain(|one| one.end <= range.start || one.start >= range.end);
+            all.retain(|one| (one.start, one.end) != at);
             if !found.iter().any(|known| known.start < range.end && range.start < known.end) {
                 found.push(range);
             }
@@ -297,8 +297,15 @@ impl Relevance {
     }
 }
 
-/// Start, end, index of the word, and whether it is in a link target.
-type Occurrence = (usize, usize, usize, bool);
+/// A word in a folded text; the order is that of their positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Occurrence {
+    start: usize,
+    end: usize,
+    /// The index of the word.
+    word: usize,
+    in_link_target: bool,
+}
 
 /// The weighted number of occurrences of a form in a text; each is added to `all`.
 fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> f32 {
@@ -317,7 +324,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
         count += field * if is_form { 1.0 } else { INSIDE_WORD };
         let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
         let in_link_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
-        all.push((at, at + length, form.number, in_link_target));
+        all.push(Occurrence { start: at, end: at + length, word: form.number, in_link_target });
     }
     count
 }
@@ -348,8 +355,8 @@ fn best_passage(all: &[Occurrence], named_words: u32, words: &[Word], length: us
     let mut best = BestPassage { words: named_words, weight: weight_of(words, named_words), at: None, end: 0 };
     // The next occurrence of each word from the current position on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
-    for &(from, to, number, _) in all.iter().rev() {
-        if let Some(next) = next.get_mut(number) {
+    for &Occurrence { start: from, end: to, word, .. } in all.iter().rev() {
+        if let Some(next) = next.get_mut(word) {
             *next = Some((from, to));
         }
         let (mut bits, mut weight, mut last) = (0, 0.0, (from, to));

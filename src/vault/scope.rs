@@ -111,17 +111,21 @@ impl Pattern {
         if rest.is_empty() {
             return None;
         }
-        // Whether the rest begins the name of a file or folder.
-        let mut is_whole_name = true;
+        // Whether the rest begins the name of a file or folder; git compares the literal beginning of a pattern apart, and what follows it
+        // begins anew.
+        let (mut is_whole_name, mut is_literal) = (true, true);
         while let Some(first) = rest.chars().next() {
-            let (translated, length) = if is_whole_name && rest.starts_with("**/") {
-                ("(?:.*/)?".to_owned(), 3)
-            } else if is_whole_name && rest == "**" {
-                (".*".to_owned(), 2)
+            let stars = rest.len() - rest.trim_start_matches('*').len();
+            let spans_folders = stars >= 2 && (is_whole_name || is_literal);
+            let behind = rest.get(stars..)?;
+            let (translated, length) = if spans_folders && behind.starts_with('/') {
+                ("(?:.*/)?".to_owned(), stars + 1)
+            } else if spans_folders && behind.is_empty() {
+                (".*".to_owned(), stars)
             } else {
                 match first {
                     // Several within a name are like one.
-                    '*' => ("[^/]*".to_owned(), rest.len() - rest.trim_start_matches('*').len()),
+                    '*' => ("[^/]*".to_owned(), stars),
                     '?' => ("[^/]".to_owned(), 1),
                     '[' => {
                         let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
@@ -139,6 +143,7 @@ impl Pattern {
             expression.push_str(&translated);
             let (done, left) = rest.split_at_checked(length)?;
             is_whole_name = done.ends_with('/');
+            is_literal &= !matches!(first, '*' | '?' | '[' | '\\');
             rest = left;
         }
         Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
@@ -180,8 +185,10 @@ mod tests {
             ("a/*.md", "a/b/c.md", false),
             ("a/**", "a/b/c.md", true),
             ("**/secret.md", "x/y/secret.md", true),
-            ("a**/b.md", "ab.md", false),
-            ("a**/b.md", "ax/b.md", true),
+            ("a**/b.md", "ab.md", true),
+            ("a**/b.md", "a/x/b.md", true),
+            ("***/b.md", "a/x/b.md", true),
+            ("?**/b.md", "a/x/b.md", false),
             ("a**b.md", "a/x/b.md", false),
             ("a**b.md", "axb.md", true),
             ("**", "x", true),

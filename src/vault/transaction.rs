@@ -169,7 +169,7 @@ impl Transaction<'_> {
 
     pub(super) fn apply_step(&self, step: &Step) -> Result<(), Error> {
         match step {
-            Step::Write { path, before, after } => self.vault.put(path, before.as_deref(), Some(after)),
+            Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, before.as_deref(), Some(after)),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Trash { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
         }
@@ -183,7 +183,7 @@ impl Transaction<'_> {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
                 self.vault.move_to_trash(path, &trash_name, Some(after))
             }
-            Step::Write { path, before, after } => self.vault.put(path, Some(after), before.as_deref()),
+            Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, Some(after), before.as_deref()),
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Trash { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
         }

@@ -131,8 +131,8 @@ impl Vault {
             if let Did::Renamed { from, to } = &line.did {
                 name = match moved(&name, to, from) {
                     Some(earlier) => earlier,
-                    // Before, the path was that of the file that was moved away.
-                    None if rest_below(&name, from).is_some() => break,
+                    // Before, the path was that of the file that was moved away, and another has it now.
+                    None if rest_below(&name, from).is_some() && (!found.is_empty() || self.jail.existing(path).is_ok()) => break,
                     None => name,
                 };
                 // The caller may not see what it was under that path.
@@ -194,7 +194,7 @@ impl Vault {
     /// Those of [`Vault::kept_version`] and [`Vault::write`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
         let bytes = self.kept_version(path, version)?;
-        self.put_file(&self.spelled(path), true, &mut |_| Ok(bytes.clone()))
+        self.create_or_replace(&self.spelled(path), true, &mut |_| Ok(bytes.clone()))
     }
 
     /// Undoes everything that a login has done since a point in time, newest call first. A file changed since is left alone; if a

@@ -1,7 +1,7 @@
 //! Walking the vault or one of its folders: every served file with its stamp.
 
 use super::entry::Stamp;
-use super::error::{warn_once, words};
+use super::error::{description, warn_once};
 use super::index::Index;
 use super::jail::Jail;
 use super::path::{is_hidden, is_odd};
@@ -96,7 +96,7 @@ impl Walk<'_> {
     }
 
     fn warn(&self, path: &str, error: &io::Error) {
-        warn_once("unreadable files", format!("{path:?} cannot be read: {}", words(error)));
+        warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
     }
 
     /// Handles an entry of a folder. If it is a folder to walk, returns that and whether the entry is a link.

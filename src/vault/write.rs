@@ -89,7 +89,7 @@ impl Vault {
         if matches!(over, Overwrite::Nothing) && self.jail.existing(path).is_ok_and(|on_disk| !on_disk.is_dir()) {
             return Err(Error::Exists(path.as_str().into()));
         }
-        match self.put_file(path, create_dirs && if_match.is_none(), &mut make) {
+        match self.create_or_replace(path, create_dirs && if_match.is_none(), &mut make) {
             Err(Error::NotFound { .. }) if if_match.is_some() => Err(Error::Conflict(None)),
             written => written,
         }
@@ -99,12 +99,12 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `make`, and of [`Vault::write`].
-    pub(super) fn put_file(&self, path: &VaultPath, create_folders: bool, make: &mut NewFile<'_>) -> Result<Written, Error> {
+    pub(super) fn create_or_replace(&self, path: &VaultPath, create_folders: bool, make: &mut NewFile<'_>) -> Result<Written, Error> {
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         let _writing = self.lock_out_transactions();
         let top = self.jail.deepest_existing_folder(path);
-        let written = self.jail.for_writing(path, create_folders).and_then(|on_disk| self.replace_file(path, &on_disk, make));
+        let written = self.jail.for_writing(path, create_folders).and_then(|on_disk| self.replace_resolved(path, &on_disk, make));
         if written.is_err() {
             // Folders that were created for it are removed.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
@@ -129,7 +129,7 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `make`, and of [`Vault::write`].
-    fn replace_file(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut NewFile<'_>) -> Result<Written, Error> {
+    fn replace_resolved(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut NewFile<'_>) -> Result<Written, Error> {
         let _lock = self.lock_for_writing(on_disk);
         let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_ATTEMPTS {
@@ -265,14 +265,14 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
-    pub fn exchange(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+    pub fn replace_known(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
         let Some(wanted) = wanted else { return self.remove(path, known.unwrap_or_default()) };
-        self.put_file(path, true, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
+        self.create_or_replace(path, true, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
     }
 
     /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
-    pub(super) fn put(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
-        Vault { author: None, ..self.clone() }.exchange(path, known, wanted)
+    pub(super) fn replace_known_in_transaction(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+        Vault { author: None, ..self.clone() }.replace_known(path, known, wanted)
     }
 
     /// Removes a file that has the bytes that the caller knows.
@@ -325,7 +325,7 @@ impl Vault {
     pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut NewBytes<'_>) -> Result<Written, Error> {
         let _writing = self.lock_out_transactions();
         let (path, on_disk) = self.locate(path)?;
-        self.replace_file(&path, &on_disk, &mut |now| {
+        self.replace_resolved(&path, &on_disk, &mut |now| {
             let bytes = now.ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })?;
             must_match(bytes, if_match)?;
             change(bytes)

@@ -1,7 +1,7 @@
 //! Looks up the pages of a vault by the names that links use.
 
 use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The target of a link: of `target#heading|shown`, `[[target]]` or a plain path.
 pub fn link_target(link: &str) -> &str {
@@ -55,33 +55,38 @@ pub fn remote_images(text: &str) -> Vec<usize> {
         target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
     };
     let text = text.to_ascii_lowercase();
-    let has_images = text.contains("![");
-    // What begins in a line may go on in the next: `from` is where it begins.
-    let is_loading = |from: usize, line: &str| {
-        // `![text](//host/..)`, `![[//host/..` or `![text][name]`, and the definition `[name]: //host/..`.
-        let is_image = |(at, image): (usize, &str)| {
-            let target = image.find("](").and_then(|end| text.get(from + at + end + 2..));
-            target.is_some_and(is_remote) || image.contains("][") || is_remote(image.trim_start_matches('['))
+    // Of images without a target: `![name]` and `![text][name]`, whose definitions load.
+    let names: HashSet<&str> = text.split("![").skip(1).filter_map(|image| Some(image.split_once(']')?.0)).collect();
+    // `below` is the text after the line, in which what begins in it may go on.
+    let is_loading = |line: &str, below: &str| {
+        let is_remote_from = |target: &str| is_remote(if target.trim().is_empty() { below } else { target });
+        let is_image = |image: &str| {
+            image.split_once("](").is_some_and(|(_, target)| is_remote_from(target))
+                || image.contains("][")
+                || is_remote(image.trim_start_matches('['))
         };
-        let mut images = line.match_indices("![").filter_map(|(at, mark)| Some((at + mark.len(), line.get(at + mark.len()..)?)));
-        let is_definition = |(name, target): (&str, &str)| name.trim_start().starts_with('[') && is_remote(target);
-        // An HTML tag that loads something and has a `//`.
-        let is_tag = |at: usize| {
-            let rest = text.get(from + at..).unwrap_or_default();
-            // Bounded, so that a page of nothing but such tags takes no time.
-            rest.chars().take(1_000).take_while(|c| *c != '>').collect::<String>().contains("//")
+        let is_definition = |(name, target): (&str, &str)| {
+            let name = name.trim_start_matches([' ', '>']).strip_prefix('[');
+            name.is_some_and(|name| names.contains(name)) && is_remote_from(target)
         };
-        images.any(is_image)
-            || has_images && line.split_once("]:").is_some_and(is_definition)
-            || TAGS.iter().flat_map(|tag| line.match_indices(tag)).any(|(at, _)| is_tag(at))
+        // An HTML tag that loads something in a line with `//`, or that has one in the lines below, in the same paragraph.
+        let tag = TAGS.iter().filter_map(|tag| line.rfind(tag)).max();
+        let goes_on = |at: usize| {
+            let rest: String = below.chars().take(1_000).collect();
+            !line.get(at..).is_some_and(|tag| tag.contains('>'))
+                && rest.split("\n\n").next().is_some_and(|rest| rest.split('>').next().is_some_and(|tag| tag.contains("//")))
+        };
+        line.split("![").skip(1).any(is_image)
+            || line.split_once("]:").is_some_and(is_definition)
+            || tag.is_some_and(|at| line.contains("//") || goes_on(at))
     };
     let mut from = 0;
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        if is_loading(from, line) {
+        from += line.len();
+        if is_loading(line, text.get(from..).unwrap_or_default()) {
             found.push(number);
         }
-        from += line.len();
     }
     found
 }
@@ -125,7 +130,9 @@ mod tests {
     fn what_loads_from_another_server_is_found_over_line_ends() {
         let text = "![a](https://h/a.png)\n![b](\nhttps://h/b.png)\n![logo]\n\n[logo]: https://h/c.png\n<img\nsrc=\"//h/d.png\">\n\
                     ![own](a.png) [link](https://h/)\n<img src=\"a.png\"> https://h/\n";
-        assert_eq!(remote_images(text), [1, 2, 6, 7]);
+        assert_eq!(remote_images(text), [1, 2, 6, 7, 10]);
+        assert_eq!(remote_images("<img alt=\">\" src=\"https://h/a.png\">\n"), [1]);
+        assert_eq!(remote_images("![[a.png]]\ntext[^1]\n\n[^1]: https://h/source\n"), [0; 0], "a footnote");
         assert_eq!(remote_images("[link]\n\n[link]: https://h/\n"), [0; 0], "no image");
     }
 }
