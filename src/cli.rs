@@ -102,12 +102,15 @@ impl Parsed {
             self.mistakes.push(format!("--{flag} is not a flag{}; see --help", hint.unwrap_or_default()));
             // Its value may be a secret, and must not be taken for an argument, which a message would repeat.
             let takes_value = meant.is_none_or(|setting| !setting.placeholder.is_empty());
-            let is_value = |word: &OsStr| !word.to_string_lossy().starts_with('-') && COMMANDS.iter().all(|command| word != command.name);
+            let is_value = |word: &OsStr| {
+                let word = word.to_string_lossy();
+                !word.starts_with("--") && !["-h", "-V"].contains(&&*word) && COMMANDS.iter().all(|command| word != command.name)
+            };
             if parser.optional_value().is_none()
                 && takes_value
                 && let Some(mut rest) = parser.try_raw_args()
             {
-                rest.next_if(is_value);
+                rest.next_if(|word| meant.is_some() || is_value(word));
             }
             return;
         };
@@ -146,7 +149,7 @@ impl Parsed {
         for flag in self.flags.keys().filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag)) {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
         }
-        if *name == "revoke" && self.words.is_empty() != self.flags.contains_key("all") {
+        if before == 0 && *name == "revoke" && self.words.is_empty() != self.flags.contains_key("all") {
             self.mistakes.push("revoke needs the id of a grant (see grants), or --all".into());
         }
         if let Some(since) = self.flags.get("since").filter(|_| self.since().is_none()) {

@@ -49,6 +49,14 @@ pub struct SpawnOptions {
     pub kill_group_at_end: bool,
 }
 
+/// How a program has ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: io::Result<ExitStatus>,
+    /// Whether both its output pipes were read to their end.
+    pub is_output_complete: bool,
+}
+
 /// Something that happened to a program.
 #[derive(Debug)]
 enum Event {
@@ -125,15 +133,15 @@ impl Process {
         }
     }
 
-    /// Its exit status, and whether both pipes were read to the end, at most `linger` after its own end. `None` if it has not ended by
-    /// the deadline, or `proceed` returns false before: it may still run. `proceed` is called now and then with the output that was kept
-    /// so far, and may take from it.
+    /// How it ended; its pipes are read at most `linger` longer. `None` if it has not ended by the deadline, or `proceed` returns false
+    /// before: it may still run. `proceed` is called after each event, and at least every [`limits::HANG_UP_EVERY`], with the output that
+    /// was kept so far, and may take from it.
     pub fn wait_with_output(
         &mut self,
         mut until: Deadline,
         linger: Duration,
         proceed: &mut dyn FnMut(&mut Vec<u8>) -> bool,
-    ) -> Option<(io::Result<ExitStatus>, bool)> {
+    ) -> Option<Ended> {
         let (mut closed, mut ended) = (0, None);
         while (ended.is_none() || closed < 2)
             && let Some(left) = until.left()
@@ -153,7 +161,7 @@ impl Process {
                 return None;
             }
         }
-        ended.map(|status| (status, closed == 2))
+        ended.map(|status| Ended { status, is_output_complete: closed == 2 })
     }
 
     fn signal(&self, signal: Signal) {

@@ -27,14 +27,14 @@ impl Clockwork {
     }
 
     fn code(&self, now: u64) -> String {
-        use vault_sync_mcp::oauth::authorize::PeerAddress;
+        use vault_sync_mcp::oauth::authorize::{Login, PeerAddress};
         let from = PeerAddress { address: [127, 0, 0, 1].into(), is_shared: false };
         let path = authorize_path(&self.client, &[]);
         let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
-        let request = self.oauth.check(&query).unwrap();
+        let request = self.oauth.check_authorization_request(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
-        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Now(now)), Some(true));
-        let location = self.oauth.grant(&request, "alex", access, None, from, Now(now)).unwrap();
+        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Now(now)), Login::Right);
+        let location = self.oauth.issue_code(&request, "alex", access, None, from, Now(now)).unwrap();
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }
 
@@ -127,7 +127,8 @@ fn registrations_that_are_not_used_are_forgotten() {
     };
     let unused = register(start);
     it.exchange(&it.code(start), start).unwrap();
-    let knows = |id: &str| it.oauth.check(&Form::parse(authorize_path(id, &[]).split_once('?').unwrap().1).unwrap()).is_ok();
+    let knows =
+        |id: &str| it.oauth.check_authorization_request(&Form::parse(authorize_path(id, &[]).split_once('?').unwrap().1).unwrap()).is_ok();
     register(start + 6 * DAY);
     assert!(knows(&unused) && knows(&it.client));
     register(start + 8 * DAY);

@@ -2,7 +2,7 @@
 //! tested against the real program, says what each part prevents.
 
 use super::copy::{ALIASES, INSTRUCTIONS};
-use super::{Options, Route, Work};
+use super::{Options, SessionLimits, Work};
 use crate::wiki::TREES;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBund
 const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
 /// The arguments. `budget_usd` is what the session may cost, `folder` the session's folder.
-pub(super) fn arguments(route: &Route, budget_usd: f64, work: Work, schema: &str, folder: &Path) -> Vec<String> {
+pub(super) fn arguments(route: &SessionLimits, budget_usd: f64, work: Work, schema: &str, folder: &Path) -> Vec<String> {
     let plugin = folder.join("plugin").display().to_string();
     let writes = work.writes();
     let mut list: Vec<String> = Vec::new();

@@ -74,9 +74,9 @@ pub struct Options {
     /// The API's base URL, if not the program's default.
     pub base_url: Option<String>,
     /// How sessions that write are run.
-    pub ingest: Route,
+    pub ingest: SessionLimits,
     /// How questions are answered.
-    pub query: Route,
+    pub query: SessionLimits,
     /// Further models that a call may ask for.
     pub models: Vec<String>,
     /// Dollars that one session may cost.
@@ -95,7 +95,7 @@ pub struct Options {
 
 /// The model and the limits of a tool's sessions.
 #[derive(Debug, Clone)]
-pub struct Route {
+pub struct SessionLimits {
     /// The model.
     pub model: String,
     /// Turns of one session.
@@ -119,7 +119,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the configured ones.
-    fn route(&self, work: Work, overrides: &Overrides) -> Result<Route, Failure> {
+    fn route(&self, work: Work, overrides: &Overrides) -> Result<SessionLimits, Failure> {
         let route = if work == Work::Query { &self.query } else { &self.ingest };
         let known: BTreeSet<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
         let model = overrides.model.as_ref().unwrap_or(&route.model);
@@ -127,7 +127,7 @@ impl Options {
             let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
             return Err(Failure::Argument(format!("Argument model must be one of: {known} (COS_VAULT_MODELS).")));
         }
-        Ok(Route {
+        Ok(SessionLimits {
             model: model.clone(),
             max_turns: overrides.max_turns.unwrap_or(route.max_turns).min(route.max_turns),
             timeout: overrides.timeout_ms.map_or(route.timeout, Duration::from_millis).min(route.timeout),

@@ -8,10 +8,10 @@ use super::session_dir::SessionDir;
 use super::skills;
 use super::supervise::{LaunchSpec, SUPERVISE};
 use super::transcript::{End, Transcript};
-use super::{Agent, Failure, Key, Progress, Route, Watcher, Work, command};
+use super::{Agent, Failure, Key, Progress, SessionLimits, Watcher, Work, command};
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::process::{self, Process, SpawnOptions};
+use crate::process::{self, Ended, Process, SpawnOptions};
 use crate::wiki::TREES;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) struct SessionRequest<'a> {
     pub(super) login: &'a str,
     /// The material or question.
     pub(super) text: &'a str,
-    pub(super) route: Route,
+    pub(super) route: SessionLimits,
 }
 
 /// What a session is to do.
@@ -194,7 +194,7 @@ fn follow(
         outcome.is_ok()
     });
     outcome?;
-    if let Some((status, _)) = ended {
+    if let Some(Ended { status, .. }) = ended {
         // The last line may lack its end.
         transcript.read_line(&running.stdout, &page).map_err(Failure::Failed)?;
         return Ok(status.ok().and_then(|status| status.code()));

@@ -96,7 +96,7 @@ fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
     if ended.is_none() {
         process.end(limits::CHECK_PATIENCE);
     }
-    let code = ended.and_then(|(status, _)| status.ok()?.code());
+    let code = ended.and_then(|ended| ended.status.ok()?.code());
     // 55 and 56: the server answered and closed before everything was sent.
     let answer = Answer::read(&process.stdout).filter(|_| matches!(code, Some(0 | 55 | 56)));
     let words = process::plain(&process.stderr, 200);

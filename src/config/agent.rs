@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::value::expand_home;
-use crate::agent::{self, Key, Route};
+use crate::agent::{self, Key, SessionLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,13 +11,18 @@ impl Reader<'_> {
     pub(super) fn agent(&mut self, state: Option<&Path>, workers: usize) -> agent::Options {
         let ingest = self.route(
             ["COS_VAULT_MODEL", "COS_VAULT_MAX_TURNS", "COS_VAULT_TIMEOUT_MS"],
-            Route { model: "claude-sonnet-4-6".into(), max_turns: 30, timeout: Duration::from_secs(180), settings: [""; 3] },
+            SessionLimits { model: "claude-sonnet-4-6".into(), max_turns: 30, timeout: Duration::from_secs(180), settings: [""; 3] },
         );
         // A question is less work; but a configured model is used for both.
         let model = if self.text("COS_VAULT_MODEL").is_some() { ingest.model.clone() } else { "claude-haiku-4-5".into() };
         let query = self.route(
             ["COS_VAULT_QUERY_MODEL", "COS_VAULT_QUERY_MAX_TURNS", "COS_VAULT_QUERY_TIMEOUT_MS"],
-            Route { model, max_turns: ingest.max_turns.min(20), timeout: ingest.timeout.min(Duration::from_secs(120)), settings: [""; 3] },
+            SessionLimits {
+                model,
+                max_turns: ingest.max_turns.min(20),
+                timeout: ingest.timeout.min(Duration::from_secs(120)),
+                settings: [""; 3],
+            },
         );
         agent::Options {
             command: self.agent_command(),
@@ -51,12 +56,12 @@ impl Reader<'_> {
         })
     }
 
-    fn route(&mut self, settings: [&'static str; 3], default: Route) -> Route {
+    fn route(&mut self, settings: [&'static str; 3], default: SessionLimits) -> SessionLimits {
         let [model, turns, timeout] = settings;
         let model = self.read(model, checked_model).unwrap_or(default.model);
         let max_turns = self.number(turns, default.max_turns, 1, 1_000);
         let timeout = self.number(timeout, default.timeout.as_millis() as usize, 1_000, 3_600_000);
-        Route { model, max_turns, timeout: Duration::from_millis(timeout as u64), settings }
+        SessionLimits { model, max_turns, timeout: Duration::from_millis(timeout as u64), settings }
     }
 
     fn dollars(&mut self, setting: &'static str) -> Option<f64> {

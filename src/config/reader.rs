@@ -231,13 +231,14 @@ impl<'a> Reader<'a> {
 
     pub(super) fn origins(&mut self) -> Vec<String> {
         self.read_list("ALLOWED_ORIGINS", ',', |_, origin| {
+            // Browsers send it in lower case.
+            let origin = origin.to_ascii_lowercase();
             let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
             let names_default =
                 origin.starts_with("https:") && origin.ends_with(":443") || origin.starts_with("http:") && origin.ends_with(":80");
             let wrong =
                 || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash, no default port)");
-            // Browsers send it in lower case.
-            (origin == "*" || is_origin && !names_default).then(|| origin.to_ascii_lowercase()).ok_or_else(wrong)
+            if origin == "*" || is_origin && !names_default { Ok(origin) } else { Err(wrong()) }
         })
     }
 

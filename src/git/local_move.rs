@@ -28,16 +28,16 @@ pub(super) fn move_to(
     let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
     let index = Index::lock(repository)?;
     // The push took a while. Where the repository was used meanwhile, nothing here is touched.
-    let mut is_undisturbed = repository.is_unchanged(runner)?;
+    let mut may_move = repository.is_at_same_commit(runner)?;
     if !repository.has_same_index() {
         let staged = staged(&index.on_copy(runner))?;
-        is_undisturbed &= targets
+        may_move &= targets
             .iter()
             .map(|target| &target.file)
             .all(|file| is_staged_as(staged.get(&file.name), file.old.as_ref()) && !(file.new.is_some() && clashes(&staged, &file.name)));
         incoming.as_mut().map_or(Ok(()), |incoming| incoming.select(&staged, recovers))?;
     }
-    if !is_undisturbed {
+    if !may_move {
         let words = "nothing was moved here, because the repository was used by another program meanwhile";
         let advice = if repository.remote.is_some() { "git pull brings it" } else { "try again" };
         return Err(Failure::Git(format!("{words}; {advice}")));
@@ -89,7 +89,7 @@ fn move_files<'a>(
         *kept = moved?;
     }
     for target in targets.iter().filter(|target| target.before != target.after) {
-        match repository.vault.exchange(&target.path, target.before.as_deref(), target.after.as_deref()) {
+        match repository.vault.replace_known(&target.path, target.before.as_deref(), target.after.as_deref()) {
             Ok(()) => written.push(target),
             // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
             Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
@@ -101,7 +101,7 @@ fn move_files<'a>(
 
 /// Restores the note; for a commit that was not pushed.
 fn put_back(repository: &Repository, target: &Target) {
-    if let Err(error) = repository.vault.exchange(&target.path, target.after.as_deref(), target.before.as_deref()) {
+    if let Err(error) = repository.vault.replace_known(&target.path, target.after.as_deref(), target.before.as_deref()) {
         log::error!("git: {} could not be put back: {error}", target.path.as_str());
     }
 }
@@ -119,7 +119,7 @@ fn finish(
     let files = incoming.into_iter().flat_map(|incoming| &incoming.files).chain(targets.iter().map(|target| &target.file));
     put_entries(&index.on_copy(runner), files)?;
     // A new branch can be checked out without the lock (git switch -c).
-    if !repository.is_undisturbed(runner)? {
+    if !repository.is_branch_checked_out(runner)? {
         return Err(Failure::Refused(
             "another branch was checked out, or this one was moved, at the same moment; git pull there brings it".into(),
         ));

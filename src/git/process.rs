@@ -97,7 +97,7 @@ impl Runner<'_> {
         // waited for. The output of other commands has to be complete.
         let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
         let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
-        let Some((status, is_complete)) = running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)()) else {
+        let Some(ended) = running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)()) else {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
@@ -107,8 +107,8 @@ impl Runner<'_> {
                 Some(_) => no_answer(),
             });
         };
-        let status = status.map_err(|error| Failure::Git(format!("git ended without an answer: {}", error.kind())))?;
-        if !is_complete && !may_linger {
+        let status = ended.status.map_err(|error| Failure::Git(format!("git ended without an answer: {}", error.kind())))?;
+        if !ended.is_output_complete && !may_linger {
             return Err(no_answer());
         }
         if running.stdout.len() >= limits::GIT_OUTPUT_BYTES {

@@ -82,14 +82,14 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
             if let Some(text) = &target.before {
                 copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
             }
-            vault.exchange(&target.path, target.before.as_deref(), committed.as_deref())?;
+            vault.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
             restored.push((target, committed));
         }
         local_move::fast_forward(repository, runner, checkout)
     };
     if let Err(failure) = replace() {
         for (target, committed) in restored {
-            if let Err(error) = vault.exchange(&target.path, committed.as_deref(), target.before.as_deref()) {
+            if let Err(error) = vault.replace_known(&target.path, committed.as_deref(), target.before.as_deref()) {
                 log::error!("git: {} could not be put back: {error}", target.path.as_str());
             }
         }

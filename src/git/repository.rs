@@ -259,13 +259,13 @@ impl Repository {
     }
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing in progress.
-    pub(super) fn is_unchanged(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+    pub(super) fn is_at_same_commit(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let file = self.folders.common_dir.join(&self.branch);
-        Ok(commit_of(runner, &file, &self.branch)? == self.head && self.is_undisturbed(runner)?)
+        Ok(commit_of(runner, &file, &self.branch)? == self.head && self.is_branch_checked_out(runner)?)
     }
 
     /// Whether the branch is still checked out, with nothing in progress.
-    pub(super) fn is_undisturbed(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
+    pub(super) fn is_branch_checked_out(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         Ok(current_branch(runner, &self.folders.git_dir)? == self.branch && in_progress(runner, &self.folders.git_dir)?.is_none())
     }
 

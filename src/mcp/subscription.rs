@@ -10,7 +10,7 @@ use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
 use crate::uri;
-use crate::vault::{GrantedFolders, Vault, VaultPath, Version};
+use crate::vault::{GrantedFolders, IndexedState, Vault, VaultPath};
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -45,13 +45,13 @@ struct Known {
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: BTreeMap<String, (VaultPath, Version)>,
+    resources: BTreeMap<String, (VaultPath, IndexedState)>,
     /// The vault as its login sees it: the numbers above are those of its index.
     vault: Option<Vault>,
 }
 
 /// The state of each file that was looked up in this round, by grant.
-pub(super) type FileStates = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultPath, Version>>;
+pub(super) type FileStates = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultPath, IndexedState>>;
 
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
@@ -65,7 +65,7 @@ impl Subscription {
     /// -32602 for too many or too long URIs.
     pub(super) fn of_listen(principal: Principal, id: Id, list_changes: bool, uris: &[&str]) -> Result<Subscription, Error> {
         check_limits(uris.iter().copied())?;
-        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, Version::default())))).collect();
+        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, IndexedState::default())))).collect();
         let known = Mutex::new(Known { resources, ..Known::default() });
         Ok(Subscription { principal, listener: Mutex::default(), listen_id: Some(id), list_changes, known })
     }
@@ -108,7 +108,7 @@ impl Subscription {
             let mut known = self.known.lock().unpoisoned();
             // Another number than the current one, so that the list counts as changed.
             known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
-            known.resources.values_mut().for_each(|(_, version)| *version = Version::default());
+            known.resources.values_mut().for_each(|(_, state)| *state = IndexedState::default());
         }
         before.iter().for_each(|before| before.end());
     }
@@ -124,8 +124,8 @@ impl Subscription {
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
         check_limits(known.resources.keys().map(String::as_str).chain([uri]))?;
-        let version = vault.version(&path);
-        known.resources.insert(uri.to_owned(), (path, version));
+        let state = vault.indexed_state(&path);
+        known.resources.insert(uri.to_owned(), (path, state));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Subscription {
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         if self.listen_id.is_some() && known.vault.is_none() {
-            known.resources.values_mut().for_each(|(path, version)| *version = vault.version(path));
+            known.resources.values_mut().for_each(|(path, state)| *state = vault.indexed_state(path));
         }
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert(vault);
@@ -163,7 +163,7 @@ impl Subscription {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
         }
         for (uri, (path, before)) in &mut known.resources {
-            let now = *states.entry(path.clone()).or_insert_with(|| vault.version(path));
+            let now = *states.entry(path.clone()).or_insert_with(|| vault.indexed_state(path));
             if std::mem::replace(before, now) != now {
                 messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
             }

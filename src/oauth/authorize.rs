@@ -38,13 +38,22 @@ pub struct PeerAddress {
     pub is_shared: bool,
 }
 
+/// What a password check found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Login {
+    Right,
+    Wrong,
+    /// Too many are being checked.
+    Busy,
+}
+
 impl Oauth {
     /// Checks the parameters of a request. They are checked again when the form is sent, so nothing is stored in
     /// between.
     ///
     /// # Errors
     /// [`AuthorizeError::Show`] until client and redirect URI are proven, [`AuthorizeError::SendBack`] after.
-    pub fn check(&self, query: &Form) -> Result<AuthorizeRequest, AuthorizeError> {
+    pub fn check_authorization_request(&self, query: &Form) -> Result<AuthorizeRequest, AuthorizeError> {
         const UNKNOWN: AuthorizeError = AuthorizeError::Show {
             why: "This application is not registered here (or no longer).",
             advice: "Remove the connector or server in the application and add it again: it then registers anew.",
@@ -81,12 +90,12 @@ impl Oauth {
         }
         // Anyone may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has
         // agreed to be sent there yet (RFC 9700 section 4.11.2).
-        let is_named = match redirect.target() {
-            RedirectTarget::Web(host) => self.policy.names(host),
+        let is_listed = match redirect.target() {
+            RedirectTarget::Web(host) => self.policy.is_listed_host(host),
             RedirectTarget::Loopback(_) => true,
             RedirectTarget::Application(_) => false,
         };
-        let may_send_back = client.granted || is_named;
+        let may_send_back = client.granted || is_listed;
         let back = |code, description| {
             Err(if may_send_back { AuthorizeError::SendBack(redirect.clone(), code, description) } else { NOT_OFFERED })
         };
@@ -117,28 +126,32 @@ impl Oauth {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// Whether a person's password is right; `None` when too many logins are being checked. Takes as long for a name that does not exist
+    /// Checks a person's password. Takes as long for a name that does not exist
     /// as for a wrong password. The answer to a failure is delayed, longer with each from this address. A right password is delayed only
     /// while another login from there is being answered.
-    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Option<bool> {
+    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Login {
         let source = &Source::new(from.address, from.is_shared, user);
         let is_known = self.store.state().has_logged_in(source);
         let hash = self.logins.users.get(user).map(String::as_str);
-        let Err(wait) = self.passwords.check(hash, password, is_known, source, now)? else { return Some(true) };
+        let wait = match self.passwords.check(hash, password, is_known, source, now) {
+            Some(Ok(())) => return Login::Right,
+            Some(Err(wait)) => wait,
+            None => return Login::Busy,
+        };
         // The name is not logged: people type passwords into the wrong field.
         log::warn!("login failed from={} client={:?}", from.address, request.client.id);
-        let _permit = self.passwords.delayed_answers.take("", Duration::ZERO)?;
+        let Some(_permit) = self.passwords.delayed_answers.take("", Duration::ZERO) else { return Login::Busy };
         std::thread::sleep(wait);
-        Some(false)
+        Login::Wrong
     }
 
     /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
     pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
-        let mark = self.logins.mark(user).unwrap_or_default();
+        let fingerprint = self.logins.password_fingerprint(user).unwrap_or_default();
         let of = serde_json::json!([
             "login",
             user,
-            mark,
+            fingerprint,
             request.client.id,
             request.redirect.uri(),
             request.challenge,
@@ -153,7 +166,7 @@ impl Oauth {
         let mut parts = proof.splitn(3, '.');
         let expires = Now(parts.next()?.parse().ok()?);
         let user = parts.nth(1)?;
-        self.logins.mark(user)?;
+        self.logins.password_fingerprint(user)?;
         (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
     }
 
@@ -161,7 +174,7 @@ impl Oauth {
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
-    pub fn grant(
+    pub fn issue_code(
         &self,
         request: &AuthorizeRequest,
         user: &str,
@@ -180,7 +193,7 @@ impl Oauth {
             redirect_uri: request.redirect.uri().into(),
             challenge: request.challenge.clone(),
             user: user.into(),
-            mark: self.logins.mark(user).unwrap_or_default(),
+            fingerprint: self.logins.password_fingerprint(user).unwrap_or_default(),
             access,
             folders,
             expires: now.after(limits::CODE_LIFE).0,

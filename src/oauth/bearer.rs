@@ -43,7 +43,7 @@ impl Oauth {
         let client = known.client.clone();
         let (subject, login, folders) = match &known.grant {
             None => {
-                self.logins.machine_mark(&client).filter(|mark| known.mark.as_ref() == Some(mark))?;
+                self.logins.secret_fingerprint(&client).filter(|fingerprint| known.fingerprint.as_ref() == Some(fingerprint))?;
                 let folders = self.logins.machines.get(&client).and_then(|machine| machine.folders.clone());
                 (format!("client:{client}"), client.clone(), folders)
             }

@@ -32,13 +32,13 @@ impl Oauth {
         form: &Form,
     ) -> Result<Authenticated<'a>, Error> {
         let (id, secrets) = credentials(authorization, form)?;
-        let fits = |hash: &SecretHash| secrets.iter().any(|secret| hash.matches(secret));
+        let matches = |hash: &SecretHash| secrets.iter().any(|secret| hash.matches(secret));
         let refused = Error::INVALID_CLIENT;
         if let Some((id, secret)) = self.logins.machines.get_key_value(&id) {
-            return if fits(&secret.hash) { Ok(Authenticated::Machine(id, secret.access)) } else { Err(refused) };
+            return if matches(&secret.hash) { Ok(Authenticated::Machine(id, secret.access)) } else { Err(refused) };
         }
         let client = self.client(state, &id).ok_or_else(|| refused.clone())?;
-        if client.secret.as_ref().is_none_or(fits) { Ok(Authenticated::Registered(client)) } else { Err(refused) }
+        if client.secret.as_ref().is_none_or(matches) { Ok(Authenticated::Registered(client)) } else { Err(refused) }
     }
 }
 

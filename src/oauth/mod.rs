@@ -6,8 +6,8 @@
 //!  POST /mcp without a token            ─────────────▶ bearer::authenticate   401 + where the metadata is
 //!  GET  /.well-known/oauth-…            ─────────────▶ metadata
 //!  POST /oauth/register                 ─────────────▶ register::register     client_id, durable before the answer
-//!  GET  /oauth/authorize?…              ─────────────▶ authorize::check       the login page, or an error page
-//!  POST the login form                  ─────────────▶ authorize::grant       303 back with code, state, iss
+//!  GET  /oauth/authorize?…              ─────────────▶ authorize::check_authorization_request: the login page, or an error page
+//!  POST the login form                  ─────────────▶ authorize::log_in, issue_code: 303 back with code, state, iss
 //!  POST /oauth/token code + verifier    ─────────────▶ token::exchange        access and refresh token
 //!  POST /oauth/token refresh_token      ─────────────▶ token::exchange        successor tokens
 //!  POST /oauth/token client_credentials ─────────────▶ token::exchange        access token
@@ -83,19 +83,19 @@ pub struct Secret {
 }
 
 impl Logins {
-    /// A mark that changes with a user's password; a grant that carries another mark has ended.
-    pub fn mark(&self, user: &str) -> Option<String> {
-        self.users.get(user).map(|hash| mark_of(hash))
+    /// A fingerprint that changes with a user's password; a grant that carries another fingerprint has ended.
+    pub fn password_fingerprint(&self, user: &str) -> Option<String> {
+        self.users.get(user).map(|hash| fingerprint_of(hash))
     }
 
     /// The same for a machine client and its secret.
-    pub fn machine_mark(&self, client: &str) -> Option<String> {
-        self.machines.get(client).map(|secret| mark_of(&secret.hash.to_hex()))
+    pub fn secret_fingerprint(&self, client: &str) -> Option<String> {
+        self.machines.get(client).map(|secret| fingerprint_of(&secret.hash.to_hex()))
     }
 }
 
 /// 64 bits of a SHA-256: enough to tell two configured hashes apart, too few to reveal either.
-fn mark_of(configured: &str) -> String {
+fn fingerprint_of(configured: &str) -> String {
     SecretHash::of(configured).to_hex().chars().take(16).collect()
 }
 
@@ -120,11 +120,11 @@ impl Policy {
     /// Whether people may be sent back there.
     pub fn allows(&self, target: &RedirectTarget) -> bool {
         let RedirectTarget::Web(host) = target else { return true };
-        self.names(host) || self.redirect_hosts.iter().any(|known| known == "*")
+        self.is_listed_host(host) || self.redirect_hosts.iter().any(|known| known == "*")
     }
 
     /// Whether a web site is well known, or named in the configuration.
-    pub(super) fn names(&self, host: &str) -> bool {
+    fn is_listed_host(&self, host: &str) -> bool {
         redirect::is_known_host(host) || self.redirect_hosts.iter().any(|known| known == host)
     }
 }

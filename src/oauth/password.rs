@@ -150,11 +150,11 @@ impl Passwords {
         let hash = hash.filter(|_| password.len() <= limits::PASSWORD_BYTES);
         let truncated: String = password.chars().take(limits::PASSWORD_BYTES / 4).collect();
         let hashed = if hash.is_some() { password } else { &truncated };
-        let fits = bcrypt::verify(hashed, hash.unwrap_or(&self.dummy_hash)).unwrap_or(false) && hash.is_some();
+        let is_right = bcrypt::verify(hashed, hash.unwrap_or(&self.dummy_hash)).unwrap_or(false) && hash.is_some();
         let mut queue = self.queue.lock().unpoisoned();
         queue.checking.retain(|checking| checking != from);
-        let outcome = if fits { Ok(()) } else { Err(queue.add_failure(is_known, from, now)) };
-        if fits {
+        let outcome = if is_right { Ok(()) } else { Err(queue.add_failure(is_known, from, now)) };
+        if is_right {
             queue.failures.remove(from);
         }
         drop(queue);

@@ -57,8 +57,9 @@ pub struct Grant {
     pub id: String,
     /// The user who logged in.
     pub user: String,
-    /// Changes with the user's password ([`super::Logins::mark`]).
-    pub mark: String,
+    /// Changes with the user's password ([`super::Logins::password_fingerprint`]).
+    #[serde(rename = "mark")]
+    pub fingerprint: String,
     /// The client.
     pub client: String,
     /// Where the browser was sent with the code; empty in files of earlier versions.
@@ -104,8 +105,9 @@ pub struct Code {
     pub challenge: String,
     /// Who logged in.
     pub user: String,
-    /// Changes with the user's password ([`super::Logins::mark`]).
-    pub mark: String,
+    /// Changes with the user's password ([`super::Logins::password_fingerprint`]).
+    #[serde(rename = "mark")]
+    pub fingerprint: String,
     /// What was allowed.
     pub access: Access,
     /// In which folders; `None` for the whole vault.
@@ -126,8 +128,9 @@ pub struct AccessToken {
     pub grant: Option<String>,
     /// The client's id.
     pub client: String,
-    /// Of a machine client's token: changes with its secret ([`super::Logins::machine_mark`]).
-    pub mark: Option<String>,
+    /// Of a machine client's token: changes with its secret ([`super::Logins::secret_fingerprint`]).
+    #[serde(rename = "mark")]
+    pub fingerprint: Option<String>,
     /// What it allows.
     pub access: Access,
     /// Valid until.

@@ -75,7 +75,7 @@ impl Oauth {
             // Client, address and verifier before anything else: someone who has only seen the code cannot use it up.
             let is_theirs = known.client == client.id
                 && redirect_uri.is_none_or(|uri| uri == known.redirect_uri)
-                && verifier_fits(verifier, &known.challenge);
+                && verifier_matches(verifier, &known.challenge);
             if !is_theirs {
                 return Err(BAD_CODE);
             }
@@ -86,11 +86,12 @@ impl Oauth {
                 return Ok(None);
             }
             // The password was changed between the login and now.
-            let mark = self.logins.mark(&known.user).filter(|mark| *mark == known.mark).ok_or(BAD_CODE)?;
+            let fingerprint =
+                self.logins.password_fingerprint(&known.user).filter(|fingerprint| *fingerprint == known.fingerprint).ok_or(BAD_CODE)?;
             let grant = Grant {
                 id: grant_id.clone(),
                 user: known.user.clone(),
-                mark,
+                fingerprint,
                 client: client.id.clone(),
                 redirect_uri: known.redirect_uri.clone(),
                 access: known.access,
@@ -161,9 +162,9 @@ impl Oauth {
     fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Value, Error> {
         let access_token = secret::new_token();
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
-        let mark = self.logins.machine_mark(id);
+        let fingerprint = self.logins.secret_fingerprint(id);
         self.store.change(now, |state| {
-            add_access(state, &access_token, Holder::Machine(mark), id, access, now);
+            add_access(state, &access_token, Holder::Machine(fingerprint), id, access, now);
             Ok::<(), Error>(())
         })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
@@ -172,7 +173,7 @@ impl Oauth {
 }
 
 /// RFC 7636 section 4.1 and 4.6.
-fn verifier_fits(verifier: &str, challenge: &str) -> bool {
+fn verifier_matches(verifier: &str, challenge: &str) -> bool {
     let is_verifier =
         (43..=128).contains(&verifier.len()) && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
@@ -216,20 +217,20 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
 /// Whose an access token is.
 enum Holder<'a> {
     Grant(&'a str),
-    /// With the mark of its secret.
+    /// With the fingerprint of its secret.
     Machine(Option<String>),
 }
 
 fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: Access, now: Now) {
-    let (grant, mark) = match holder {
+    let (grant, fingerprint) = match holder {
         Holder::Grant(id) => (Some(id), None),
-        Holder::Machine(mark) => (None, mark),
+        Holder::Machine(fingerprint) => (None, fingerprint),
     };
     let token = AccessToken {
         hash: SecretHash::of(token),
         grant: grant.map(str::to_owned),
         client: client.into(),
-        mark,
+        fingerprint,
         access,
         expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
         used: Arc::default(),
@@ -241,6 +242,6 @@ fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, 
 impl Logins {
     /// Whether the user of a grant exists and still has the same password.
     pub(super) fn has_same_password(&self, grant: &Grant) -> bool {
-        self.mark(&grant.user).as_ref() == Some(&grant.mark)
+        self.password_fingerprint(&grant.user).as_ref() == Some(&grant.fingerprint)
     }
 }

@@ -114,13 +114,13 @@ impl Arguments {
 mod tests {
     use super::*;
     use crate::tools::error::Code;
-    use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+    use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
     use serde_json::json;
 
     const FIELDS: &[Field] = &[
         required("path", ANY_TEXT, "The file."),
-        defaulted("offset", Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange }, Default::Integer(1), "First line."),
-        defaulted("deep", Shape::Flag, Default::Flag(true), "All of it."),
+        defaulted("offset", Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange }, DefaultValue::Integer(1), "First line."),
+        defaulted("deep", Shape::Flag, DefaultValue::Flag(true), "All of it."),
         optional("tag", Shape::Text { max: 3 }, "Only these."),
     ];
 

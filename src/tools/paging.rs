@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::error::{Code, Error};
 use super::reply::fitting;
 use super::result::{Inline, flag, member, result};
-use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional};
+use super::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, optional};
 use crate::cursor;
 use crate::limits;
 use crate::vault::etag;
@@ -16,7 +16,7 @@ pub const CURSOR: Field = optional("cursor", ANY_TEXT, "next_cursor of the previ
 pub const LIMIT: Field = defaulted(
     "limit",
     Shape::Integer { min: 1, max: limits::LIST_PAGE as i64, outside: Code::InvalidArgument },
-    Default::Integer(limits::LIST_PAGE_USUAL as i64),
+    DefaultValue::Integer(limits::LIST_PAGE_USUAL as i64),
     "Entries per page",
 );
 /// The members of [`Next`], for a result that `result!` does not declare.
@@ -45,7 +45,7 @@ impl Next {
     }
 
     /// What is said about the next page, which begins after the name `last`; without `last` there is none.
-    pub fn after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
+    pub fn page_after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
         let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));
         Inline(Next { truncated: flag(last.is_some()), next_cursor: last.map(next) })
     }
@@ -63,7 +63,7 @@ fn scope(arguments: &Arguments) -> String {
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.
-pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
+pub fn last_shown(arguments: &Arguments) -> Result<Option<String>, Error> {
     let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
     let wrong = || Error::invalid("Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
     let last = cursor::last(cursor).and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
@@ -74,7 +74,7 @@ pub fn after(arguments: &Arguments) -> Result<Option<String>, Error> {
 /// `show` makes it; and what is said about the next page.
 ///
 /// # Errors
-/// As [`after`].
+/// As [`last_shown`].
 pub fn page<'a, T, R: Serialize>(
     arguments: &Arguments,
     sorted: &'a [T],
@@ -82,10 +82,10 @@ pub fn page<'a, T, R: Serialize>(
     most: usize,
     show: impl Fn(&'a T) -> R,
 ) -> Result<(Vec<R>, Inline<Next>), Error> {
-    let start = after(arguments)?.map_or(0, |after| sorted.partition_point(|entry| key(entry) <= after));
+    let start = last_shown(arguments)?.map_or(0, |after| sorted.partition_point(|entry| key(entry) <= after));
     let rest = sorted.get(start..).unwrap_or_default();
     let shown = fitting(rest.iter().take(most).map(show));
     let last = rest.get(..shown.len()).filter(|page| page.len() < rest.len()).and_then(<[T]>::last);
-    let next = Next::after(arguments, last.map(key).as_deref());
+    let next = Next::page_after(arguments, last.map(key).as_deref());
     Ok((shown, next))
 }

@@ -15,15 +15,15 @@ pub struct Field {
     /// Whether it has to be present.
     pub required: bool,
     /// What a missing parameter counts as.
-    pub default: Option<Default>,
-    /// What it is for, in words for a model; empty for a result whose name says it.
+    pub default: Option<DefaultValue>,
+    /// Of a parameter: what it is for, in words for a model. Not shown of a result.
     pub about: &'static str,
 }
 
 /// A default value of a parameter.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(untagged)]
-pub enum Default {
+pub enum DefaultValue {
     /// A text.
     Text(&'static str),
     /// A whole number.
@@ -86,7 +86,7 @@ pub const fn optional(name: &'static str, shape: Shape, about: &'static str) -> 
 }
 
 /// A parameter that counts as `default` when it is missing.
-pub const fn defaulted(name: &'static str, shape: Shape, default: Default, about: &'static str) -> Field {
+pub const fn defaulted(name: &'static str, shape: Shape, default: DefaultValue, about: &'static str) -> Field {
     Field { name, shape, required: false, default: Some(default), about }
 }
 

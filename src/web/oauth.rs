@@ -5,7 +5,7 @@ use crate::clock::Now;
 use crate::form::Form;
 use crate::http::{Head, Reply, Response};
 use crate::limits;
-use crate::oauth::authorize::{AuthorizeRequest, PeerAddress};
+use crate::oauth::authorize::{AuthorizeRequest, Login, PeerAddress};
 use crate::oauth::error::AuthorizeError;
 use crate::oauth::page;
 use crate::oauth::{Error, Oauth};
@@ -30,7 +30,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     let request = match Form::parse(&head.query) {
         // Where no tool writes, nothing more than reading is promised.
-        Some(query) => oauth.check(&query).map(|mut request| {
+        Some(query) => oauth.check_authorization_request(&query).map(|mut request| {
             request.access = request.access.min(app.mcp.access());
             request
         }),
@@ -73,10 +73,10 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress)
     let now = Now::read();
     let again = |status, notice| html(status, page::login(&oauth.origin, request, user, access, &abilities, notice));
     match (oauth.log_in(request, user, password, from, now), access) {
-        (Some(true), Some(access)) => granted(oauth, oauth.grant(request, user, access, None, from, now)),
-        (Some(true), None) => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
-        (Some(false), _) => again(403, page::WRONG_PASSWORD),
-        (None, _) => again(429, page::BUSY).header("Retry-After", "5"),
+        (Login::Right, Some(access)) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
+        (Login::Right, None) => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+        (Login::Wrong, _) => again(403, page::WRONG_PASSWORD),
+        (Login::Busy, _) => again(429, page::BUSY).header("Retry-After", "5"),
     }
 }
 
@@ -108,7 +108,7 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &st
         return folders_page(app, request, proof, "No folder was chosen. Choose at least one.");
     }
     let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
-    granted(&app.oauth, app.oauth.grant(request, user, access, Some(Arc::new(folders)), from, now))
+    granted(&app.oauth, app.oauth.issue_code(request, user, access, Some(Arc::new(folders)), from, now))
 }
 
 fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {

@@ -4,7 +4,7 @@ use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed,
 use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
-use crate::tools::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -35,7 +35,7 @@ pub(super) static TOOL: Tool = Tool {
             Shape::List(&Shape::Text { max: limits::AGENT_CASE_CHARS }),
             "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded as they are",
         ),
-        defaulted("background", Shape::Flag, Default::Flag(false), "Answer with a job_id at once, and go on"),
+        defaulted("background", Shape::Flag, DefaultValue::Flag(false), "Answer with a job_id at once, and go on"),
         optional("continue", ANY_TEXT, "The job_id of a call that was cut off: go on with its material; give no other"),
         MODEL,
         MAX_TURNS,

@@ -10,7 +10,7 @@ mod vault_info;
 
 pub use document::Chunk;
 
-use super::schema::{ANY_TEXT, Default, Field, Shape, defaulted, optional};
+use super::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, optional};
 use super::{Arguments, Code, Context, Error, Resource, Tool};
 use crate::limits;
 use crate::vault::Entry;
@@ -38,17 +38,17 @@ const PROPERTIES: Field = optional(
     "All of these properties with these values; a list matches when it contains the value. For example {\"type\": \"project\"}",
 );
 const TAGS: Field = optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");
-const MATCH_ALL_TAGS: Field = defaulted("match_all_tags", Shape::Flag, Default::Flag(false), "Only notes with all of the tags");
+const MATCH_ALL_TAGS: Field = defaulted("match_all_tags", Shape::Flag, DefaultValue::Flag(false), "Only notes with all of the tags");
 const CHUNK_INDEX: Field = defaulted(
     "chunk_index",
     Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
-    Default::Integer(0),
+    DefaultValue::Integer(0),
     "Which chunk, from 0",
 );
 const MAX_CHARS: Field = defaulted(
     "max_chars",
     Shape::Integer { min: limits::CHUNK_CHARS_MIN as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
-    Default::Integer(limits::RESULT_CHARS as i64),
+    DefaultValue::Integer(limits::RESULT_CHARS as i64),
     "Characters of a chunk",
 );
 

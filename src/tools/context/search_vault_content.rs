@@ -4,7 +4,7 @@ use super::document::{About, Document, Section};
 use super::{CHUNK_INDEX, CONTEXT, MAX_CHARS, shown_path, wanted_chunk};
 use crate::limits;
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{Default, Shape, defaulted, required};
+use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::grep::{Occurrences, Pattern};
 use std::borrow::Cow;
@@ -17,17 +17,17 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
-        defaulted("case_sensitive", Shape::Flag, Default::Flag(false), "Tell capital letters from small ones"),
+        defaulted("case_sensitive", Shape::Flag, DefaultValue::Flag(false), "Tell capital letters from small ones"),
         defaulted(
             "regex",
             Shape::Flag,
-            Default::Flag(false),
+            DefaultValue::Flag(false),
             "Take search_pattern as a regular expression, without look-around and backreferences; ^ and $ match at line ends",
         ),
         defaulted(
             "context_chars",
             Shape::Integer { min: 0, max: limits::GREP_CONTEXT_CHARS as i64, outside: Code::InvalidArgument },
-            Default::Integer(100),
+            DefaultValue::Integer(100),
             "Characters to show on either side of a match",
         ),
         CHUNK_INDEX,

@@ -3,7 +3,7 @@
 use crate::limits;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Entry, VaultPath};
 use glob::{MatchOptions, Pattern};
@@ -16,14 +16,14 @@ pub(super) static TOOL: Tool = Tool {
         to find notes by their text use vault_search. A long list comes in pages.",
     effect: Effect::Reads,
     input: &[
-        defaulted("directory", ANY_TEXT, Default::Text(""), "Folder relative to the vault root; empty for the whole vault"),
+        defaulted("directory", ANY_TEXT, DefaultValue::Text(""), "Folder relative to the vault root; empty for the whole vault"),
         defaulted(
             "pattern",
             ANY_TEXT,
-            Default::Text("*.md"),
+            DefaultValue::Text("*.md"),
             "Pattern of file names, with * ? and [...]; with a / in it, of paths below the folder",
         ),
-        defaulted("recursive", Shape::Flag, Default::Flag(true), "Also what is below the folder's folders"),
+        defaulted("recursive", Shape::Flag, DefaultValue::Flag(true), "Also what is below the folder's folders"),
         CURSOR,
     ],
     output: Listing::FIELDS,
@@ -61,7 +61,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let compiled = Pattern::new(&pattern).map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;
     let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
     let recursive = arguments.flag("recursive");
-    let after = paging::after(arguments)?;
+    let after = paging::last_shown(arguments)?;
     let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
     let passes = |entry: &Entry| {
         let Some(below) = entry.path.strip_prefix(&*prefix) else { return false };

@@ -4,7 +4,7 @@ use super::{PATH, note_path};
 use crate::limits;
 use crate::slice::Part;
 use crate::tools::result::{Members, flag, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{bytes_that_fit, etag};
 use std::borrow::Cow;
@@ -20,13 +20,13 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "offset",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
-            Default::Integer(0),
+            DefaultValue::Integer(0),
             "First character to show, counted from 0",
         ),
         defaulted(
             "limit",
             Shape::Integer { min: 1, max: READ_CHARS as i64, outside: Code::InvalidRange },
-            Default::Integer(READ_CHARS as i64),
+            DefaultValue::Integer(READ_CHARS as i64),
             "Characters to show at most",
         ),
     ],

@@ -3,7 +3,7 @@
 use super::{BLOCK, HEADING, LINE, PATH, target};
 use crate::markdown::insert::Position;
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
@@ -22,13 +22,18 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "where",
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
-            Default::Text("end"),
+            DefaultValue::Text("end"),
             "Of a heading: end and start are inside its section, before its line, after the section, replace the text below the heading",
         ),
         HEADING,
         BLOCK,
         optional("line", LINE, "Line number, from 1"),
-        defaulted("create", Shape::Flag, Default::Flag(false), "Create a missing heading or note; a missing daily note from its template"),
+        defaulted(
+            "create",
+            Shape::Flag,
+            DefaultValue::Flag(false),
+            "Create a missing heading or note; a missing daily note from its template",
+        ),
         IF_MATCH,
     ],
     output: Answer::FIELDS,

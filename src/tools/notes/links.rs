@@ -4,7 +4,7 @@ use super::PATH;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Member, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::links::{LinkFilter, VaultLink};
 
@@ -20,13 +20,13 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "show",
             Shape::OneOf(&["backlinks", "outgoing", "unresolved", "orphans", "deadends", "ambiguous"]),
-            Default::Text("backlinks"),
+            DefaultValue::Text("backlinks"),
             "What to list; all but the first two take the whole vault without path",
         ),
         defaulted(
             "depth",
             Shape::Integer { min: 1, max: 2, outside: Code::InvalidArgument },
-            Default::Integer(1),
+            DefaultValue::Integer(1),
             "2: also the links of those notes",
         ),
         CURSOR,
@@ -51,7 +51,7 @@ impl Member for VaultLink {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
-    let after = paging::after(arguments)?;
+    let after = paging::last_shown(arguments)?;
     let proceed = context.proceed("notes read");
     let show = match arguments.text("show") {
         "outgoing" => LinkFilter::Outgoing,
@@ -70,6 +70,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
     let all = found.len();
     let links = fitting(found.into_iter());
-    let next = Next::after(arguments, links.last().filter(|_| more || links.len() < all).map(|link| link.key.as_str()));
+    let next = Next::page_after(arguments, links.last().filter(|_| more || links.len() < all).map(|link| link.key.as_str()));
     Reply::of(&Answer { total, links: Some(links), paths: None, next })
 }

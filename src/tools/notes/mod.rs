@@ -42,7 +42,7 @@ const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
-const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::Default::Flag(false), "Only answer what would change");
+const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::DefaultValue::Flag(false), "Only answer what would change");
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::AnyObject), "");
 

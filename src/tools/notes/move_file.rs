@@ -3,7 +3,7 @@
 use super::{CHANGES, DRY_RUN, answer};
 use crate::limits;
 use crate::text::fitting_in;
-use crate::tools::schema::{ANY_TEXT, COUNT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     input: &[
         required("from", ANY_TEXT, "Path or [[Name]] of the file, path of the folder, or Note.md#Heading"),
         required("to", ANY_TEXT, "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New"),
-        defaulted("update_links", Shape::Flag, Default::Flag(true), "Rewrite links that would break"),
+        defaulted("update_links", Shape::Flag, DefaultValue::Flag(true), "Rewrite links that would break"),
         DRY_RUN,
         IF_MATCH,
     ],

@@ -101,8 +101,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
         return Err(Error::invalid("Counts are not rows: give count, or select, sort and group_by."));
     }
-    // Our own text: `paging::after` has checked it.
-    let after = paging::after(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
+    // Our own text: `paging::last_shown` has checked it.
+    let after = paging::last_shown(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
     let query = Query {
         condition,
         base,
@@ -119,6 +119,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), proceed: &proceed };
     let answer = answer(&source, &query).map_err(failed)?;
     let last = answer.last.as_ref().map(|last| json!(last).to_string());
-    let next = Next::after(arguments, last.as_deref());
+    let next = Next::page_after(arguments, last.as_deref());
     Reply::of(&Page { answer, next })
 }

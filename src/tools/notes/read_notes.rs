@@ -9,7 +9,7 @@ use crate::markdown::{links, properties};
 use crate::slice::Part;
 use crate::text::words::words_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit, notes::target_error};
 use serde_json::{Map, Value, json};
@@ -25,11 +25,11 @@ pub(super) static TOOL: Tool = Tool {
         required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
         HEADING,
         BLOCK,
-        defaulted("view", Shape::OneOf(&["text", "outline", "properties"]), Default::Text("text"), "What to show of each"),
+        defaulted("view", Shape::OneOf(&["text", "outline", "properties"]), DefaultValue::Text("text"), "What to show of each"),
         defaulted(
             "max_chars",
             Shape::Integer { min: 100, max: 90_000, outside: Code::InvalidArgument },
-            Default::Integer(limits::NOTES_CHARS as i64),
+            DefaultValue::Integer(limits::NOTES_CHARS as i64),
             "Characters of text in all",
         ),
     ],

@@ -2,7 +2,7 @@
 
 use super::{LINE, PATH};
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, defaulted, required};
 use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::Status;
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
         required("path", ANY_TEXT, PATH),
         required("line", LINE, "Its line"),
         required("text", ANY_TEXT, "What follows the box, which must still be there"),
-        defaulted("status", ANY_TEXT, Default::Text("done"), "done, todo, or the character for the box"),
+        defaulted("status", ANY_TEXT, DefaultValue::Text("done"), "done, todo, or the character for the box"),
     ],
     output: Answer::FIELDS,
     run,

@@ -2,7 +2,7 @@
 
 use crate::tools::paging::{self, CURSOR, LIMIT, Next};
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::list::Child;
@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is in one folder: folders with the number of their children, then files with size and \
         time; to find something use vault_search.",
     effect: Effect::Reads,
-    input: &[defaulted("path", ANY_TEXT, Default::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
+    input: &[defaulted("path", ANY_TEXT, DefaultValue::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
     output: Listing::FIELDS,
     run,
 };

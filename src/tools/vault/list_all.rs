@@ -49,7 +49,7 @@ impl<'a> File<'a> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let below = arguments.maybe("path").map(|path| context.folder(path)).transpose()?;
-    let after = paging::after(arguments)?;
+    let after = paging::last_shown(arguments)?;
     let limit = arguments.number(LIMIT.name);
     // One more than are shown says that there are more.
     let (total_files, found) = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), limit + 1)?;

@@ -3,7 +3,7 @@
 use super::PATH;
 use crate::limits;
 use crate::tools::result::{Members, flag, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
 use crate::vault::media::Kind;
@@ -23,14 +23,19 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         required("path", ANY_TEXT, PATH),
-        defaulted("offset", LINE, Default::Integer(1), "First line to show, from 1"),
+        defaulted("offset", LINE, DefaultValue::Integer(1), "First line to show, from 1"),
         defaulted(
             "limit",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
-            Default::Integer(0),
+            DefaultValue::Integer(0),
             "Number of lines; 0: all from offset on; from line 1 a long file is cut",
         ),
-        defaulted("column", LINE, Default::Integer(1), "First character of the first line, from 1; only for lines too long for one answer"),
+        defaulted(
+            "column",
+            LINE,
+            DefaultValue::Integer(1),
+            "First character of the first line, from 1; only for lines too long for one answer",
+        ),
     ],
     output: Shown::FIELDS,
     run,

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, result, unless_empty};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::search::{Hit, MatchType, Query};
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "max_results",
             Shape::Integer { min: 1, max: limits::SEARCH_RESULTS as i64, outside: Code::InvalidArgument },
-            Default::Integer(20),
+            DefaultValue::Integer(20),
             "Results at most",
         ),
         optional("path", ANY_TEXT, "Only files below this folder"),
@@ -44,7 +44,7 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "sort",
             Shape::OneOf(&[RELEVANCE, MODIFIED]),
-            Default::Text(RELEVANCE),
+            DefaultValue::Text(RELEVANCE),
             "modified: the latest first; those with all words before others",
         ),
         optional("modified_after", ANY_TEXT, "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339"),
@@ -52,7 +52,7 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "snippets",
             Shape::OneOf(&[SHORT, PASSAGES, NONE]),
-            Default::Text(SHORT),
+            DefaultValue::Text(SHORT),
             "passages: also the parts of notes that answer best; none: paths only",
         ),
         optional(
@@ -160,7 +160,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             until: until.map(|(_, last)| last),
             newest_first,
             passages: snippets == PASSAGES,
-            after: paging::after(arguments)?.as_deref(),
+            after: paging::last_shown(arguments)?.as_deref(),
         },
         &context.proceed("files searched"),
     )?;
@@ -183,7 +183,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
         let cursor = last.map(|hit| found.cursor(hit)).transpose();
         let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
-        Ok(Next::after(arguments, cursor.as_deref()))
+        Ok(Next::page_after(arguments, cursor.as_deref()))
     };
     let length = |reply: &Reply| reply.json.chars().count();
     let fitting_matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {

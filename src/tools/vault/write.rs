@@ -2,7 +2,7 @@
 
 use super::{IF_MATCH, PATH, WrittenFile};
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Default, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::write::Overwrite;
 
@@ -16,8 +16,8 @@ pub(super) static TOOL: Tool = Tool {
     input: &[
         required("path", ANY_TEXT, PATH),
         required("content", ANY_TEXT, "The full content"),
-        defaulted("create_dirs", Shape::Flag, Default::Flag(true), "Create missing folders"),
-        defaulted("create_only", Shape::Flag, Default::Flag(false), "Fail with ALREADY_EXISTS instead of replacing a file"),
+        defaulted("create_dirs", Shape::Flag, DefaultValue::Flag(true), "Create missing folders"),
+        defaulted("create_only", Shape::Flag, DefaultValue::Flag(false), "Fail with ALREADY_EXISTS instead of replacing a file"),
         IF_MATCH,
     ],
     output: Answer::FIELDS,
