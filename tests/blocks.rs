@@ -59,5 +59,7 @@ fn what_is_no_heading_and_no_tag_is_none() {
     assert_eq!(read("> - quoted item\nmore text\n---\nrest\n").0, []);
     assert_eq!(read("a\n\n---\n    #code\n").1, [""; 0]);
     assert_eq!(read("<!-- a\n--> <!-- b\n# Heading\n").0, [(1, "Heading".to_owned())], "a comment ends with its line");
+    assert_eq!(read("%% a\nb %% %%\n# no\n%%\n# yes\n").0, [(1, "yes".to_owned())]);
+    assert_eq!(read("<!-- a\n--> text\n---\nrest\n").0, []);
     assert_eq!(read("---\ntags: [Work, work]\n---\n").1, ["Work"]);
 }

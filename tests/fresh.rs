@@ -293,6 +293,17 @@ fn what_replaces_something_else_between_two_calls_is_seen() {
     }
 }
 
+#[test]
+fn a_new_hard_link_is_not_taken_for_a_file_that_is_open() {
+    let folder = Folder::with(&[("a.md", b"text")]);
+    let server = Server::on(&folder.vault());
+    assert_eq!(paths(&server).len(), 1);
+    fs::hard_link(folder.vault().join("a.md"), folder.vault().join("link.md")).unwrap();
+    assert_eq!(paths(&server).len(), 2);
+    let edited = server.result("vault_edit", json!({ "path": "link.md", "old_text": "text", "new_text": "new" }));
+    assert_eq!(edited["isError"], false, "{edited}");
+}
+
 /// What a program goes on writing after its file was replaced would be lost.
 #[cfg(feature = "notes")]
 #[test]

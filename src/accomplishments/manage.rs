@@ -4,7 +4,7 @@ use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
 use super::change::{Change, Changed};
 use super::dependency::{Blocked, set_dependencies};
 use super::field::{as_read_back, shown_hours};
-use super::naming::{checked_title, file_name, free_id, must_be_free, next_id};
+use super::naming::{checked_title, file_name, free_id, has_next, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
 use super::position::position_for;
 use super::snapshot::{Accomplishment, number_of};
@@ -106,7 +106,7 @@ impl Accomplishments {
             change.after_change(&path)
         })
         .inspect(|changed| {
-            self.raise_highest(number_of(&changed.accomplishment.id).unwrap_or(0));
+            self.raise_highest(number_of(&changed.accomplishment.id).filter(|number| has_next(*number)).unwrap_or(0));
         })
     }
 

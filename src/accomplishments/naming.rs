@@ -61,9 +61,8 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
 
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
-    if number_of(id).is_none_or(|number| number == 0 || number >= limits::HIGHEST_ID) {
-        let most = limits::HIGHEST_ID - 1;
-        return Err(invalid(format!("id must be ACC- and a number from 1 to {most}; leave it out to get the next one.")));
+    if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
+        return Err(invalid("id must be ACC- and a number of at most six digits; leave it out to get the next one."));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
     let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());
@@ -83,11 +82,15 @@ pub(super) fn next_id(change: &Change<'_>) -> String {
     format!("ACC-{:03}", change.projects.raise_highest(numbers.unwrap_or(0)).saturating_add(1))
 }
 
+/// Whether the number after this one can be assigned; for any other the next id does not follow it.
+pub(super) fn has_next(number: u32) -> bool {
+    number < limits::HIGHEST_ID
+}
+
 pub(super) fn highest(text: &str) -> Option<u32> {
     let after = memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
     let digits = after.filter_map(|rest| rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())));
-    // This program never assigned higher ones.
-    digits.filter_map(|digits| digits.parse().ok()).filter(|number| *number < limits::HIGHEST_ID).max()
+    digits.filter_map(|digits| digits.parse().ok()).filter(|number| has_next(*number)).max()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub const TRASH_NAMES: u32 = 1_000;
 pub const TITLE_CHARS: usize = 200;
 /// Bytes of the file name made from a title: short enough on every file system, even with the extension or as a temporary name.
 pub const TITLE_FILE_BYTES: usize = 180;
-/// The number of each id is lower; far above what a canvas can hold.
+/// The highest number of an id; far above what a canvas can hold.
 pub const HIGHEST_ID: u32 = 999_999;
 /// Notes named in one message.
 pub const NOTES_NAMED: usize = 5;

@@ -46,6 +46,9 @@ pub const EVENT_BUFFER_BYTES: usize = 16 * 1024;
 pub const CHANGED_PATHS: usize = 16_384;
 /// A file that a program keeps open counts as closed if it was not written to for this long.
 pub const OPEN_FILE_PATIENCE: Duration = Duration::from_secs(60);
+/// A file that was made counts as open for this long without a write: the first write is reported when it has ended. A hard link waits
+/// for it.
+pub const NEW_FILE_PATIENCE: Duration = Duration::from_secs(1);
 /// How often a vault whose changes are reported is walked all the same: changes through a hard link elsewhere, or below an
 /// overlay, are not reported.
 pub const FULL_WALK_EVERY: Duration = Duration::from_secs(300);

@@ -61,8 +61,6 @@ pub fn lines(text: &str) -> Vec<Line> {
     let mut item_quotes = 0;
     // The open HTML block: the column of the enclosing list item, and the quote depth.
     let mut html: Option<(usize, usize)> = None;
-    // Whether the last line ended an HTML block.
-    let mut ends_html = false;
     // Whether the current paragraph is a table, and whether it contains a quoted line: neither becomes a setext heading.
     let (mut is_table, mut is_quoted) = (false, false);
     // Whether math or a comment is open inside the current paragraph or list item.
@@ -95,10 +93,14 @@ pub fn lines(text: &str) -> Vec<Line> {
                     Some(behind) if !behind.trim().is_empty() => Kind::Text,
                     _ => Kind::Opaque,
                 };
-                open = behind.is_none().then_some(Open::Opaque(Opaque { fence, ..opaque }));
-                // The rest of the line belongs to the HTML block (CommonMark, "HTML blocks").
-                ends_html = behind.is_some() && !matches!(opaque.closing, "%%" | "$$");
-                lines.push(plain(kind, behind.unwrap_or(line)));
+                // The rest of the line belongs to an HTML block (CommonMark, "HTML blocks"), but not to Obsidian's comments and math.
+                let ends_html = behind.is_some() && !matches!(opaque.closing, "%%" | "$$");
+                open = match behind {
+                    None => Some(Open::Opaque(Opaque { fence, ..opaque })),
+                    Some(_) if ends_html => None,
+                    Some(rest) => unclosed(rest.trim_start()).map(|closing| Open::Opaque(Opaque { closing, quotes, fence: None })),
+                };
+                lines.push(Line { is_html: ends_html && kind == Kind::Text, ..plain(kind, behind.unwrap_or(line)) });
                 continue;
             }
             _ => {}
@@ -109,8 +111,7 @@ pub fn lines(text: &str) -> Vec<Line> {
         let follows_text = last.is_some_and(|last| matches!(last.kind, Kind::Item { .. }) || in_paragraph(text, last));
         // In the same quote; a table is none.
         let is_same_quote = |last: &Line| unquoted(text.part(last.range.clone())).0 == quotes;
-        let follows_html = std::mem::take(&mut ends_html);
-        let follows_paragraph = !follows_html && last.is_some_and(|last| !is_table && in_paragraph(text, last) && is_same_quote(last));
+        let follows_paragraph = last.is_some_and(|last| !is_table && in_paragraph(text, last) && is_same_quote(last));
         if quotes < item_quotes {
             items.clear();
         }
@@ -190,10 +191,10 @@ pub fn lines(text: &str) -> Vec<Line> {
     lines
 }
 
-/// Whether a line is in a paragraph: neither a thematic break nor a comment on a line of its own.
+/// Whether a line is in a paragraph: neither in an HTML block, nor a thematic break, nor a comment on a line of its own.
 fn in_paragraph(text: &str, line: &Line) -> bool {
     let own = text.part(line.range.clone());
-    line.kind == Kind::Text && !is_rule(own) && !own.trim_start().starts_with("<!--")
+    line.kind == Kind::Text && !line.is_html && !is_rule(own) && !own.trim_start().starts_with("<!--")
 }
 
 /// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a code block, the frontmatter, a

@@ -10,7 +10,7 @@ use crate::limits;
 use crate::vault::etag;
 use serde::Serialize;
 
-/// The parameter; [`after`] reads it.
+/// The parameter; [`last_shown`] reads it.
 pub const CURSOR: Field = optional("cursor", ANY_TEXT, "next_cursor of the previous page");
 /// The parameter for the length of a page.
 pub const LIMIT: Field = defaulted(

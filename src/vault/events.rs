@@ -168,12 +168,15 @@ impl Events {
 
     /// Whether a program has written to a file and not closed it yet. Some changes, such as truncate(2), are not followed by a close:
     /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed. A file that was made and is not empty, without a
-    /// write, is a hard link.
+    /// write in [`limits::NEW_FILE_PATIENCE`], is a hard link.
     pub(super) fn is_being_written(&self, path: &str, is_empty: bool) -> bool {
         let mut state = self.state();
         self.read_queue(&mut state);
         let mark = state.being_written.get(path);
-        mark.is_some_and(|mark| mark.at.elapsed() < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty))
+        mark.is_some_and(|mark| {
+            let elapsed = mark.at.elapsed();
+            elapsed < limits::NEW_FILE_PATIENCE || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty)
+        })
     }
 
     /// Ends [`Events::wait`] in another thread, or the next one.

@@ -106,7 +106,8 @@ impl Pattern {
         let (pattern, is_negated) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
         let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
         // A slash at the beginning or in the middle anchors the pattern at the root.
-        let mut expression = if pattern.contains('/') { String::from("^") } else { String::from("^(?:.*/)?") };
+        let is_anchored = pattern.contains('/');
+        let mut expression = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
         let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
         if rest.is_empty() {
             return None;
@@ -116,7 +117,7 @@ impl Pattern {
         let (mut is_whole_name, mut is_literal) = (true, true);
         while let Some(first) = rest.chars().next() {
             let stars = rest.len() - rest.trim_start_matches('*').len();
-            let spans_folders = stars >= 2 && (is_whole_name || is_literal);
+            let spans_folders = is_anchored && stars >= 2 && (is_whole_name || is_literal);
             let behind = rest.get(stars..)?;
             let (translated, length) = if spans_folders && behind.starts_with('/') {
                 ("(?:.*/)?".to_owned(), stars + 1)
@@ -130,8 +131,10 @@ impl Pattern {
                     '[' => {
                         let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
                         let class = rest.get(1..end)?;
-                        let (negated, class) = class.strip_prefix(['!', '^']).map_or(("", class), |class| ("^", class));
-                        (format!("[{negated}{}]", members_of(class)), end + 1)
+                        let (is_negated, class) = class.strip_prefix(['!', '^']).map_or((false, class), |class| (true, class));
+                        let members = Some(members_of(class)).filter(|members| !members.is_empty())?;
+                        // No class matches a slash.
+                        (if is_negated { format!("[^/{members}]") } else { format!("[{members}&&[^/]]") }, end + 1)
                     }
                     '\\' => {
                         let escaped = rest.chars().nth(1)?;
@@ -192,6 +195,9 @@ mod tests {
             ("a**b.md", "a/x/b.md", false),
             ("a**b.md", "axb.md", true),
             ("**", "x", true),
+            ("*;!a**", "a/b.md", true),
+            ("*.md;!keep**", "keep/x.md", true),
+            ("x[!0]y", "x/y", false),
             ("a/**/z.md", "a/z.md", true),
             ("*.md;!keep.md", "keep.md", false),
             ("Private/;!Private/x.md", "Private/x.md", true),

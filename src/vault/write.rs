@@ -270,7 +270,7 @@ impl Vault {
         self.create_or_replace(path, true, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
     }
 
-    /// Like [`Vault::exchange`], but keeps no version: for a step of a change whose versions are already kept.
+    /// Like [`Vault::replace_known`], but keeps no version: for a step of a change whose versions are already kept.
     pub(super) fn replace_known_in_transaction(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
         Vault { author: None, ..self.clone() }.replace_known(path, known, wanted)
     }

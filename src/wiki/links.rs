@@ -1,7 +1,8 @@
 //! Looks up the pages of a vault by the names that links use.
 
 use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
-use std::collections::{HashMap, HashSet};
+use std::cell::LazyCell;
+use std::collections::HashMap;
 
 /// The target of a link: of `target#heading|shown`, `[[target]]` or a plain path.
 pub fn link_target(link: &str) -> &str {
@@ -55,30 +56,49 @@ pub fn remote_images(text: &str) -> Vec<usize> {
         target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
     };
     let text = text.to_ascii_lowercase();
-    // Of images without a target: `![name]` and `![text][name]`, whose definitions load.
-    let names: HashSet<&str> = text.split("![").skip(1).filter_map(|image| Some(image.split_once(']')?.0)).collect();
+    // Whether an image has no target of its own: then each definition may be that.
+    let has_no_target = |image: &str| !image.starts_with('[') && image.split_once(']').is_none_or(|(_, rest)| !rest.starts_with('('));
+    let needs_definition = text.split("![").skip(1).any(has_no_target);
+    // Where an HTML tag ends; a `>` in quotes does not end it.
+    let end_of_tag = |tag: &str| {
+        let mut quote = None;
+        let ends = |c: char| match quote {
+            Some(open) => {
+                quote = quote.filter(|_| c != open);
+                false
+            }
+            None => {
+                quote = Some(c).filter(|c| ['"', '\''].contains(c));
+                c == '>'
+            }
+        };
+        tag.find(ends).unwrap_or(tag.len())
+    };
     // `below` is the text after the line, in which what begins in it may go on.
     let is_loading = |line: &str, below: &str| {
-        let is_remote_from = |target: &str| is_remote(if target.trim().is_empty() { below } else { target });
+        let is_remote_below = LazyCell::new(|| is_remote(below));
+        let is_remote_from = |target: &str| is_remote(target) || target.ends_with('\n') && target.trim().is_empty() && *is_remote_below;
         let is_image = |image: &str| {
             image.split_once("](").is_some_and(|(_, target)| is_remote_from(target))
                 || image.contains("][")
                 || is_remote(image.trim_start_matches('['))
         };
         let is_definition = |(name, target): (&str, &str)| {
-            let name = name.trim_start_matches([' ', '>']).strip_prefix('[');
-            name.is_some_and(|name| names.contains(name)) && is_remote_from(target)
+            let name = name.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c));
+            needs_definition && name.starts_with('[') && !name.starts_with("[^") && is_remote_from(target)
         };
-        // An HTML tag that loads something in a line with `//`, or that has one in the lines below, in the same paragraph.
-        let tag = TAGS.iter().filter_map(|tag| line.rfind(tag)).max();
-        let goes_on = |at: usize| {
-            let rest: String = below.chars().take(1_000).collect();
-            !line.get(at..).is_some_and(|tag| tag.contains('>'))
-                && rest.split("\n\n").next().is_some_and(|rest| rest.split('>').next().is_some_and(|tag| tag.contains("//")))
+        // An HTML tag that loads something in a line with `//`, or that has one further on, in the same paragraph.
+        let is_tag = |at: usize| {
+            let begun = line.get(at..).unwrap_or_default();
+            let rest: String = begun.chars().chain(below.chars()).take(1_000).collect();
+            let rest = rest.split("\n\n").next().unwrap_or_default();
+            rest.get(..end_of_tag(rest)).is_some_and(|tag| tag.contains("//"))
         };
+        let tags =
+            || TAGS.iter().filter_map(|tag| line.find(tag)).min().into_iter().chain(TAGS.iter().filter_map(|tag| line.rfind(tag)).max());
         line.split("![").skip(1).any(is_image)
             || line.split_once("]:").is_some_and(is_definition)
-            || tag.is_some_and(|at| line.contains("//") || goes_on(at))
+            || tags().any(|at| line.contains("//") || is_tag(at))
     };
     let mut from = 0;
     let mut found = Vec::new();
@@ -132,6 +152,8 @@ mod tests {
                     ![own](a.png) [link](https://h/)\n<img src=\"a.png\"> https://h/\n";
         assert_eq!(remote_images(text), [1, 2, 6, 7, 10]);
         assert_eq!(remote_images("<img alt=\">\" src=\"https://h/a.png\">\n"), [1]);
+        assert_eq!(remote_images("<img alt=\">\"\nsrc=\"https://h/a.png\">\n"), [1]);
+        assert_eq!(remote_images("![\u{c4}]\n\n- [\u{e4}]: https://h/a.png\n"), [3]);
         assert_eq!(remote_images("![[a.png]]\ntext[^1]\n\n[^1]: https://h/source\n"), [0; 0], "a footnote");
         assert_eq!(remote_images("[link]\n\n[link]: https://h/\n"), [0; 0], "no image");
     }
