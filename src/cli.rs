@@ -131,9 +131,8 @@ impl Parsed {
             let is_near = |known: &&str| strsim::osa_distance(known, &first) <= 2 || known.len() > 3 && first.starts_with(*known);
             let near = COMMANDS.iter().map(|command| command.name).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
             let meant = if ["server", "run", "start", "http"].contains(&&*first) { Some("serve") } else { near };
-            let is_switch = ["true", "false", "yes", "no", "on", "off", "1", "0"].contains(&&*first);
             let meant = match meant {
-                _ if is_switch => " A switch has its value after =, as in --read-only=false".to_owned(),
+                _ if settings::switch(&first).is_some() => " A switch has its value after =, as in --read-only=false".to_owned(),
                 meant => meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default(),
             };
             self.mistakes.push(format!("{first:?} is not a command; see --help.{meant}"));

@@ -131,6 +131,15 @@ pub fn meant_by(name: &str) -> Option<&'static Setting> {
     distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, setting)| setting)
 }
 
+/// The value of a setting that is on or off.
+pub fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "false" | "0" | "no" | "off" => Some(false),
+        "true" | "1" | "yes" | "on" => Some(true),
+        _ => None,
+    }
+}
+
 /// The setting of a flag.
 pub fn of_flag(flag: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| !flag.is_empty() && setting.flag() == flag)

@@ -3,7 +3,7 @@
 
 use super::{FAILED, fail, print, print_mistakes, sample_vault, serve, start_logging};
 use crate::cli::Raw;
-use crate::config::{Config, Environment, Purpose};
+use crate::config::{Config, Environment, Purpose, without_default_port};
 use crate::disk;
 use crate::oauth::store::Store;
 use crate::secret::{self, SecretHash};
@@ -40,7 +40,7 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
             return Err(broken(format!("the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}")));
         }
     };
-    let origin = format!("http://{}", listen.strip_suffix(":80").unwrap_or(&listen));
+    let origin = without_default_port(&format!("http://{listen}")).to_owned();
     let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id()));
     sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
     let hash = bcrypt::hash(&password, COST).map_err(broken)?;

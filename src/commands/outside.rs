@@ -5,6 +5,7 @@
 
 use super::{print, print_mistakes};
 use crate::clock::Deadline;
+use crate::config::without_default_port;
 use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::web::routes;
@@ -181,8 +182,7 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
             _ => Err("the endpoint is /mcp right below the host; the server cannot run below another path".into()),
         },
     );
-    let default_port = if scheme == "https" { ":443" } else { ":80" };
-    Some(format!("{scheme}://{}", authority.strip_suffix(default_port).unwrap_or(authority)))
+    Some(without_default_port(&format!("{scheme}://{authority}")).to_owned())
 }
 
 /// Claude on the web connects over IPv4.

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 pub use value::is_name;
 #[cfg(unix)]
-pub(crate) use value::state_folder;
+pub(crate) use value::{state_folder, without_default_port};
 
 /// A finished configuration.
 #[derive(Debug)]

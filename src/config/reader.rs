@@ -1,6 +1,6 @@
 //! Settings read one by one, each checked, with the mistakes collected.
 
-use super::value::{check_origin, expand_home, is_bcrypt, named_secret, set_text, state_folder};
+use super::value::{check_origin, expand_home, is_bcrypt, named_secret, set_text, state_folder, without_default_port};
 use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
@@ -213,11 +213,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn is_on(&mut self, setting: &'static str) -> bool {
-        let parse = |text: &str| match text.to_ascii_lowercase().as_str() {
-            "false" | "0" | "no" | "off" => Ok(false),
-            "true" | "1" | "yes" | "on" => Ok(true),
-            _ => Err("must be true or false (1 or 0)"),
-        };
+        let parse = |text: &str| settings::switch(text).ok_or("must be true or false (1 or 0)");
         self.read(setting, parse).unwrap_or_default()
     }
 
@@ -234,8 +230,7 @@ impl<'a> Reader<'a> {
             // Browsers send it in lower case.
             let origin = origin.to_ascii_lowercase();
             let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
-            let names_default =
-                origin.starts_with("https:") && origin.ends_with(":443") || origin.starts_with("http:") && origin.ends_with(":80");
+            let names_default = without_default_port(&origin) != origin;
             let wrong =
                 || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash, no default port)");
             if origin == "*" || is_origin && !names_default { Ok(origin) } else { Err(wrong()) }

@@ -62,11 +62,11 @@ pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     if port.is_some_and(|port| port.parse().map(|number: u16| number.to_string()).as_deref() != Ok(port)) {
         return Err("has a port that is not a number");
     }
-    match (scheme, port) {
-        ("https", Some("443")) | ("http", Some("80")) => Err("must not name the default port: clients leave it out"),
-        ("https", _) => Ok(()),
-        ("http", _) if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
-        ("http", _) => Err(
+    match scheme {
+        _ if without_default_port(text) != text => Err("must not name the default port: clients leave it out"),
+        "https" => Ok(()),
+        "http" if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
+        "http" => Err(
             "must be https unless the host is 127.0.0.1, [::1] or localhost: clients send their tokens to it. Put a TLS proxy (Caddy) in front, or a \
              tunnel (Tailscale, cloudflared), and give its https URL; to try it on this machine use http://localhost with the port",
         ),
@@ -83,6 +83,16 @@ pub(super) fn set_text<'a>(raw: &'a Raw, setting: &str) -> Option<&'a str> {
 pub(crate) fn state_folder(raw: &Raw, environment: &Environment) -> Option<PathBuf> {
     let given = || environment.state_directory.as_deref()?.split(':').next().filter(|given| !given.is_empty()).map(PathBuf::from);
     set_text(raw, "STATE_DIR").map(|text| expand_home(text, environment.home.as_deref())).or_else(given)
+}
+
+/// An origin without the default port of its scheme, which browsers and clients leave out.
+pub(crate) fn without_default_port(origin: &str) -> &str {
+    let port = match origin.split_once(':') {
+        Some(("https", _)) => ":443",
+        Some(("http", _)) => ":80",
+        _ => "",
+    };
+    origin.strip_suffix(port).unwrap_or(origin)
 }
 
 pub(super) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {

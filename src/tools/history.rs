@@ -85,8 +85,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (mut rows, mut has_more) = rows_of(context, &path)?;
     // A name may be that of a note in another folder.
     if rows.is_empty() {
-        path = context.path(arguments.text("path"))?;
-        (rows, has_more) = rows_of(context, &path)?;
+        let named = context.path(arguments.text("path"))?;
+        if named != path {
+            (rows, has_more) = rows_of(context, &named)?;
+            path = named;
+        }
     }
     let after = paging::last_shown(arguments)?;
     // A version that is gone: from the newest again.

@@ -169,13 +169,13 @@ impl Events {
     /// Whether a program has written to a file and not closed it yet. Some changes, such as truncate(2), are not followed by a close:
     /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed. A file that was made and is not empty, without a
     /// write in [`limits::NEW_FILE_PATIENCE`], is a hard link.
-    pub(super) fn is_being_written(&self, path: &str, is_empty: bool) -> bool {
+    pub(super) fn is_being_written(&self, path: &str, is_empty: impl FnOnce() -> bool) -> bool {
         let mut state = self.state();
         self.read_queue(&mut state);
         let mark = state.being_written.get(path);
         mark.is_some_and(|mark| {
             let elapsed = mark.at.elapsed();
-            elapsed < limits::NEW_FILE_PATIENCE || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty)
+            elapsed < limits::NEW_FILE_PATIENCE || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty())
         })
     }
 
@@ -270,12 +270,12 @@ mod tests {
         // The queue is read after each exchange, or only after both.
         for reads in [[true, true], [false, true]] {
             disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[0] || events.is_being_written(".other.md", false));
+            assert!(!reads[0] || events.is_being_written(".other.md", || false));
             disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[1] || events.is_being_written("note.md", false));
+            assert!(!reads[1] || events.is_being_written("note.md", || false));
         }
         drop(open);
-        assert!(!events.is_being_written("note.md", false));
+        assert!(!events.is_being_written("note.md", || false));
         disk::remove_own_folder(&folder).unwrap();
     }
 
@@ -299,9 +299,9 @@ mod tests {
             Ok(())
         };
         disk::replace(&note, b"ours", disk::Mode::Like(&before), begin_to_write).unwrap();
-        assert!(events.is_being_written("note.md", false));
+        assert!(events.is_being_written("note.md", || false));
         assert!(writer.take().is_some());
-        assert!(!events.is_being_written("note.md", false));
+        assert!(!events.is_being_written("note.md", || false));
         disk::remove_own_folder(&folder).unwrap();
     }
 }

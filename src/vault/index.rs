@@ -222,7 +222,7 @@ impl Index {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
         let is_empty = || std::fs::metadata(at).is_ok_and(|found| found.len() == 0);
-        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path, is_empty())))
+        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path, is_empty)))
     }
 }
 

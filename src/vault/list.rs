@@ -68,14 +68,12 @@ impl Vault {
     /// The number of served children of a folder. Only links are resolved: a folder may have thousands of files.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
         let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
-        let Some(real) = slash_separated(on_disk.below()) else { return 0 };
+        let is_shown = self.shown_in(folder, &on_disk);
         let is_served = |entry: &fs::DirEntry| {
             let Ok(name) = entry.file_name().into_string() else { return false };
             let path = walk::joined(folder.as_str(), &name);
-            if !self.jail.shows(&walk::joined(&real, &name)) {
-                return false;
-            }
             match entry.file_type() {
+                _ if !is_shown(&name) => false,
                 Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok() && self.jail.shows(&path),
                 _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
             }
@@ -114,18 +112,24 @@ impl Vault {
         }
     }
 
+    /// Whether the children of a folder that a link leads to are shown under their own paths, which may be hidden or not granted.
+    fn shown_in<'a>(&'a self, folder: &VaultPath, on_disk: &ResolvedPath) -> impl Fn(&str) -> bool + 'a {
+        let real = slash_separated(on_disk.below());
+        let is_link = real.as_deref() != Some(folder.as_str());
+        move |name| !is_link || real.as_ref().is_some_and(|real| self.jail.shows(&walk::joined(real, name)))
+    }
+
     /// The served children of a folder.
     ///
     /// # Errors
     /// The disk's, also when none of its children could be read: that is not an empty folder.
     fn served_children(&self, folder: &VaultPath, on_disk: &ResolvedPath) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
-        let real = slash_separated(on_disk.below()).unwrap_or_default();
+        let is_shown = self.shown_in(folder, on_disk);
         for entry in fs::read_dir(&**on_disk)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            // Through a link, a child has another path that may be hidden or not granted.
-            if !self.jail.shows(&walk::joined(&real, &name)) {
+            if !is_shown(&name) {
                 continue;
             }
             match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {

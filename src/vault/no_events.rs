@@ -32,7 +32,7 @@ impl Events {
         match *self {}
     }
 
-    pub(super) fn is_being_written(&self, _: &str, _: bool) -> bool {
+    pub(super) fn is_being_written(&self, _: &str, _: impl FnOnce() -> bool) -> bool {
         match *self {}
     }
 

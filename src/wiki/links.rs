@@ -48,6 +48,25 @@ impl Pages {
     }
 }
 
+/// Characters of an HTML tag that are read: what ends no tag is scanned again from each of its tags.
+const TAG_CHARS: usize = 1_000;
+
+/// Where an HTML tag ends; a `>` in quotes does not end it.
+fn end_of_tag(tag: &str) -> usize {
+    let mut quote = None;
+    let ends = |c: char| match quote {
+        Some(open) => {
+            quote = quote.filter(|_| c != open);
+            false
+        }
+        None => {
+            quote = Some(c).filter(|c| ['"', '\''].contains(c));
+            c == '>'
+        }
+    };
+    tag.find(ends).unwrap_or(tag.len())
+}
+
 /// The lines, from 1, that load something from another server when the page is rendered.
 pub fn remote_images(text: &str) -> Vec<usize> {
     const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
@@ -59,21 +78,6 @@ pub fn remote_images(text: &str) -> Vec<usize> {
     // Whether an image has no target of its own: then each definition may be that.
     let has_no_target = |image: &str| !image.starts_with('[') && image.split_once(']').is_none_or(|(_, rest)| !rest.starts_with('('));
     let needs_definition = text.split("![").skip(1).any(has_no_target);
-    // Where an HTML tag ends; a `>` in quotes does not end it.
-    let end_of_tag = |tag: &str| {
-        let mut quote = None;
-        let ends = |c: char| match quote {
-            Some(open) => {
-                quote = quote.filter(|_| c != open);
-                false
-            }
-            None => {
-                quote = Some(c).filter(|c| ['"', '\''].contains(c));
-                c == '>'
-            }
-        };
-        tag.find(ends).unwrap_or(tag.len())
-    };
     // `below` is the text after the line, in which what begins in it may go on.
     let is_loading = |line: &str, below: &str| {
         let is_remote_below = LazyCell::new(|| is_remote(below));
@@ -90,7 +94,7 @@ pub fn remote_images(text: &str) -> Vec<usize> {
         // An HTML tag that loads something in a line with `//`, or that has one further on, in the same paragraph.
         let is_tag = |at: usize| {
             let begun = line.get(at..).unwrap_or_default();
-            let rest: String = begun.chars().chain(below.chars()).take(1_000).collect();
+            let rest: String = begun.chars().chain(below.chars()).take(TAG_CHARS).collect();
             let rest = rest.split("\n\n").next().unwrap_or_default();
             rest.get(..end_of_tag(rest)).is_some_and(|tag| tag.contains("//"))
         };

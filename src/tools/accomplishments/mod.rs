@@ -231,7 +231,8 @@ fn full(snapshot: &Snapshot, changed: &Changed) -> Map<String, Value> {
 
 /// The same with the tasks from `from_task` on.
 fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String, Value> {
-    let fits = |shown: &Map<String, Value>| json!(shown).to_string().chars().count() <= limits::RESULT_CHARS;
+    let length = |shown: &Map<String, Value>| json!(shown).to_string().chars().count();
+    let fits = |shown: &Map<String, Value>| length(shown) <= limits::RESULT_CHARS;
     let whole = shown(snapshot, changed, usize::MAX);
     if from_task == 0 && fits(&whole) {
         return whole;
@@ -248,8 +249,7 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String,
     }
     if let Some(Value::Array(tasks)) = members.remove("tasks") {
         let count = tasks.len();
-        let others = json!(members).to_string().chars().count();
-        let left = (limits::RESULT_CHARS - 1_000).saturating_sub(others);
+        let left = (limits::RESULT_CHARS - 1_000).saturating_sub(length(&members));
         let tasks = fitting_in(left.max(limits::RESULT_CHARS / 10), tasks.into_iter().skip(from_task));
         if from_task + tasks.len() < count {
             members.insert("next_task".into(), (from_task + tasks.len()).into());

@@ -35,7 +35,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.named(arguments.text("path"), true)?.path;
+    let path = context.new_path(arguments.text("path"))?;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
         (true, Some(_)) => return Err(Error::invalid("Give if_match for an existing file, or create_only, not both.")),
         (true, None) => Overwrite::Nothing,
