@@ -108,11 +108,15 @@ impl Client {
                 lines.skip_until(b'\n')?;
                 Err(Error::invalid_request("the message is too long"))
             };
-            let running = match &incoming {
-                Ok(Incoming::One(Message::Notification { method, params })) if method == "notifications/cancelled" => {
+            // Here, since the dispatching thread may be answering the request.
+            for message in incoming.iter().flat_map(Incoming::messages) {
+                if let Message::Notification { method, params } = message
+                    && method == "notifications/cancelled"
+                {
                     params.get("requestId").and_then(Id::of).iter().for_each(|id| self.cancel(id));
-                    continue;
                 }
+            }
+            let running = match &incoming {
                 Ok(Incoming::One(Message::Request { id, .. })) => Some(self.requests.begin(id)),
                 _ => None,
             };

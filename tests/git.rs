@@ -139,7 +139,10 @@ fn a_write_is_one_commit_of_one_path_that_the_remote_has() {
         json!({ "path": "sub/new note.md", "content": note("ä 🎻"), "commit_message": "My words\n\nand more" }),
     );
     assert_eq!((&created["created"], &created["pushed"]), (&json!(true), &json!(true)));
-    assert_eq!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).trim(), "My words\n\nand more\n\nLogin: all");
+    assert_eq!(
+        repository.at_remote(&["log", "-1", "--format=%B", "main"]).trim(),
+        "My words\n\nand more\n\nTool: vault_write_file\nLogin: all"
+    );
     let deleted = outcome(&server, "vault_delete_file", json!({ "path": "sub/new note.md" }));
     assert_eq!((&deleted["deleted"], &deleted["pushed"]), (&json!(true), &json!(true)));
     assert!(!repository.folder.vault().join("sub/new note.md").exists());

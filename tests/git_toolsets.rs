@@ -41,8 +41,8 @@ fn a_change_by_any_toolset_is_one_pushed_commit() {
         let shown = changed();
         let (message, rest) = shown.split_once("\n\n").unwrap();
         assert_eq!(message, first);
-        assert!(rest.starts_with("Login: all\n"), "{shown}");
-        let mut found: Vec<&str> = rest.lines().skip(1).filter(|line| line.contains('\t')).collect();
+        assert!(rest.starts_with(&format!("Tool: {tool}\nLogin: all\n")), "{shown}");
+        let mut found: Vec<&str> = rest.lines().skip(2).filter(|line| line.contains('\t')).collect();
         let mut expected: Vec<&str> = files.lines().collect();
         found.sort_unstable();
         expected.sort_unstable();
@@ -59,6 +59,15 @@ fn a_change_by_any_toolset_is_one_pushed_commit() {
     repository.git(&["switch", "-q", "-c", "other"]);
     let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "job", "new_text": "work" }));
     assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("not committed"), "{done}");
+    // What a person has staged of the same file keeps that change out of commits until it is unstaged.
+    repository.git(&["switch", "-q", "main"]);
+    repository.git(&["add", "n.md"]);
+    let done = server.call("vault_write", json!({ "path": "during.md", "content": "x" }));
+    assert!(done["pushed"] == true && done["git_error"].as_str().unwrap().contains("n.md has staged changes"), "{done}");
+    repository.git(&["restore", "--staged", "n.md"]);
+    let done = server.call("vault_write", json!({ "path": "after.md", "content": "x" }));
+    assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
 /// What the tools of git itself have changed is taken back with the rest, by a commit of its own.

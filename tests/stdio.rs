@@ -167,7 +167,7 @@ fn slow_call(id: i64, token: Option<&str>) -> Value {
 fn a_call_in_progress_and_a_call_that_waits_are_cancelled() {
     let folder = Folder::slow();
     let cancel = |id: i64| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string();
-    for shake in [true, false] {
+    for (shake, in_batch) in [(true, false), (false, false), (false, true)] {
         let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context")]);
         if shake {
             client.shake_hands();
@@ -176,8 +176,12 @@ fn a_call_in_progress_and_a_call_that_waits_are_cancelled() {
         client.send(&slow_call(2, None).to_string());
         let progress = client.line().unwrap();
         assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
-        client.send(&cancel(2));
-        client.send(&cancel(1));
+        if in_batch {
+            client.send(&format!("[{},{}]", cancel(2), cancel(1)));
+        } else {
+            client.send(&cancel(2));
+            client.send(&cancel(1));
+        }
         client.send(&search(3).to_string());
         drop(client.input.take());
         let mut answered = Vec::new();

@@ -199,7 +199,7 @@ impl Agent {
         let changed = author.changed();
         let commits = self.commits.as_ref().filter(|_| !changed.is_empty())?;
         let summary = format!("{}{how}: {} page{} (via MCP)", author.tool, changed.len(), if changed.len() == 1 { "" } else { "s" });
-        Some(commits.commit_files(&changed, &summary, &author.by).unwrap_or_else(|failure| {
+        Some(commits.commit_files(&changed, &summary, author).unwrap_or_else(|failure| {
             log::warn!("agent: {}: not committed: {failure}", author.tool);
             Committed { trouble: Some(failure), ..Committed::default() }
         }))

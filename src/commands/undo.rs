@@ -7,7 +7,7 @@ use crate::clock::Now;
 use crate::config::Config;
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
-use crate::vault::versions::Versions;
+use crate::vault::versions::{Author, UNDO, Versions};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
         && let Some(commits) = systems::open(config, &vault).commits
     {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
-        match commits.commit_files(&undone.changed, &summary, "owner") {
+        match commits.commit_files(&undone.changed, &summary, &Author::new("owner", UNDO)) {
             Ok(committed) => undone.left.extend(committed.left.into_iter().chain(committed.trouble)),
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }

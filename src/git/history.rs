@@ -38,7 +38,8 @@ impl Git {
         let (count, name) = (format!("--max-count={}", limit + 1), format!("{prefix}{}", path.as_str()));
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
-        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},%(trailers:key=Login,valueonly,separator=%x20){id},");
+        let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
+        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},{}{id},{}{id},", trailer("Login"), trailer("Tool"));
         let options = "-c log.showRoot=true log -z --follow -M --name-status --no-show-signature --encoding=UTF-8";
         let arguments: Vec<&str> = options.split(' ').chain([&*count, &*format, "--", &*name]).collect();
         let output = runner.run(&arguments)?;
@@ -106,7 +107,8 @@ impl Git {
 /// One commit of `git log -z --name-status`, and whether earlier ones are about the same note.
 fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, bool)> {
     let mut fields = text.split(separator).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
-    let (commit, author, date, message, login) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let (commit, author, date, message) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let (login, tool) = (fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(separator)?;
     // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
@@ -119,9 +121,7 @@ fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, 
         'C' => ("added", false),
         _ => ("modified", true),
     };
-    // The caller's own message does not begin with a tool's name.
-    let is_tool = |name: &str| name.contains('_') && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    let tool = message.split_once(':').filter(|(name, _)| !login.is_empty() && is_tool(name)).map(|(name, _)| name.to_owned());
+    let tool = Some(tool).filter(|tool| !tool.is_empty());
     let by = if login.is_empty() { author } else { login };
     let path = name.strip_prefix(prefix).map(str::to_owned);
     Some((Version { commit, by, tool, date, message, change, path, bytes: None }, history_continues))

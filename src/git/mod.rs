@@ -37,6 +37,7 @@ pub use history::Version;
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::vault::commits::{Commits, Committed};
+use crate::vault::versions::Author;
 use crate::vault::{self, Vault, VaultPath, etag};
 use index::Index;
 use process::Runner;
@@ -88,7 +89,7 @@ pub struct NoteChange<'a> {
     pub after: Option<&'a [u8]>,
     /// Of the commit.
     pub message: &'a str,
-    pub login: &'a str,
+    pub author: &'a Author,
     /// The etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
     pub if_match: Option<&'a str>,
 }
@@ -113,6 +114,8 @@ pub struct Done {
 pub enum Failure {
     /// The state of the repository or of the note forbids the change; the text says what to do.
     Refused(String),
+    /// What a person has staged, or not merged, forbids the change until that is committed.
+    Staged(String),
     /// The note is not what the caller read, here or on the remote: a message, and its local etag if known.
     Conflict(String, Option<String>),
     /// Git failed: its message.
@@ -125,11 +128,14 @@ pub enum Failure {
     RolledBack(Box<Failure>),
 }
 
+/// A file that cannot be committed, and why.
+type Refusal = (VaultPath, Failure);
+
 /// The message alone; `tools::git` adds the code, and what became of the note.
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
+            Failure::Refused(words) | Failure::Staged(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
             Failure::RolledBack(failure) => failure.fmt(out),
             Failure::Vault(error) => error.fmt(out),
             Failure::Cancelled => out.write_str("cancelled"),
@@ -198,7 +204,7 @@ impl Git {
     /// # Errors
     /// [`Failure`]; then nothing has changed, except that the remote's commits may have been brought in, or a note to be deleted committed.
     pub fn change(&self, vault: &Vault, wanted: &NoteChange<'_>, cancelled: &dyn Fn() -> bool) -> Result<Done, Failure> {
-        let NoteChange { after, if_match, login, .. } = *wanted;
+        let NoteChange { after, if_match, author, .. } = *wanted;
         let runner = self.runner(cancelled)?;
         let (_lock, mut repository) = self.begin(vault, &runner)?;
         let path = &vault.spelled(wanted.path);
@@ -228,7 +234,7 @@ impl Git {
         }
         if after.is_none() {
             if note.before.is_some() && !is_committed && if_match.is_some() {
-                self.commit_before_deletion(&repository, &runner, path, login)?;
+                self.commit_before_deletion(&repository, &runner, path, author)?;
                 repository = self.open(vault, &runner)?;
                 (note, is_committed) = read_state(&repository)?;
             }
@@ -254,22 +260,28 @@ impl Git {
             return Err(Failure::Conflict(words, current_etag));
         }
         let created = target.file.old.is_none();
-        let made = self.commit_and_publish(&repository, &runner, &[target], wanted.message, login);
+        let made = self.commit_and_publish(&repository, &runner, &[target], wanted.message, author);
         let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
     }
 
     /// Commits a note as it is on disk, for the history to have what is deleted next.
-    fn commit_before_deletion(&self, repository: &Repository, runner: &Runner<'_>, path: &VaultPath, login: &str) -> Result<(), Failure> {
+    fn commit_before_deletion(
+        &self,
+        repository: &Repository,
+        runner: &Runner<'_>,
+        path: &VaultPath,
+        author: &Author,
+    ) -> Result<(), Failure> {
         let (targets, left) = self.targets_from_disk(repository, runner, std::iter::once(path))?;
-        if let Some(words) = left.into_iter().next() {
-            return Err(Failure::Refused(words));
+        if let Some((_, failure)) = left.into_iter().next() {
+            return Err(failure);
         }
         if targets.is_empty() {
             return Ok(());
         }
         let message = format!("{}: as it was before it was deleted", path.as_str());
-        let made = self.commit_and_publish(repository, runner, &targets, &message, login);
+        let made = self.commit_and_publish(repository, runner, &targets, &message, author);
         made.map(drop).map_err(|failure| Failure::RolledBack(Box::new(failure)))
     }
 
@@ -284,21 +296,24 @@ impl Git {
     }
 
     /// Commits and pushes the files that differ on disk from the branch. Where the remote has changed one of them too, nothing is committed:
-    /// those that it has changed get its version, and the same call commits the others.
-    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, login: &str) -> Result<Committed, Failure> {
+    /// those that it has changed get its version, and the same call commits the others. Also the files whose commit is refused for now.
+    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, author: &Author) -> Result<(Committed, BTreeSet<VaultPath>), Failure> {
         let runner = self.runner(&|| false)?;
         let (_locks, repository) = self.begin(&self.vault, &runner)?;
         drop(Index::lock(&repository)?);
-        let (targets, left) = self.targets_from_disk(&repository, &runner, paths.iter())?;
+        let (targets, refused) = self.targets_from_disk(&repository, &runner, paths.iter())?;
+        let left = refused.iter().map(|(_, failure)| failure.to_string()).collect();
+        let for_now = |(path, failure)| matches!(failure, Failure::Staged(_)).then_some(path);
+        let waiting = refused.into_iter().filter_map(for_now).collect();
         if targets.is_empty() {
-            return Ok(Committed { left, ..Committed::default() });
+            return Ok((Committed { left, ..Committed::default() }, waiting));
         }
-        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, login) {
+        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, author) {
             Err(conflict @ Failure::Conflict(..)) => conflict,
-            made => return made.map(|made| Committed { left, ..made }),
+            made => return made.map(|made| (Committed { left, ..made }, waiting)),
         };
         let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
-        Ok(Committed { left: vec![words], replaced, ..Committed::default() })
+        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, waiting))
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
@@ -307,7 +322,7 @@ impl Git {
         repository: &Repository,
         runner: &Runner<'_>,
         paths: impl Iterator<Item = &'a VaultPath>,
-    ) -> Result<(Vec<Target>, Vec<String>), Failure> {
+    ) -> Result<(Vec<Target>, Vec<Refusal>), Failure> {
         let named = |path: VaultPath| (repository.name_of(&path), path);
         let files: Vec<(String, VaultPath)> = paths.map(|path| named(self.vault.spelled(path))).collect();
         let new = files.iter().map(|(name, _)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
@@ -321,7 +336,7 @@ impl Git {
             };
             match repository.read_note(path, name).and_then(check) {
                 Ok(note) => targets.push(note),
-                Err(failure @ (Failure::Refused(_) | Failure::Vault(_))) => left.push(failure.to_string()),
+                Err(failure @ (Failure::Refused(_) | Failure::Staged(_) | Failure::Vault(_))) => left.push((path.clone(), failure)),
                 Err(other) => return Err(other),
             }
         }
@@ -341,9 +356,9 @@ impl Git {
         runner: &Runner<'_>,
         targets: &[Target],
         message: &str,
-        login: &str,
+        Author { by, tool, .. }: &Author,
     ) -> Result<Committed, Failure> {
-        let built = commit::build(repository, runner, targets, &format!("{}\n\nLogin: {login}", message.trim_end()))?;
+        let built = commit::build(repository, runner, targets, &format!("{}\n\nTool: {tool}\nLogin: {by}", message.trim_end()))?;
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
         match local_move::move_to(repository, runner, &commit, incoming, targets, false) {
@@ -427,7 +442,7 @@ impl Git {
 
 impl Commits for Git {
     /// All in one commit, with the files whose commits failed before, or were interrupted. What git ignores is not committed.
-    fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String> {
+    fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String> {
         let started = clock::instant();
         let list = Uncommitted::of(&self.folders(&|| false).map_err(|failure| failure.to_string())?.git_dir);
         let own: BTreeSet<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
@@ -435,11 +450,11 @@ impl Commits for Git {
         // Before the commit, so that after a kill -9 the next commit has them.
         list.add(&own);
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
-        let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<Committed, Failure> {
+        let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<_, Failure> {
             loop {
-                let made = self.commit_all(paths, summary, login)?;
+                let (made, waiting) = self.commit_all(paths, summary, author)?;
                 if made.replaced.is_empty() {
-                    return Ok(made);
+                    return Ok((made, waiting));
                 }
                 words.extend(made.left);
                 replaced.extend(made.replaced);
@@ -452,8 +467,8 @@ impl Commits for Git {
             paths = own;
             outcome = commit(&paths);
         }
-        let made = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
-        list.remove(&paths);
+        let (made, waiting) = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
+        list.remove(&(&paths - &waiting));
         words.extend(made.left);
         Ok(Committed { left: words, replaced, ..made })
     }

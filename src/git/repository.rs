@@ -204,14 +204,15 @@ impl Repository {
             return refused("is not a plain file in git");
         }
         let staged = self.staged.get(name);
+        let staged_changes = |why: &str| Err(Failure::Staged(format!("{} {why}", path.as_str())));
         if let Some(why) = staged.and_then(|staged| staged.blocked) {
-            return refused(why);
+            return staged_changes(why);
         }
         if self.head.is_none() && !self.staged.is_empty() {
-            return refused("cannot be the first commit while other files are staged; commit those first (git commit)");
+            return staged_changes("cannot be the first commit while other files are staged; commit those first (git commit)");
         }
         if staged.and_then(|staged| staged.entry.as_ref()) != committed.as_ref() {
-            return refused("has staged changes; commit or unstage them (git restore --staged) first");
+            return staged_changes("has staged changes; commit or unstage them (git restore --staged) first");
         }
         let file = File { name: name.into(), old: committed, new: None };
         Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any(path)?, after: None })

@@ -1,5 +1,6 @@
 //! In the repository's folder, a list of the files that tools have changed and that are not committed yet: after a kill, or a commit that
-//! failed, the next commit has them too. One that git refuses, such as one that it ignores, is dropped, and named in the call's result.
+//! failed, or that a person's staged changes forbid for now, the next commit has them too. One that git refuses for good, such as one that
+//! it ignores, is dropped. The call's result names both.
 
 use crate::disk;
 use crate::limits;

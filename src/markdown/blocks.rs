@@ -54,39 +54,86 @@ pub struct Line {
 /// All lines of a note; an empty text has none.
 pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
-    let mut lines: Vec<Line> = Vec::new();
-    let mut open: Option<Open> = None;
-    // The content columns of the open list items, outermost first, and the quote depth they are at.
-    let mut items: Vec<usize> = Vec::new();
-    let mut item_quotes = 0;
-    // The open HTML block: the column of the enclosing list item, and the quote depth.
-    let mut html: Option<(usize, usize)> = None;
-    // Whether the current paragraph is a table, and whether it contains a quoted line: neither becomes a setext heading.
-    let (mut is_table, mut is_quoted) = (false, false);
-    // Whether math or a comment is open inside the current paragraph or list item.
-    let (mut in_math, mut in_comment) = (false, false);
+    let mut reader = Reader { text, ..Reader::default() };
     // `body` is 0 or, after a byte order mark, 3 without frontmatter; the lines of frontmatter begin at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();
-        let content = |rest: &str| range.end - rest.len();
-        let plain = |kind: Kind, behind: &str| Line { content: content(behind), range: range.clone(), kind, opens: false, is_html: false };
-        if range.start < body {
-            lines.push(plain(Kind::Frontmatter, line));
-            continue;
-        }
+        let next = if range.start < body {
+            Line::new(range, Kind::Frontmatter, line)
+        } else {
+            let continued = reader.continue_open(range.clone(), line);
+            continued.unwrap_or_else(|| reader.read(range, line))
+        };
+        reader.lines.push(next);
+    }
+    reader.lines
+}
+
+impl Line {
+    /// A line whose content is `content`, its end.
+    fn new(range: Range<usize>, kind: Kind, content: &str) -> Line {
+        Line { content: range.end - content.len(), range, kind, opens: false, is_html: false }
+    }
+}
+
+/// The state between two lines.
+#[derive(Default)]
+struct Reader<'a> {
+    text: &'a str,
+    lines: Vec<Line>,
+    open: Option<Open>,
+    /// The content columns of the open list items, outermost first.
+    items: Vec<usize>,
+    /// The quote depth of the open list items.
+    item_quotes: usize,
+    /// The open HTML block: the column of the enclosing list item, and the quote depth.
+    html: Option<(usize, usize)>,
+    /// Whether the current paragraph is a table; that becomes no setext heading.
+    is_table: bool,
+    /// Whether the current paragraph contains a quoted line; that becomes no setext heading.
+    is_quoted: bool,
+    /// Whether math is open inside the current paragraph or list item.
+    in_math: bool,
+    /// Whether a comment is open inside the current paragraph or list item.
+    in_comment: bool,
+}
+
+/// How a line begins.
+struct Start<'a> {
+    quotes: usize,
+    /// Behind the quote markers.
+    rest: &'a str,
+    /// Behind the indentation.
+    trimmed: &'a str,
+    /// The columns of the indentation.
+    indent: usize,
+    /// The content column of the innermost enclosing list item, or 0.
+    column: usize,
+    /// Whether the line before is in a list item or a paragraph.
+    follows_text: bool,
+}
+
+impl Start<'_> {
+    /// Whether the line is not indented so far that it would be code.
+    fn is_shallow(&self) -> bool {
+        self.indent < self.column + 4
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// The line, if it belongs to the open construct, which it may close.
+    fn continue_open(&mut self, range: Range<usize>, line: &str) -> Option<Line> {
         let (quotes, rest) = unquoted(line);
-        match open.take() {
-            Some(Open::Fence(fence)) => {
-                if let Some(closes) = fence.closes(line, quotes, rest) {
-                    open = (!closes).then_some(Open::Fence(fence));
-                    lines.push(plain(Kind::Code, line));
-                    continue;
-                }
+        match self.open.take()? {
+            Open::Fence(fence) => {
+                let closes = fence.closes(line, quotes, rest)?;
+                self.open = (!closes).then_some(Open::Fence(fence));
+                Some(Line::new(range, Kind::Code, line))
             }
-            Some(Open::Opaque(opaque)) if opaque.contains(quotes) => {
+            Open::Opaque(opaque) if opaque.contains(quotes) => {
                 let (behind, fence) = (opaque.behind(line), opaque.fence_after(rest));
                 let kind = match behind {
                     None if opaque.fence.or(fence).is_some() => Kind::Code,
@@ -95,100 +142,131 @@ pub fn lines(text: &str) -> Vec<Line> {
                 };
                 // The rest of the line belongs to an HTML block (CommonMark, "HTML blocks"), but not to Obsidian's comments and math.
                 let ends_html = behind.is_some() && !matches!(opaque.closing, "%%" | "$$");
-                open = match behind {
+                self.open = match behind {
                     None => Some(Open::Opaque(Opaque { fence, ..opaque })),
                     Some(_) if ends_html => None,
                     Some(rest) => unclosed(rest.trim_start()).map(|closing| Open::Opaque(Opaque { closing, quotes, fence: None })),
                 };
-                lines.push(Line { is_html: ends_html && kind == Kind::Text, ..plain(kind, behind.unwrap_or(line)) });
-                continue;
+                Some(Line { is_html: ends_html && kind == Kind::Text, ..Line::new(range, kind, behind.unwrap_or(line)) })
             }
-            _ => {}
+            Open::Opaque(_) => None,
         }
-        let trimmed = rest.trim_start();
+    }
+
+    /// The line; no construct is open before it.
+    fn read(&mut self, range: Range<usize>, line: &'a str) -> Line {
+        let start = self.start_of(line);
+        self.html = self.html_at(&start);
+        let (kind, content, item_width) = self.classify(&start);
+        self.track_inline(kind, content);
+        self.track_items(kind, &start, item_width);
+        let opens = matches!(kind, Kind::Code | Kind::Opaque) && self.open.is_some();
+        let line = Line { opens, is_html: self.html.is_some(), ..Line::new(range, kind, content) };
+        self.is_quoted = match kind {
+            Kind::Item { .. } => start.quotes > 0,
+            _ => in_paragraph(self.text, &line) && (start.quotes > 0 || self.is_quoted),
+        };
+        line
+    }
+
+    fn start_of(&mut self, line: &'a str) -> Start<'a> {
+        let (quotes, rest) = unquoted(line);
         let indent = columns(rest);
-        let last = lines.last();
-        let follows_text = last.is_some_and(|last| matches!(last.kind, Kind::Item { .. }) || in_paragraph(text, last));
-        // In the same quote; a table is none.
-        let is_same_quote = |last: &Line| unquoted(text.part(last.range.clone())).0 == quotes;
-        let follows_paragraph = last.is_some_and(|last| !is_table && in_paragraph(text, last) && is_same_quote(last));
-        if quotes < item_quotes {
-            items.clear();
+        if quotes < self.item_quotes {
+            self.items.clear();
         }
-        // The column of the innermost enclosing list item.
-        let column = items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
-        let is_code = !follows_text && indent >= items.last().copied().unwrap_or(0) + 4 && !trimmed.is_empty();
-        let is_shallow = indent < column + 4;
-        let goes_on = html.filter(|(outer, depth)| indent >= *outer && quotes >= *depth);
-        let begins = || (is_shallow && begins_html(trimmed, follows_text)).then_some((column, quotes));
-        html = goes_on.or_else(begins).filter(|_| !trimmed.is_empty() && unclosed(trimmed).is_none());
-        // The width of the list marker, if a list item begins here.
-        let mut item_width = 0;
-        let kind_and_content = if trimmed.is_empty() {
-            (Kind::Blank, rest)
-        } else if html.is_some() {
-            (Kind::Text, trimmed)
-        } else if is_code {
-            (Kind::Code, rest)
-        } else if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| is_shallow) {
+        let column = self.items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
+        let last = self.lines.last();
+        let follows_text = last.is_some_and(|last| matches!(last.kind, Kind::Item { .. }) || in_paragraph(self.text, last));
+        Start { quotes, rest, trimmed: rest.trim_start(), indent, column, follows_text }
+    }
+
+    /// The HTML block that is open in a line.
+    fn html_at(&self, start: &Start<'_>) -> Option<(usize, usize)> {
+        let goes_on = self.html.filter(|(outer, depth)| start.indent >= *outer && start.quotes >= *depth);
+        let begins = || (start.is_shallow() && begins_html(start.trimmed, start.follows_text)).then_some((start.column, start.quotes));
+        goes_on.or_else(begins).filter(|_| !start.trimmed.is_empty() && unclosed(start.trimmed).is_none())
+    }
+
+    /// The kind of a line, its content, and the width of the list marker if a list item begins here, or else 0.
+    fn classify(&mut self, start: &Start<'a>) -> (Kind, &'a str, usize) {
+        let Start { quotes, rest, trimmed, indent, column, follows_text } = *start;
+        if trimmed.is_empty() {
+            return (Kind::Blank, rest, 0);
+        }
+        if self.html.is_some() {
+            return (Kind::Text, trimmed, 0);
+        }
+        if !follows_text && indent >= self.items.last().copied().unwrap_or(0) + 4 {
+            return (Kind::Code, rest, 0);
+        }
+        if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| start.is_shallow()) {
             let column = if width > 0 { indent + width } else { column };
-            open = Some(Open::Fence(Fence { mark, length, quotes, column, max_indent: indent + width + 3 }));
-            item_width = width;
-            (Kind::Code, trimmed)
-        } else if let Some(closing) = unclosed(trimmed).filter(|mark| !(in_math && *mark == "$$" || in_comment && *mark == "%%")) {
-            open = Some(Open::Opaque(Opaque { closing, quotes, fence: None }));
-            (Kind::Opaque, trimmed)
-        } else if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
-            (Kind::Heading(level), title)
-        } else if let Some(level) = underline(trimmed)
-            && lines.last().is_some_and(|last| in_paragraph(text, last))
-            && items.is_empty()
+            self.open = Some(Open::Fence(Fence { mark, length, quotes, column, max_indent: indent + width + 3 }));
+            return (Kind::Code, trimmed, width);
+        }
+        let closes = |mark: &str| self.in_math && mark == "$$" || self.in_comment && mark == "%%";
+        if let Some(closing) = unclosed(trimmed).filter(|mark| !closes(mark)) {
+            self.open = Some(Open::Opaque(Opaque { closing, quotes, fence: None }));
+            return (Kind::Opaque, trimmed, 0);
+        }
+        if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
+            return (Kind::Heading(level), title, 0);
+        }
+        if let Some(level) = underline(trimmed)
+            && self.lines.last().is_some_and(|last| in_paragraph(self.text, last))
+            && self.items.is_empty()
             && quotes == 0
             && indent < 4
-            && !(is_table || is_quoted)
+            && !(self.is_table || self.is_quoted)
         {
-            for line in lines.iter_mut().rev().take_while(|line| in_paragraph(text, line)) {
+            for line in self.lines.iter_mut().rev().take_while(|line| in_paragraph(self.text, line)) {
                 line.kind = Kind::Setext(level);
             }
-            (Kind::Underline, trimmed)
-        } else if let Some((width, status, inner)) = item(trimmed, indent)
-            && (can_interrupt_paragraph(trimmed) || !items.is_empty() || !follows_paragraph)
-        {
-            item_width = width;
-            (Kind::Item { status }, inner)
-        } else {
-            (Kind::Text, trimmed)
-        };
-        let (kind, behind) = kind_and_content;
-        // An odd number of `$$` or `%%` in a line of a paragraph opens or closes inline math or a comment; a list item begins with neither open.
-        let continues_text = kind == Kind::Text;
-        let has_content = continues_text || matches!(kind, Kind::Item { .. });
-        in_math = has_content && (continues_text && in_math) != is_odd(behind, "$$");
-        in_comment = has_content && (continues_text && in_comment) != is_odd(behind, "%%");
-        if kind == Kind::Text {
-            let before = lines.last().filter(|last| last.kind == Kind::Text).map(|last| text.part(last.content..last.range.end));
-            is_table = before.is_some_and(|before| is_table || is_delimiter_row(behind) && cells(before) == cells(behind));
+            return (Kind::Underline, trimmed, 0);
         }
-        let stays_in_list =
-            matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code) || indent > 0 || kind == Kind::Text && follows_text;
-        let ends_list = matches!(kind, Kind::Heading(_)) || is_rule(trimmed) && column == 0;
+        if let Some((width, status, inner)) = item(trimmed, indent)
+            && (can_interrupt_paragraph(trimmed) || !self.items.is_empty() || !self.follows_paragraph(quotes))
+        {
+            return (Kind::Item { status }, inner, width);
+        }
+        (Kind::Text, trimmed, 0)
+    }
+
+    /// Whether the last line is in a paragraph of the same quote; a table is none.
+    fn follows_paragraph(&self, quotes: usize) -> bool {
+        let is_same_quote = |last: &Line| unquoted(self.text.part(last.range.clone())).0 == quotes;
+        self.lines.last().is_some_and(|last| !self.is_table && in_paragraph(self.text, last) && is_same_quote(last))
+    }
+
+    /// Follows math, comments and tables inside paragraphs.
+    fn track_inline(&mut self, kind: Kind, content: &str) {
+        // An odd number of `$$` or `%%` in a line of a paragraph opens or closes inline math or a comment; a list item begins with neither open.
+        let is_text = kind == Kind::Text;
+        let has_content = is_text || matches!(kind, Kind::Item { .. });
+        self.in_math = has_content && (is_text && self.in_math) != is_odd(content, "$$");
+        self.in_comment = has_content && (is_text && self.in_comment) != is_odd(content, "%%");
+        if is_text {
+            let last = self.lines.last().filter(|last| last.kind == Kind::Text);
+            let before = last.map(|last| self.text.part(last.content..last.range.end));
+            self.is_table = before.is_some_and(|before| self.is_table || is_delimiter_row(content) && cells(before) == cells(content));
+        }
+    }
+
+    /// Follows the open list items.
+    fn track_items(&mut self, kind: Kind, start: &Start<'_>, item_width: usize) {
+        let is_in_list = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code);
+        let stays_in_list = is_in_list || start.indent > 0 || kind == Kind::Text && start.follows_text;
+        let ends_list = matches!(kind, Kind::Heading(_)) || is_rule(start.trimmed) && start.column == 0;
         if ends_list || !stays_in_list {
-            items.clear();
+            self.items.clear();
         }
         if item_width > 0 {
-            items.retain(|column| *column <= indent);
-            item_quotes = if items.is_empty() { quotes } else { item_quotes };
-            items.push(indent + item_width);
+            self.items.retain(|column| *column <= start.indent);
+            self.item_quotes = if self.items.is_empty() { start.quotes } else { self.item_quotes };
+            self.items.push(start.indent + item_width);
         }
-        let opens = matches!(kind, Kind::Code | Kind::Opaque) && open.is_some();
-        let line = Line { content: content(behind), range, kind, opens, is_html: html.is_some() };
-        is_quoted = match line.kind {
-            Kind::Item { .. } => quotes > 0,
-            _ => in_paragraph(text, &line) && (quotes > 0 || is_quoted),
-        };
-        lines.push(line);
     }
-    lines
 }
 
 /// Whether a line is in a paragraph: neither in an HTML block, nor a thematic break, nor a comment on a line of its own.

@@ -117,8 +117,13 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
             [b'[', b'[', ..] => {
                 // `[[1] Name](note.md)` is a Markdown link: the inner brackets are closed before it.
                 let closes_outer = |inner: &str| {
-                    let mut depth = 0_i32;
+                    let (mut depth, mut is_escaped) = (0_i32, false);
                     inner.char_indices().any(|(at, c)| {
+                        let is_literal = is_escaped;
+                        is_escaped = c == '\\' && !is_literal;
+                        if is_literal {
+                            return false;
+                        }
                         depth += i32::from(c == '[') - i32::from(c == ']');
                         c == ']' && depth < 0 && inner.get(at..).is_some_and(|rest| rest.starts_with("]("))
                     })

@@ -67,7 +67,7 @@ pub(super) fn unclosed(line: &str) -> Option<&'static str> {
 }
 
 /// Level and text of an ATX heading.
-pub(super) fn heading(line: &str) -> Option<(u8, &str)> {
+pub fn heading(line: &str) -> Option<(u8, &str)> {
     let level = line.bytes().take_while(|&byte| byte == b'#').count();
     let title = line.get(level..)?;
     let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));

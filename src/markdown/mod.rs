@@ -29,6 +29,8 @@ pub mod properties;
 pub mod quoted;
 pub mod tasks;
 
+pub use marks::heading;
+
 use crate::slice::Part;
 use crate::text::fold::fold;
 

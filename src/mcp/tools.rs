@@ -94,7 +94,7 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author) -> Result<R
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
-    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), &author.by) {
+    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), author) {
         Ok(committed) => {
             let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));

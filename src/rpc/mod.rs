@@ -92,4 +92,10 @@ impl Incoming {
     pub fn one(&self) -> Option<&Message> {
         if let Incoming::One(message) = self { Some(message) } else { None }
     }
+
+    /// The message, or those of a batch that are not wrong.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        let of_batch = if let Incoming::Batch(messages) = self { messages.as_slice() } else { &[] };
+        self.one().into_iter().chain(of_batch.iter().flatten())
+    }
 }

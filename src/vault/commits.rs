@@ -1,5 +1,6 @@
 //! Commits changed files for tools that know nothing of git; implemented by the repository of toolset `git`.
 
+use super::versions::Author;
 use std::fmt::Debug;
 
 /// The outcome of [`Commits::commit_files`].
@@ -19,10 +20,10 @@ pub struct Committed {
 
 /// A commit history of the vault.
 pub trait Commits: Debug + Send + Sync {
-    /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, `login` names
-    /// who changed them.
+    /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, whose last lines
+    /// name the tool and the login of the author.
     ///
     /// # Errors
     /// Why, in words; then nothing was committed, and the files are as they were.
-    fn commit_files(&self, changed: &[String], summary: &str, login: &str) -> Result<Committed, String>;
+    fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String>;
 }

@@ -350,7 +350,8 @@ impl Vault {
         let (path, on_disk) = self.locate(path)?;
         let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if !metadata.is_file() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
+            let why = if metadata.is_dir() { "it is a folder; use vault_list" } else { "it is not a regular file" };
+            return Err(Error::NotAllowed { path: path.as_str().into(), why });
         }
         self.index.refreshed(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }

@@ -4,6 +4,7 @@
 use super::entry::{Entry, name_of};
 use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
+use crate::markdown;
 use crate::text::snippet::lines_around;
 use crate::text::words::{is_form, is_stop_word, is_word_end, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
@@ -191,65 +192,82 @@ impl<'a> Ranker<'a> {
 
     /// Ranks a file that contains the words or stems in `having` (bits). `text` is its folded text.
     pub(super) fn relevance(&self, entry: &Entry, text: &str, having: u32) -> Relevance {
-        let whole = entry.folded_path();
         let path = entry.searched_path();
         let name = name_of(path);
         let aliases = entry.aliases();
-        // A word may begin with #.
-        let tags: Vec<String> = entry.folded_tags().iter().map(|tag| format!("#{tag}")).collect();
         let names: Vec<&str> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
-        let (mut named_words, mut in_name) = (0_u32, 0_u32);
-        let mut frequencies = vec![0.0_f32; self.words.len()];
-        let mut all: Vec<Occurrence> = Vec::new();
-        for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency_in(field, form)).fold(0.0, f32::max);
-            let is_whole = form.text.ends_with(".md");
-            let in_path = frequency_in(if is_whole { whole } else { path }, form);
-            let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
-            let named = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
-            named_words |= u32::from(named > 0.0) << form.number;
-            in_name |= u32::from(in_path > 0.0) << form.number;
-            let occurrences = occurrences(text, form, &mut all);
-            if let Some(sum) = frequencies.get_mut(form.number) {
-                *sum += named + in_path + occurrences / (1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length);
-            }
-        }
-        let weight = |number: usize, word: &Word| word.weight_if(named_words >> number & 1 == 1);
+        let Found { in_short_fields, in_path, frequencies, occurrences } = self.find_words(entry, &names, text, having);
+        let weight = |number: usize, word: &Word| word.weight_if(in_short_fields >> number & 1 == 1);
         let weighed = frequencies.iter().zip(self.words).enumerate();
         let weighed = weighed.map(|(number, (frequency, word))| weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1));
-        all.sort_unstable();
-        let best = best_passage(&all, named_words, self.words, limits::PASSAGE_BYTES);
-        let consist_of: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name)).collect();
-        let whole_name = consist_of.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
+        let best = best_passage(&occurrences, in_short_fields, self.words, limits::PASSAGE_BYTES);
+        let whole_names: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name)).collect();
+        let whole_name = whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
-        let phrase_at = if self.phrase.is_empty() { None } else { self.phrase_finder.find(text.as_bytes()) };
+        let finds_phrase =
+            |text: &str| Some(text).filter(|_| !self.phrase.is_empty()).and_then(|text| self.phrase_finder.find(text.as_bytes()));
+        let phrase_at = finds_phrase(text).map(|at| (at, at + self.phrase.len()));
         let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
-        let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && consist_of.contains(&self.asked_bits) {
+        let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && whole_names.contains(&self.asked_bits) {
             0
-        } else if phrase_at.is_some()
-            || !self.phrase.is_empty() && self.phrase_finder.find(entry.path_for(self.phrase.as_bytes()).as_bytes()).is_some()
-        {
+        } else if phrase_at.is_some() || finds_phrase(entry.path_for(self.phrase.as_bytes())).is_some() {
             1
         } else if best.words & self.asked_bits == self.asked_bits {
             2
         } else {
             3
         };
-        let phrase_at = phrase_at.map(|at| (at, at + self.phrase.len()));
         let passage = best.at.map(|(from, _)| (from, best.end));
         let at = phrase_at.or(passage);
         let is_by_name =
-            in_name != 0 && in_name == having && (at.is_none() || name == self.phrase || in_name & self.asked_bits == self.asked_bits);
+            in_path != 0 && in_path == having && (at.is_none() || name == self.phrase || in_path & self.asked_bits == self.asked_bits);
         let match_type = match at {
             _ if is_by_name => MatchType::Filename,
             Some(_) => MatchType::Content,
-            None if in_name == 0 && named_words != 0 => MatchType::Tag,
-            None if in_name == 0 => MatchType::Content,
-            None => MatchType::Filename,
+            None if in_path != 0 => MatchType::Filename,
+            None if in_short_fields != 0 => MatchType::Tag,
+            None => MatchType::Content,
         };
-        Relevance { class, score, phrase_at, passage, match_type, occurrences: all }
+        Relevance { class, score, phrase_at, passage, match_type, occurrences }
     }
+
+    /// Finds the words in `having` (bits) in the fields of a file; `names` are its name and aliases.
+    fn find_words(&self, entry: &Entry, names: &[&str], text: &str, having: u32) -> Found {
+        // A word may begin with #.
+        let tags: Vec<String> = entry.folded_tags().iter().map(|tag| format!("#{tag}")).collect();
+        let (mut in_short_fields, mut words_in_path) = (0_u32, 0_u32);
+        let mut frequencies = vec![0.0_f32; self.words.len()];
+        let mut all: Vec<Occurrence> = Vec::new();
+        let length_norm = 1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length;
+        for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
+            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency_in(field, form)).fold(0.0, f32::max);
+            let is_whole = form.text.ends_with(".md");
+            let in_path = frequency_in(if is_whole { entry.folded_path() } else { entry.searched_path() }, form);
+            let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
+            let in_names_and_tags = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
+            in_short_fields |= u32::from(in_names_and_tags > 0.0) << form.number;
+            words_in_path |= u32::from(in_path > 0.0) << form.number;
+            let in_text = occurrences(text, form, &mut all);
+            if let Some(sum) = frequencies.get_mut(form.number) {
+                *sum += in_names_and_tags + in_path + in_text / length_norm;
+            }
+        }
+        all.sort_unstable();
+        Found { in_short_fields, in_path: words_in_path, frequencies, occurrences: all }
+    }
+}
+
+/// The words of a query in the fields of a file.
+struct Found {
+    /// Those in its name, aliases or tags (bits).
+    in_short_fields: u32,
+    /// Those in its path (bits).
+    in_path: u32,
+    /// Of each word, weighted by field.
+    frequencies: Vec<f32>,
+    /// In the text, sorted.
+    occurrences: Vec<Occurrence>,
 }
 
 impl Relevance {
@@ -318,7 +336,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
             continue;
         }
         let line = text.as_bytes().get(..at).and_then(|before| memchr::memrchr(b'\n', before)).map_or(0, |end| end + 1);
-        let is_heading = text.get(line..at).is_some_and(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '));
+        let is_heading = text.get(line..at + length).is_some_and(|line| markdown::heading(line).is_some());
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
         let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE_WORD };

@@ -21,7 +21,7 @@ const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
 
 /// The tool of the changes that the command `undo` makes.
-pub(super) const UNDO: &str = "undo";
+pub const UNDO: &str = "undo";
 
 /// What was done to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -284,7 +284,9 @@ impl<'a> Evaluator<'a> {
         match (of, index) {
             (Value::Null, _) => Ok(Value::Null),
             (Value::List(list, _), Value::Number(index)) => {
-                Ok(usize::try_from(*index as i64).ok().and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null))
+                // Of NaN, too, the fraction is not 0.
+                let whole = Some(*index).filter(|index| index.fract() == 0.0).and_then(|index| usize::try_from(index as i64).ok());
+                Ok(whole.and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null))
             }
             (of, Value::Text(name)) => self.member(of, name, entry),
             _ => Err(format!("a {} has no member {}", of.type_name(), index.text())),

@@ -99,8 +99,9 @@ fn change(
     }
     context.requester.progress(1, None, "committing and pushing");
     // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
-    let vault = context.vault.on_behalf_of(&Arc::new(Author::new(&context.principal.login, tool)));
-    let wanted = NoteChange { path, after, message: &message, login: &context.principal.login, if_match: arguments.maybe("if_match") };
+    let author = Arc::new(Author::new(&context.principal.login, tool));
+    let vault = context.vault.on_behalf_of(&author);
+    let wanted = NoteChange { path, after, message: &message, author: &author, if_match: arguments.maybe("if_match") };
     let changed = repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());
     let done = changed.map_err(|failure| failed(failure, path, verb))?;
     let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
@@ -128,7 +129,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::Conflict(words, etag) => etag.into_iter().fold(Error::new(Code::Conflict, words), |error, etag| error.with("etag", etag)),
         Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
         Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
-        Failure::Refused(words) => Error::new(Code::GitRefused, format!("Nothing was done: {words}")),
+        Failure::Refused(words) | Failure::Staged(words) => Error::new(Code::GitRefused, format!("Nothing was done: {words}")),
         other => Error::new(Code::WriteError, other.to_string()),
     };
     let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
