@@ -1,6 +1,6 @@
 //! Dates and times of day in the owner's time zone, and how Obsidian writes them (moment.js).
 
-use crate::clock::{Now, civil, days_of, number, parse_date};
+use crate::clock::{Moment, date_of_day, days_of, number, parse_date};
 use crate::slice::Part;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -28,7 +28,7 @@ impl Zone {
     }
 
     /// The date and time of day at a moment.
-    pub fn at(&self, now: Now) -> DateTime {
+    pub fn at(&self, now: Moment) -> DateTime {
         let seconds = i64::try_from(now.0).unwrap_or(i64::MAX);
         DateTime(seconds.saturating_add(self.offset(seconds)))
     }
@@ -73,10 +73,10 @@ impl Zone {
 
 /// The first and last second of a date (`2026-02-08`, in UTC), or a moment twice (RFC 3339, in UTC without an offset); `None`
 /// for any other text.
-pub fn span(text: &str) -> Option<(Now, Now)> {
+pub fn span(text: &str) -> Option<(Moment, Moment)> {
     let (DateTime(first), has_time) = Zone::default().parse(text)?;
     let first = u64::try_from(first).ok()?;
-    Some((Now(first), Now(if has_time { first } else { first + 86_399 })))
+    Some((Moment(first), Moment(if has_time { first } else { first + 86_399 })))
 }
 
 /// Seconds since 1970-01-01T00:00:00 of the local calendar.
@@ -125,7 +125,7 @@ impl DateTime {
 
     /// The same day of a later or earlier month, or that month's last day.
     pub fn plus_months(self, months: i64) -> DateTime {
-        let (year, month, day) = civil(self.days());
+        let (year, month, day) = date_of_day(self.days());
         let count = (year * 12 + month as i64 - 1).saturating_add(months).clamp(-LAST_MONTH, LAST_MONTH);
         let (year, month) = (count.div_euclid(12), count.rem_euclid(12).unsigned_abs() + 1);
         let days = (1..=day).rev().find_map(|day| days_of(year, month, day));
@@ -153,7 +153,7 @@ impl DateTime {
 
     /// Days since 1 January.
     fn day_of_year(self) -> i64 {
-        let (year, ..) = civil(self.days());
+        let (year, ..) = date_of_day(self.days());
         days_of(year, 1, 1).map_or(0, |first| self.days() - first)
     }
 
@@ -167,7 +167,7 @@ impl DateTime {
     }
 
     fn year_and_week(self) -> (i64, i64) {
-        (civil(self.days()).0, self.day_of_year() / 7 + 1)
+        (date_of_day(self.days()).0, self.day_of_year() / 7 + 1)
     }
 
     /// The moment in a format of moment.js in English; what is in brackets, and what is no token, is text.
@@ -188,7 +188,7 @@ impl DateTime {
 
     /// Year, month and day.
     pub fn date(self) -> (i64, u64, u64) {
-        civil(self.days())
+        date_of_day(self.days())
     }
 
     /// Hour, minute and second.
@@ -342,8 +342,8 @@ mod tests {
     fn zones_have_summer_time() {
         let berlin = Zone::named("Europe/Berlin").expect("zone data");
         // 2026-07-01T22:30:00Z and 2026-12-31T23:30:00Z.
-        assert_eq!(berlin.at(Now(1_782_945_000)).format("YYYY-MM-DD HH:mm"), "2026-07-02 00:30");
-        assert_eq!(berlin.at(Now(1_798_759_800)).format("YYYY-MM-DD HH:mm"), "2027-01-01 00:30");
+        assert_eq!(berlin.at(Moment(1_782_945_000)).format("YYYY-MM-DD HH:mm"), "2026-07-02 00:30");
+        assert_eq!(berlin.at(Moment(1_798_759_800)).format("YYYY-MM-DD HH:mm"), "2027-01-01 00:30");
         assert!(Zone::named("Europe/Atlantis").is_none());
     }
 }

@@ -5,7 +5,7 @@
 //! calls that name the same files run in the order of their arrival. All other messages are answered by the dispatching
 //! thread, in order.
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
@@ -229,7 +229,7 @@ impl Client {
     }
 
     fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Result<Option<String>, Error> {
-        let session = self.server.sessions.open(&self.principal, revision, Now::read());
+        let session = self.server.sessions.open(&self.principal, revision, Moment::read());
         if self.session.set(session).is_err() {
             let again = Error::invalid_request("this process was initialized already; start another one");
             return Err(again.answering(message.id().cloned()));

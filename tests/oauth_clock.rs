@@ -3,7 +3,7 @@
 use crate::support::login::{REDIRECT, VERIFIER, authorize_path};
 use crate::support::{PASSWORD, encode};
 use serde_json::{Value, json};
-use vault_sync_mcp::clock::Now;
+use vault_sync_mcp::clock::Moment;
 use vault_sync_mcp::form::Form;
 use vault_sync_mcp::oauth::store::Store;
 use vault_sync_mcp::oauth::{Logins, Oauth, Policy};
@@ -22,7 +22,7 @@ impl Clockwork {
         let logins = Logins { users, ..Logins::default() };
         let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory());
         let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
-        let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(1000 * DAY)).unwrap();
+        let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Moment(1000 * DAY)).unwrap();
         Clockwork { client: client["client_id"].as_str().unwrap().to_owned(), oauth }
     }
 
@@ -33,14 +33,14 @@ impl Clockwork {
         let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
         let request = self.oauth.check_authorization_request(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
-        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Now(now)), Login::Right);
-        let location = self.oauth.issue_code(&request, "alex", access, None, from, Now(now)).unwrap();
+        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Moment(now)), Login::Right);
+        let location = self.oauth.issue_code(&request, "alex", access, None, from, Moment(now)).unwrap();
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }
 
     fn ask(&self, fields: &[(&str, &str)], now: u64) -> Result<Value, String> {
         let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat())).unwrap();
-        self.oauth.exchange(None, &form, Now(now)).map_err(|error| error.code.to_owned())
+        self.oauth.exchange(None, &form, Moment(now)).map_err(|error| error.code.to_owned())
     }
 
     fn exchange(&self, code: &str, now: u64) -> Result<Value, String> {
@@ -52,7 +52,7 @@ impl Clockwork {
     }
 
     fn works(&self, token: &str, now: u64) -> bool {
-        self.oauth.authenticate(Some(&format!("Bearer {token}")), Now(now)).is_ok()
+        self.oauth.authenticate(Some(&format!("Bearer {token}")), Moment(now)).is_ok()
     }
 }
 
@@ -123,7 +123,7 @@ fn registrations_that_are_not_used_are_forgotten() {
     let it = Clockwork::new();
     let register = |now: u64| {
         let wish = json!({ "redirect_uris": [REDIRECT] }).to_string();
-        text(&it.oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Now(now)).unwrap(), "client_id").to_owned()
+        text(&it.oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Moment(now)).unwrap(), "client_id").to_owned()
     };
     let unused = register(start);
     it.exchange(&it.code(start), start).unwrap();

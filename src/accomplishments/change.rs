@@ -4,7 +4,7 @@ use super::canvas::EditedCanvas;
 use super::note::Note;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, malformed, text};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::vault::journal::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
@@ -87,7 +87,7 @@ impl Change<'_> {
     /// # Errors
     /// [`VaultError::Malformed`].
     pub(super) fn set_updated(&mut self, path: &VaultPath) -> Result<(), Error> {
-        self.note(path)?.set("updated", Now::read().rfc3339())
+        self.note(path)?.set("updated", Moment::read().rfc3339())
     }
 
     /// Opens a canvas. With `make`, the default one is created if missing.

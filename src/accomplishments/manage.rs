@@ -11,7 +11,7 @@ use super::snapshot::{Accomplishment, number_of};
 use super::status::TASK_STATUSES;
 use super::task::{self, Task, TaskInNote};
 use super::{Accomplishments, Error, invalid, new_id, one_of};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::markdown::parts;
 use crate::markdown::properties::flow;
@@ -73,7 +73,7 @@ impl Accomplishments {
             must_be_free(change, &title, &path, None)?;
             let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
             let blockers = unique(data.depends_on.iter().flatten().copied());
-            let now = Now::read().rfc3339();
+            let now = Moment::read().rfc3339();
             let value = |value: Value| flow(&value, None);
             let text = |text: &str| value(text.into());
             let properties = [

@@ -5,7 +5,7 @@ use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
 use super::session::SessionRequest;
 use super::{Agent, Failure, Progress, Watcher, Work};
-use crate::clock::{self, Now};
+use crate::clock::{self, Moment};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::secret;
@@ -28,7 +28,7 @@ pub struct Job {
     /// The first line of its material.
     pub about: String,
     /// When it was begun.
-    pub begun: Now,
+    pub begun: Moment,
     started: Instant,
     state: Mutex<JobState>,
     changed: Condvar,
@@ -87,7 +87,7 @@ impl Agent {
             owner: owner.to_owned(),
             model: route.model.clone(),
             about,
-            begun: Now::read(),
+            begun: Moment::read(),
             started: clock::instant(),
             state: Mutex::new(JobState { callers: 1, request: Some(Arc::clone(&request)), ..JobState::default() }),
             changed: Condvar::new(),

@@ -2,7 +2,7 @@
 //! ended. The owner's commands read them while the server runs; without a state folder they are kept in memory.
 
 use super::{Progress, session_dir};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -54,7 +54,7 @@ impl Session {
         let folder = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let material = crate::secret::SecretHash::of(text.trim()).to_hex();
         let [login, tool, model] = [login, tool, model].map(str::to_owned);
-        Session { folder, at: Now::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0, ended: None }
+        Session { folder, at: Moment::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0, ended: None }
     }
 
     /// Dollars that count towards the daily budget: the cost, or the allowance where that is unknown.

@@ -1,7 +1,7 @@
 //! The control socket, through which the owner's commands reach the server that is using a state folder. It is in that
 //! folder, which only the server's user can open, and knows one command.
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::disk;
 use crate::limits;
 use crate::oauth::Oauth;
@@ -50,8 +50,8 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
     let ended = match line.trim_end().split_once(' ') {
-        Some(("revoke", "--all")) => oauth.store.end_grants(None, Now::read()),
-        Some(("revoke", id)) => oauth.store.end_grants(Some(id), Now::read()),
+        Some(("revoke", "--all")) => oauth.store.end_grants(None, Moment::read()),
+        Some(("revoke", id)) => oauth.store.end_grants(Some(id), Moment::read()),
         _ => return stream.write_all(b"unknown command\n"),
     };
     let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: free space on the disk";

@@ -2,7 +2,7 @@
 
 use super::{FAILED, WRONG, columns, control, environment, fail, print};
 use crate::cli::Raw;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::config;
 use crate::oauth::documents;
 use crate::oauth::redirect::RedirectTarget;
@@ -30,8 +30,8 @@ pub(super) fn revoke(raw: &Raw, id: Option<&str>) -> Result<u8, u8> {
     let ended = if Store::is_in_use(&folder) {
         control::revoke(&folder, id.as_deref())
     } else {
-        Store::open(&folder, Now::read())
-            .and_then(|store| store.end_grants(id.as_deref(), Now::read()).map_err(|_| "the change cannot be stored".to_owned()))
+        Store::open(&folder, Moment::read())
+            .and_then(|store| store.end_grants(id.as_deref(), Moment::read()).map_err(|_| "the change cannot be stored".to_owned()))
     };
     let count = ended.map_err(|why| fail(why, FAILED))?;
     Ok(print(&format!("{count} grant{} ended.\n", if count == 1 { "" } else { "s" })))
@@ -79,8 +79,8 @@ fn table(state: &State) -> String {
             client.as_ref().map_or_else(|| "(no longer registered)".into(), |client| client.name.clone()),
             destination(grant, client.as_deref()),
             grant.folders.as_ref().map_or_else(|| grant.access.scope().replace("vault:", "").replace(' ', "+"), ToString::to_string),
-            Now(grant.created).rfc3339(),
-            Now(grant.last_use()).rfc3339(),
+            Moment(grant.created).rfc3339(),
+            Moment(grant.last_use()).rfc3339(),
         ]);
     }
     if rows.len() == 1 {

@@ -4,7 +4,7 @@ use super::{FAILED, columns, fail, grants, open_vault, print, print_error, print
 use crate::agent::ledger::{Session, sessions_of};
 use crate::agent::{Agent, Progress, Watcher};
 use crate::cli::Raw;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::config::Config;
 use crate::limits;
 use crate::wiki::lint;
@@ -36,12 +36,12 @@ fn table(sessions: &[(Session, bool)]) -> String {
         ]
         .map(number);
         let cost = cost.unwrap_or_else(|| format!("<{:.2}", session.allowed_usd));
-        rows.push([Now(session.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
+        rows.push([Moment(session.at).rfc3339(), login, tool, model, status.to_owned(), turns, cost, pages, refused, about]);
     }
     if rows.len() == 1 {
         return "No session has been run yet.\n".into();
     }
-    let since = Now::read().0.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
+    let since = Moment::read().0.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
     let spent: f64 = sessions.iter().map(|(session, _)| session).filter(|session| session.at >= since).map(Session::charged_usd).sum();
     format!("{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with its whole budget.\n", columns(&rows))
 }

@@ -27,7 +27,7 @@ mod wiki;
 #[cfg(feature = "agent")]
 use crate::agent::supervise;
 use crate::cli::{self, Raw};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::config::{Config, Environment, Purpose};
 use crate::mcp::Server;
 use crate::tools::Toolset;
@@ -232,7 +232,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             }
             Err(error) => log::error!("{error}"),
         }
-        if let Some(Err(error)) = versions.map(|versions| versions.clean(Now::read())) {
+        if let Some(Err(error)) = versions.map(|versions| versions.clean(Moment::read())) {
             log::warn!("old versions cannot be removed: {error}");
         }
         if reads_frontmatter {
@@ -255,7 +255,7 @@ fn start_logging(level: LevelFilter) {
             (true, log::Level::Warn) => writeln!(buffer, "<4>{message}"),
             (true, log::Level::Info) => writeln!(buffer, "<6>{message}"),
             (true, _) => writeln!(buffer, "<7>{message}"),
-            (false, _) => writeln!(buffer, "{} {level:<5} {message}", Now::read().rfc3339()),
+            (false, _) => writeln!(buffer, "{} {level:<5} {message}", Moment::read().rfc3339()),
         }
     };
     let target = env_logger::Target::Pipe(Box::new(lines::Lines::default()));

@@ -1,7 +1,7 @@
 //! `serve`: the HTTP server, until a signal ends it.
 
 use super::{FAILED, control, engine};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::config::Config;
 use crate::disk;
 use crate::http::server::{self, Running};
@@ -16,7 +16,7 @@ pub(super) fn serve(config: Config) -> u8 {
     let store = match config.state_dir.as_deref() {
         Some(folder) => disk::create_private_folder(folder)
             .map_err(|error| format!("the folder cannot be made: {}", error.kind()))
-            .and_then(|()| Store::open(folder, Now::read())),
+            .and_then(|()| Store::open(folder, Moment::read())),
         None => {
             log::warn!("no STATE_DIR: logins are forgotten when the server stops");
             Ok(Store::in_memory())

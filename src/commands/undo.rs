@@ -3,7 +3,7 @@
 use super::grants::{folder, refuse_other_user, whole_id};
 use super::{FAILED, WRONG, fail, print, systems};
 use crate::cli::Raw;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::config::Config;
 use crate::vault::Vault;
 use crate::vault::undo::Undone;
@@ -23,7 +23,7 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
     let vault = Arc::new(vault.with_versions(Some(Arc::clone(&versions))));
-    let now = Now::read();
+    let now = Moment::read();
     let kept = versions.lines().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let logins: BTreeSet<String> = kept.into_iter().map(|line| line.by).collect();
     // As the log shows them.
@@ -37,7 +37,8 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
         }
     };
     let login = login.as_str();
-    let mut undone = vault.undo(login, Now(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
+    let mut undone =
+        vault.undo(login, Moment(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
     // Opening the toolsets finishes what a crash has interrupted in the repository.
     if !undone.changed.is_empty()
         && let Some(commits) = systems::open(config, &vault).commits

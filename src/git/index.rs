@@ -45,17 +45,9 @@ impl Index {
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
         let (path, lock) = (repository.folders.git_dir.join("index"), repository.folders.git_dir.join("index.lock"));
-        let until = Deadline::after(limits::GIT_INDEX_WAIT);
-        let held = loop {
-            if let Some(held) = disk::claim(&lock, MARK).map_err(wrong)? {
-                break held;
-            }
-            if until.left().is_none() {
-                let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
-                return Err(Failure::Refused(why.into()));
-            }
-            std::thread::sleep(limits::GIT_LOCK_PAUSE);
-        };
+        let held = Deadline::after(limits::GIT_INDEX_WAIT).poll(limits::LOCK_POLL, || disk::claim(&lock, MARK)).map_err(wrong)?;
+        let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
+        let held = held.ok_or_else(|| Failure::Refused(why.into()))?;
         let mut index = Index { path, before: None, copy: repository.scratch(), lock, held, stays_locked: false };
         index.before = read(&index.path)?;
         if let Some((bytes, modified)) = &index.before {

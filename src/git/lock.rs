@@ -8,15 +8,12 @@ use crate::vault::TRASH;
 use std::path::Path;
 
 pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
-    loop {
-        match disk::take_lock(path) {
-            Ok(Some(lock)) => return Ok(lock),
-            Ok(None) if (runner.cancelled)() => return Err(Failure::Cancelled),
-            Ok(None) if runner.deadline.left().is_some() => std::thread::sleep(limits::GIT_LOCK_PAUSE),
-            Ok(None) => return Err(Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())),
-            Err(error) => return Err(Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
-        }
-    }
+    let attempt = || match disk::take_lock(path) {
+        Ok(None) if (runner.cancelled)() => Err(Failure::Cancelled),
+        taken => taken.map_err(|error| Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
+    };
+    let lock = runner.deadline.poll(limits::LOCK_POLL, attempt)?;
+    lock.ok_or_else(|| Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into()))
 }
 
 /// Has git ignore the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, through

@@ -25,8 +25,10 @@ pub(super) fn publish(
     let (mut commit, mut incoming) = (built.commit.clone(), None);
     let mut rejected = String::new();
     for _ in 0..limits::GIT_PUSHES {
-        let Some(behind) = push(repository, runner, remote, &commit)? else { return Ok((commit, incoming)) };
-        rejected = behind;
+        match push(repository, runner, remote, &commit)? {
+            Pushed::Accepted => return Ok((commit, incoming)),
+            Pushed::Rejected(words) => rejected = words,
+        }
         fetch(repository, runner, remote)?;
         let base = merge_base(runner, &built.commit, FETCHED)?;
         // A remote with several URLs may have accepted it at one of them. The first commit pushed is the base then; later ones are rebuilt.
@@ -105,8 +107,14 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     Ok((format!("{} {words}{kept}: read it again, and repeat the change in it", names.join(", ")), names))
 }
 
-/// `None`: the remote has the commit. Otherwise git's words when it was rejected because the remote has, or claims to have, other commits.
-fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Option<String>, Failure> {
+enum Pushed {
+    /// The remote has the commit.
+    Accepted,
+    /// The remote has, or claims to have, other commits: git's words.
+    Rejected(String),
+}
+
+fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Pushed, Failure> {
     let target = format!("{commit}:{}", repository.branch);
     // A push that has begun cannot be cancelled: it would be unknown whether the remote has the commit.
     let left = runner.deadline.left().unwrap_or_default();
@@ -115,13 +123,13 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     }
     let words =
         match runner.uncancellable(left).run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
-            Ok(output) if output.ok => return Ok(None),
+            Ok(output) if output.ok => return Ok(Pushed::Accepted),
             Ok(output) => {
                 let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
                 let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
                 // The second message means two pushes at the same moment.
                 if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
-                    return Ok(Some(rejected.to_owned()));
+                    return Ok(Pushed::Rejected(rejected.to_owned()));
                 }
                 if rejected.is_empty() { output.words() } else { format!("{rejected} {}", output.stderr) }
             }
@@ -131,7 +139,7 @@ fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str
     // The push may have reached the remote all the same; a later push may be on top of it.
     let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
     match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
-        Ok(true) => Ok(None),
+        Ok(true) => Ok(Pushed::Accepted),
         Ok(false) => Err(Failure::Git(words)),
         Err(_) => Err(Failure::Git(format!("{words} (the remote could not be asked whether it has the commit all the same)"))),
     }

@@ -12,8 +12,6 @@ pub const GIT_MESSAGE_CHARS: usize = 600;
 pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long git may take to end when it is asked to, before it is killed.
 pub const GIT_GRACE: Duration = Duration::from_secs(1);
-/// The pause between two attempts to take a lock.
-pub const GIT_LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Attempts to push a commit, each on top of what the remote has by then; others push occasionally, not constantly.
 pub const GIT_PUSHES: usize = 4;
 /// For asking the remote whether an interrupted push arrived.

@@ -70,8 +70,8 @@ pub const LIST_PAGE: usize = 1_000;
 pub const LIST_PAGE_USUAL: usize = 200;
 /// How long a change of several files waits for its lock; others hold it for milliseconds.
 pub const LOCK_FILE_WAIT: Duration = Duration::from_secs(10);
-/// The pause between two attempts to take it.
-pub const LOCK_FILE_PAUSE: Duration = Duration::from_millis(5);
+/// The pause between two attempts to take a lock file.
+pub const LOCK_POLL: Duration = Duration::from_millis(5);
 /// Names that are tried for a file in the trash.
 pub const TRASH_NAMES: u32 = 1_000;
 /// Characters of the title of an accomplishment, or the name of a task: one readable line.

@@ -4,7 +4,7 @@
 use super::Revision;
 use super::running::Requests;
 use super::subscription::Subscription;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
@@ -28,8 +28,8 @@ pub struct Session {
 }
 
 impl Session {
-    fn is_expired(&self, now: Now) -> bool {
-        now.since(Now(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE && !self.subscription.is_open()
+    fn is_expired(&self, now: Moment) -> bool {
+        now.since(Moment(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE && !self.subscription.is_open()
     }
 }
 
@@ -41,7 +41,7 @@ pub struct Sessions {
 
 impl Sessions {
     /// Opens a session. Where the table, or the caller's share of it, is full, the session unused for longest ends.
-    pub fn open(&self, principal: &Principal, revision: Revision, now: Now) -> Arc<Session> {
+    pub fn open(&self, principal: &Principal, revision: Revision, now: Moment) -> Arc<Session> {
         let id = secret::new_token();
         let session = Arc::new(Session {
             id: id.clone(),
@@ -68,7 +68,7 @@ impl Sessions {
     }
 
     /// The session of this id, if it is the caller's and has not expired.
-    pub fn get(&self, id: &str, principal: &Principal, now: Now) -> Option<Arc<Session>> {
+    pub fn get(&self, id: &str, principal: &Principal, now: Moment) -> Option<Arc<Session>> {
         let mut table = self.table.lock().unpoisoned();
         let session = table.get(id).filter(|session| session.owner == principal.key()).cloned()?;
         if session.is_expired(now) {
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn a_session_is_only_its_owners() {
         let sessions = Sessions::default();
-        let session = sessions.open(&login("a"), Revision::V2025_11_25, Now(0));
-        assert!(sessions.get(&session.id, &login("a"), Now(1)).is_some());
-        assert!(sessions.get(&session.id, &login("b"), Now(1)).is_none());
+        let session = sessions.open(&login("a"), Revision::V2025_11_25, Moment(0));
+        assert!(sessions.get(&session.id, &login("a"), Moment(1)).is_some());
+        assert!(sessions.get(&session.id, &login("b"), Moment(1)).is_none());
         assert!(!sessions.close(&session.id, &login("b")));
         assert!(sessions.close(&session.id, &login("a")) && !sessions.close(&session.id, &login("a")));
     }
@@ -125,33 +125,33 @@ mod tests {
     #[test]
     fn a_session_that_listens_is_evicted_last() {
         let sessions = Sessions::default();
-        let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Now(at));
+        let open = |at: u64| sessions.open(&login("a"), Revision::V2025_11_25, Moment(at));
         let listening = open(0);
         listening.subscription.attach(Arc::new(TestListener));
         let idle = open(1);
         (0..limits::SESSIONS_PER_PRINCIPAL as u64).for_each(|n| drop(open(2 + n)));
-        assert!(sessions.get(&listening.id, &login("a"), Now(999)).is_some());
-        assert!(sessions.get(&idle.id, &login("a"), Now(999)).is_none());
+        assert!(sessions.get(&listening.id, &login("a"), Moment(999)).is_some());
+        assert!(sessions.get(&idle.id, &login("a"), Moment(999)).is_none());
     }
 
     #[test]
     fn sessions_expire_and_the_oldest_are_evicted() {
         let sessions = Sessions::default();
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(0));
-        let expired = Now(limits::SESSION_IDLE.as_secs() + 1);
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(0));
+        let expired = Moment(limits::SESSION_IDLE.as_secs() + 1);
         let second = sessions.open(&login("a"), Revision::V2025_11_25, expired);
         assert_eq!(sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
         assert!(sessions.get(&first.id, &login("a"), expired).is_none());
-        assert!(sessions.get(&second.id, &login("a"), Now(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
-        let other = sessions.open(&login("b"), Revision::V2025_11_25, Now(0));
-        let first = sessions.open(&login("a"), Revision::V2025_11_25, Now(1));
+        assert!(sessions.get(&second.id, &login("a"), Moment(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
+        let other = sessions.open(&login("b"), Revision::V2025_11_25, Moment(0));
+        let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(1));
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {
-            sessions.open(&login("a"), Revision::V2025_11_25, Now(2 + n as u64));
+            sessions.open(&login("a"), Revision::V2025_11_25, Moment(2 + n as u64));
         }
-        assert!(sessions.get(&first.id, &login("a"), Now(999)).is_none(), "a's oldest was evicted");
-        assert!(sessions.get(&other.id, &login("b"), Now(999)).is_some(), "b's is untouched");
+        assert!(sessions.get(&first.id, &login("a"), Moment(999)).is_none(), "a's oldest was evicted");
+        assert!(sessions.get(&other.id, &login("b"), Moment(999)).is_some(), "b's is untouched");
         for n in 0..limits::SESSIONS {
-            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Now(2000));
+            sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Moment(2000));
         }
         assert_eq!(sessions.table.lock().unpoisoned().len(), limits::SESSIONS);
     }

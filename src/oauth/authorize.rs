@@ -7,7 +7,7 @@ use super::redirect::{Redirect, RedirectTarget};
 use super::source::{Source, evict_oldest_if_full};
 use super::store::{self, Client, Code};
 use super::{Oauth, documents, resource};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::form::Form;
 use crate::limits;
 use crate::principal::Access;
@@ -129,7 +129,7 @@ impl Oauth {
     /// Checks a person's password. Takes as long for a name that does not exist
     /// as for a wrong password. The answer to a failure is delayed, longer with each from this address. A right password is delayed only
     /// while another login from there is being answered.
-    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Now) -> Login {
+    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Moment) -> Login {
         let source = &Source::new(from.address, from.is_shared, user);
         let is_known = self.store.state().has_logged_in(source);
         let hash = self.logins.users.get(user).map(String::as_str);
@@ -146,7 +146,7 @@ impl Oauth {
     }
 
     /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
-    pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Now) -> String {
+    pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Moment) -> String {
         let fingerprint = self.logins.password_fingerprint(user).unwrap_or_default();
         let of = serde_json::json!([
             "login",
@@ -162,9 +162,9 @@ impl Oauth {
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.
-    pub fn logged_in<'a>(&self, request: &AuthorizeRequest, proof: &'a str, now: Now) -> Option<&'a str> {
+    pub fn logged_in<'a>(&self, request: &AuthorizeRequest, proof: &'a str, now: Moment) -> Option<&'a str> {
         let mut parts = proof.splitn(3, '.');
-        let expires = Now(parts.next()?.parse().ok()?);
+        let expires = Moment(parts.next()?.parse().ok()?);
         let user = parts.nth(1)?;
         self.logins.password_fingerprint(user)?;
         (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
@@ -181,7 +181,7 @@ impl Oauth {
         access: Access,
         folders: Option<Arc<GrantedFolders>>,
         from: PeerAddress,
-        now: Now,
+        now: Moment,
     ) -> Result<String, AuthorizeError> {
         let (client, source) = (&request.client, &Source::new(from.address, from.is_shared, user));
         let access = access.min(request.access);
@@ -200,7 +200,7 @@ impl Oauth {
             spent: None,
         };
         let stored = self.store.change(now, |state| {
-            evict_oldest_if_full(&mut state.codes, limits::CODES, &record.hash, |code| Now(code.expires));
+            evict_oldest_if_full(&mut state.codes, limits::CODES, &record.hash, |code| Moment(code.expires));
             state.note_source(source);
             state.codes.insert(record.hash, record);
             Ok::<(), store::NotStored>(())

@@ -1,7 +1,7 @@
 //! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge to send.
 
 use super::Oauth;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::principal::{Access, Principal};
 use crate::secret::SecretHash;
 
@@ -21,7 +21,7 @@ impl Oauth {
     ///
     /// # Errors
     /// [`Challenge::NoToken`], [`Challenge::InvalidToken`].
-    pub fn authenticate(&self, authorization: Option<&str>, now: Now) -> Result<(Principal, SecretHash), Challenge> {
+    pub fn authenticate(&self, authorization: Option<&str>, now: Moment) -> Result<(Principal, SecretHash), Challenge> {
         let header = authorization.unwrap_or_default();
         let (scheme, token) = header.split_once(' ').ok_or(Challenge::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
@@ -32,7 +32,7 @@ impl Oauth {
     }
 
     /// The holder of a token that is valid now; records the use of the token.
-    pub fn holder(&self, token: SecretHash, now: Now) -> Option<Principal> {
+    pub fn holder(&self, token: SecretHash, now: Moment) -> Option<Principal> {
         if let Some((name, secret)) = self.logins.tokens.iter().find(|(_, secret)| secret.hash == token) {
             let (subject, login) = (format!("token:{name}"), name.clone());
             return Some(Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() });

@@ -48,7 +48,7 @@ pub mod token;
 
 pub use error::Error;
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::principal::Access;
 use crate::secret::SecretHash;
@@ -147,7 +147,7 @@ impl Oauth {
     /// An authorization server for a public origin.
     pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
-        let registrations = Registrations::open(store.folder(), Now::read());
+        let registrations = Registrations::open(store.folder(), Moment::read());
         Oauth { origin, logins, policy, store, passwords, registrations }
     }
 
@@ -161,8 +161,8 @@ impl Oauth {
     }
 
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.
-    fn note_use(&self, grant: &store::Grant, now: Now) {
-        if now.since(Now(grant.last_use())) >= limits::USE_NOTED_EVERY {
+    fn note_use(&self, grant: &store::Grant, now: Moment) {
+        if now.since(Moment(grant.last_use())) >= limits::USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
             // `used` is shared by all copies of the state, so it has its value already; this only writes it. If that fails, it is not retried
             // with each request.

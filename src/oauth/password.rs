@@ -5,7 +5,7 @@
 //! pause between two checks, so that an attacker who shares it does not keep its owner out: there bcrypt alone limits the guesses.
 
 use super::source::{Source, evict_oldest_if_full};
-use crate::clock::{self, Now};
+use crate::clock::{self, Moment};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
@@ -37,7 +37,7 @@ enum Standing {
 /// The failures of a source.
 struct Failures {
     count: u32,
-    last: Now,
+    last: Moment,
     /// It is not checked again before this.
     until: Instant,
 }
@@ -59,7 +59,7 @@ struct Waiting {
 
 impl Queue {
     /// One that has logged in and failed since counts as new: others may share its address.
-    fn standing(&self, is_known: bool, from: &Source, now: Now) -> Standing {
+    fn standing(&self, is_known: bool, from: &Source, now: Moment) -> Standing {
         let has_failed = self.failures.get(from).is_some_and(|failures| now.since(failures.last) <= limits::THROTTLE_MEMORY);
         match (is_known, has_failed) {
             (true, false) => Standing::Known,
@@ -69,7 +69,7 @@ impl Queue {
     }
 
     /// Records a failure; gives how long to hold back its answer: a quarter second, then twice as long each time.
-    fn add_failure(&mut self, is_known: bool, from: &Source, now: Now) -> Duration {
+    fn add_failure(&mut self, is_known: bool, from: &Source, now: Moment) -> Duration {
         evict_oldest_if_full(&mut self.failures, limits::THROTTLED_SOURCES, from, |failures| failures.last);
         let failures = self.failures.entry(from.clone()).or_insert(Failures { count: 0, last: now, until: clock::instant() });
         failures.count = if now.since(failures.last) > limits::THROTTLE_MEMORY { 1 } else { failures.count.saturating_add(1) };
@@ -126,7 +126,7 @@ impl Passwords {
         password: &str,
         is_known: bool,
         from: &Source,
-        now: Now,
+        now: Moment,
     ) -> Option<Result<(), Duration>> {
         let mut queue = self.queue.lock().unpoisoned();
         let standing = queue.standing(is_known, from, now);
@@ -198,10 +198,10 @@ mod tests {
         let mut queue = Queue::default();
         let source = |address: &str| Source::new(address.parse().unwrap(), false, "");
         let from = &source("203.0.113.1");
-        let waits: Vec<u128> = (0..7).map(|_| queue.add_failure(false, from, Now(100)).as_millis()).collect();
+        let waits: Vec<u128> = (0..7).map(|_| queue.add_failure(false, from, Moment(100)).as_millis()).collect();
         assert_eq!(waits, [250, 500, 1000, 2000, 4000, 4000, 4000]);
-        assert_eq!(queue.add_failure(false, &source("203.0.113.2"), Now(100)).as_millis(), 250, "another address");
-        let later = Now(100 + limits::THROTTLE_MEMORY.as_secs() + 1);
+        assert_eq!(queue.add_failure(false, &source("203.0.113.2"), Moment(100)).as_millis(), 250, "another address");
+        let later = Moment(100 + limits::THROTTLE_MEMORY.as_secs() + 1);
         assert_eq!(queue.add_failure(false, from, later).as_millis(), 250);
         queue.failures.remove(from);
         assert_eq!(queue.add_failure(false, from, later).as_millis(), 250);

@@ -3,7 +3,7 @@
 use super::redirect::RedirectTarget;
 use super::store::Client;
 use super::{Error, Oauth, Policy};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::object::without_nulls;
 use crate::secret::{self, SecretHash};
@@ -22,7 +22,7 @@ impl Oauth {
     ///
     /// # Errors
     /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
-    pub fn register(&self, body: &[u8], from: IpAddr, now: Now) -> Result<Value, Error> {
+    pub fn register(&self, body: &[u8], from: IpAddr, now: Moment) -> Result<Value, Error> {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
         // serde would also take an array of the members.
         let object = Some(body).filter(|body| body.trim_ascii_start().starts_with(b"{"));

@@ -4,7 +4,7 @@
 
 use super::source::{evict_oldest_if_full, network_of};
 use super::store::{Client, NotStored};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -28,18 +28,18 @@ pub(super) struct Registrations {
 struct Table {
     /// By id, with the network it was made from; unknown for those of an earlier run.
     clients: HashMap<String, (Arc<Client>, Option<IpAddr>)>,
-    /// Lines in the file, including those of clients that are gone.
-    lines: usize,
+    /// Lines in the file, including those of clients that are gone. `None`: not known, and the next registration rewrites it.
+    lines: Option<usize>,
     /// Registrations of each network within [`limits::REGISTRATIONS_OVER`], and since when.
-    counted: HashMap<IpAddr, (u32, Now)>,
+    counted: HashMap<IpAddr, (u32, Moment)>,
     /// Refusals that are not in the log yet.
     refused: u64,
-    refusal_logged: Option<Now>,
+    refusal_logged: Option<Moment>,
 }
 
 impl Registrations {
     /// Those of a state folder, or none. Lines that cannot be read are dropped.
-    pub(super) fn open(folder: Option<&Path>, now: Now) -> Registrations {
+    pub(super) fn open(folder: Option<&Path>, now: Moment) -> Registrations {
         let Some(file) = folder.map(|folder| folder.join(FILE)) else { return Registrations::default() };
         let bytes = disk::read_at_most(&file, limits::REGISTRATIONS_BYTES).unwrap_or_else(|error| {
             if error.kind() != std::io::ErrorKind::NotFound {
@@ -52,8 +52,8 @@ impl Registrations {
         for client in read.filter(|client| !is_expired(client, now)) {
             table.clients.insert(client.id.clone(), (Arc::new(client), None));
         }
-        // Not known: the first registration rewrites the file, without expired and unreadable lines.
-        table.lines = usize::MAX;
+        // The first registration rewrites the file, without expired and unreadable lines.
+        table.lines = None;
         Registrations { file: Some(file), table: Mutex::new(table) }
     }
 
@@ -66,7 +66,7 @@ impl Registrations {
     ///
     /// # Errors
     /// [`NotStored`]: it could not be stored, and is not added.
-    pub(super) fn add(&self, client: Client, from: IpAddr, now: Now) -> Result<(), NotStored> {
+    pub(super) fn add(&self, client: Client, from: IpAddr, now: Moment) -> Result<(), NotStored> {
         let mut table = self.table.lock().unpoisoned();
         table.clients.retain(|_, (client, _)| !is_expired(client, now));
         if table.clients.len() >= limits::CLIENTS {
@@ -91,18 +91,19 @@ impl Registrations {
     fn append(&self, table: &mut Table, client: &Client) -> std::io::Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         // With twice as many lines as there may be clients, the file is rewritten.
-        if table.lines >= 2 * limits::CLIENTS {
+        if table.lines.is_none_or(|lines| lines >= 2 * limits::CLIENTS) {
             let mut clients: Vec<&Arc<Client>> = table.clients.values().map(|(client, _)| client).collect();
             clients.sort_unstable_by_key(|client| client.created);
             let lines = clients.iter().map(|client| Ok(serde_json::to_string(client)? + "\n")).collect::<std::io::Result<String>>()?;
             disk::replace::<std::io::Error>(file, lines.as_bytes(), Mode::Private, |_| Ok(()))?;
-            table.lines = clients.len();
+            table.lines = Some(clients.len());
             return Ok(());
         }
-        // On an error a part of the line may be written: the next client rewrites the file.
-        disk::append(file, (serde_json::to_string(client)? + "\n").as_bytes(), true).inspect_err(|_| table.lines = usize::MAX)?;
-        table.lines = table.lines.saturating_add(1);
-        Ok(())
+        let line = serde_json::to_string(client)? + "\n";
+        let appended = disk::append(file, line.as_bytes(), true);
+        // On an error a part of the line may be written.
+        table.lines = table.lines.filter(|_| appended.is_ok()).map(|lines| lines + 1);
+        appended
     }
 
     /// Forgets one that is in the state now.
@@ -111,7 +112,7 @@ impl Registrations {
     }
 
     /// Counts an attempt to register; whether it is allowed.
-    pub(super) fn may_register(&self, from: IpAddr, now: Now) -> bool {
+    pub(super) fn may_register(&self, from: IpAddr, now: Moment) -> bool {
         let counted = &mut self.table.lock().unpoisoned().counted;
         // A start in the future, after the clock was set back, would not expire.
         counted.retain(|_, (_, since)| now.since(*since) < limits::REGISTRATIONS_OVER && *since <= now);
@@ -122,7 +123,7 @@ impl Registrations {
     }
 
     /// Counts a refusal; when it is time to log one again, gives how many there were since the last.
-    pub(super) fn refused(&self, now: Now) -> Option<u64> {
+    pub(super) fn refused(&self, now: Moment) -> Option<u64> {
         let mut table = self.table.lock().unpoisoned();
         table.refused += 1;
         if table.refusal_logged.is_some_and(|last| now.since(last) < limits::REFUSALS_LOGGED_EVERY) {
@@ -133,6 +134,6 @@ impl Registrations {
     }
 }
 
-fn is_expired(client: &Client, now: Now) -> bool {
+fn is_expired(client: &Client, now: Moment) -> bool {
     client.created.saturating_add(limits::UNUSED_CLIENT_LIFE.as_secs()) < now.0
 }

@@ -2,7 +2,7 @@
 
 use super::client_auth::Authenticated;
 use super::{Error, Oauth};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::form::Form;
 use crate::secret::SecretHash;
 
@@ -12,7 +12,7 @@ impl Oauth {
     ///
     /// # Errors
     /// `invalid_request`, `invalid_client`, or that it cannot be stored.
-    pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<(), Error> {
+    pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Moment) -> Result<(), Error> {
         let given = form.get("token").ok_or_else(|| Error::invalid_request("token is missing"))?;
         let token = SecretHash::of(given);
         let state = self.store.state();

@@ -1,6 +1,6 @@
 //! Where a login comes from.
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use std::collections::HashMap;
 use std::fmt;
@@ -43,7 +43,12 @@ impl fmt::Display for Source {
 }
 
 /// Makes a table of at most `max` entries ready for one more: if it is full, and does not have that key, the oldest is removed.
-pub(super) fn evict_oldest_if_full<K: Clone + Eq + Hash, T>(table: &mut HashMap<K, T>, max: usize, newcomer: &K, when: impl Fn(&T) -> Now) {
+pub(super) fn evict_oldest_if_full<K: Clone + Eq + Hash, T>(
+    table: &mut HashMap<K, T>,
+    max: usize,
+    newcomer: &K,
+    when: impl Fn(&T) -> Moment,
+) {
     if table.len() < max || table.contains_key(newcomer) {
         return;
     }

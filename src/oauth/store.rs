@@ -12,7 +12,7 @@
 //! the log, and the server starts without logins.
 
 use super::source::Source;
-use crate::clock::{Deadline, Now};
+use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -21,6 +21,7 @@ use crate::secret::{self, SecretHash};
 use crate::vault::GrantedFolders;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -240,7 +241,7 @@ impl State {
     }
 
     /// Forgets what has expired.
-    fn remove_expired(&mut self, now: Now) {
+    fn remove_expired(&mut self, now: Moment) {
         self.codes.retain(|_, code| code.expires > now.0);
         self.access_tokens.retain(|_, token| token.expires > now.0);
         let idle = limits::REFRESH_IDLE.as_secs();
@@ -281,25 +282,20 @@ impl Store {
     /// # Errors
     /// A message for the person who starts the server: the folder or the file cannot be used. A file that is damaged, or written by a later
     /// version, is no error: it is set aside.
-    pub fn open(folder: &Path, now: Now) -> Result<Store, String> {
+    pub fn open(folder: &Path, now: Moment) -> Result<Store, String> {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.
-        let patience = Deadline::after(limits::STATE_LOCK_WAIT);
-        let lock = loop {
-            match disk::take_lock(&folder.join(LOCK)) {
-                Ok(Some(lock)) => break lock,
-                // One of the owner's commands may hold it for a moment.
-                Ok(None) if patience.left().is_some() => std::thread::sleep(limits::ACCEPT_PAUSE),
-                Ok(None) => return Err("another server is using this folder; give each its own".into()),
-                Err(error) => return Err(format!("the folder cannot be written: {}", error.kind())),
-            }
-        };
-        let state = match read(&file)? {
+        // One of the owner's commands may hold the lock for a moment.
+        let lock = Deadline::after(limits::STATE_LOCK_WAIT).poll(limits::LOCK_POLL, || disk::take_lock(&folder.join(LOCK)));
+        let lock = lock.map_err(|error| format!("the folder cannot be written: {}", error.kind()))?;
+        let lock = lock.ok_or("another server is using this folder; give each its own")?;
+        let state = match read(&file) {
             Ok(state) => state,
-            Err(why) => {
+            Err(ReadError::Damaged(why)) => {
                 set_aside(&file, now, &why)?;
                 State::new()
             }
+            Err(error @ ReadError::Disk(_)) => return Err(error.to_string()),
         };
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             if entry.file_name().to_str().is_some_and(disk::is_temporary) {
@@ -321,7 +317,7 @@ impl Store {
         if !file.exists() {
             return Err(format!("it has no {FILE}: it is another folder than the server's, or no one has logged in yet"));
         }
-        read(&file)?.map_err(|why| format!("{FILE} is damaged: {why}"))
+        read(&file).map_err(|error| error.to_string())
     }
 
     /// Whether a server is using a folder at the moment.
@@ -349,7 +345,7 @@ impl Store {
     /// # Errors
     /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, except that what was to be removed is
     /// gone until the next start.
-    pub fn change<T, E: From<NotStored>>(&self, now: Now, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
+    pub fn change<T, E: From<NotStored>>(&self, now: Moment, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
         let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.state();
         let mut next = State::clone(&known);
@@ -370,7 +366,7 @@ impl Store {
     ///
     /// # Errors
     /// [`NotStored`].
-    pub fn end_grants(&self, id: Option<&str>, now: Now) -> Result<usize, NotStored> {
+    pub fn end_grants(&self, id: Option<&str>, now: Moment) -> Result<usize, NotStored> {
         let ended = self.change(now, |state| {
             let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
             ids.iter().for_each(|id| state.end_grant(id));
@@ -397,7 +393,7 @@ impl Store {
 }
 
 /// Renames a file that cannot be understood.
-fn set_aside(file: &Path, now: Now, why: &str) -> Result<(), String> {
+fn set_aside(file: &Path, now: Moment, why: &str) -> Result<(), String> {
     disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{}", now.0, secret::new_id())))
         .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
     log::error!("{FILE} is damaged ({why}); it was set aside, and all users have to log in again");
@@ -416,18 +412,29 @@ struct Stored {
     sources: Vec<String>,
 }
 
-/// The state in a file, a new one if there is none; the inner error says why it is damaged.
-///
-/// # Errors
-/// A message for the owner, when it cannot be read.
-fn read(file: &Path) -> Result<Result<State, String>, String> {
-    let bytes = match disk::read_at_most(file, limits::STATE_BYTES) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ok(State::new())),
-        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(Err("larger than any that is written".into())),
-        Err(error) => return Err(format!("{FILE} cannot be read: {}", error.kind())),
-    };
-    Ok(decode(&bytes))
+enum ReadError {
+    /// Why the content is not a state.
+    Damaged(String),
+    Disk(std::io::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Damaged(why) => write!(out, "{FILE} is damaged: {why}"),
+            ReadError::Disk(error) => write!(out, "{FILE} cannot be read: {}", error.kind()),
+        }
+    }
+}
+
+/// The state in a file, a new one if there is none.
+fn read(file: &Path) -> Result<State, ReadError> {
+    match disk::read_at_most(file, limits::STATE_BYTES) {
+        Ok(bytes) => decode(&bytes).map_err(ReadError::Damaged),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(State::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(ReadError::Damaged("larger than any that is written".into())),
+        Err(error) => Err(ReadError::Disk(error)),
+    }
 }
 
 fn encode(state: &State) -> serde_json::Result<Vec<u8>> {

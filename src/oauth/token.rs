@@ -11,7 +11,7 @@
 use super::client_auth::Authenticated;
 use super::store::{AccessToken, Client, Grant, State};
 use super::{Error, Logins, Oauth, resource};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::form::Form;
 use crate::limits;
 use crate::object::without_nulls;
@@ -43,7 +43,7 @@ impl Oauth {
     /// # Errors
     /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh token used by its own
     /// client when it must not be any more ends the grant.
-    pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Now) -> Result<Value, Error> {
+    pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Moment) -> Result<Value, Error> {
         let kind = form.get("grant_type").ok_or_else(|| Error::invalid_request("grant_type is missing"))?;
         if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
             return Err(Error::INVALID_TARGET);
@@ -58,7 +58,7 @@ impl Oauth {
         }
     }
 
-    fn exchange_code(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
+    fn exchange_code(&self, client: &Client, form: &Form, now: Moment) -> Result<Value, Error> {
         let missing = |name: &str| Error::invalid_request(format!("{name} is missing"));
         let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
@@ -119,7 +119,7 @@ impl Oauth {
         Ok(issued(&access_token, Some(&refresh_token), access))
     }
 
-    fn refresh(&self, client: &Client, form: &Form, now: Now) -> Result<Value, Error> {
+    fn refresh(&self, client: &Client, form: &Form, now: Moment) -> Result<Value, Error> {
         let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token();
         // As in `exchange_code`, an unknown token costs no write.
@@ -159,7 +159,7 @@ impl Oauth {
         Ok(issued(&access_token, Some(&refresh_token), access))
     }
 
-    fn machine(&self, id: &str, may: Access, form: &Form, now: Now) -> Result<Value, Error> {
+    fn machine(&self, id: &str, may: Access, form: &Form, now: Moment) -> Result<Value, Error> {
         let access_token = secret::new_token();
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let fingerprint = self.logins.secret_fingerprint(id);
@@ -181,13 +181,13 @@ fn verifier_matches(verifier: &str, challenge: &str) -> bool {
 
 /// The refresh token that the holder of `token` continues with: its successor, made now if `token` is the valid one, else
 /// the last in the chain of successors; `token` itself while no more can be remembered. `None` when it was exchanged too long ago.
-fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Now) -> Option<String> {
+fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Moment) -> Option<String> {
     let hash = SecretHash::of(token);
     let grant_id = grant.id.clone();
     let successor = |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
-        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Now(*exchanged)) < window) {
+        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Moment(*exchanged)) < window) {
             // The list is full of tokens that are still within the window. Dropping one would end an honest client's grant, so `token` is not
             // exchanged this time, and stays the valid one.
             return Some(token.to_owned());
@@ -201,7 +201,7 @@ fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Dura
         return Some(next);
     }
     let (_, exchanged) = *grant.retired.iter().find(|(old, _)| *old == hash)?;
-    if now.since(Now(exchanged)) >= window {
+    if now.since(Moment(exchanged)) >= window {
         return None;
     }
     let mut newest = successor(token);
@@ -221,7 +221,7 @@ enum Holder<'a> {
     Machine(Option<String>),
 }
 
-fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: Access, now: Now) {
+fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: Access, now: Moment) {
     let (grant, fingerprint) = match holder {
         Holder::Grant(id) => (Some(id), None),
         Holder::Machine(fingerprint) => (None, fingerprint),

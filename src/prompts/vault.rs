@@ -2,7 +2,7 @@
 
 use super::{Content, Prompt};
 use crate::calendar::DateTime;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::principal::Access;
 use crate::text::fitting_in;
@@ -65,7 +65,7 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         Some(day) => day.to_owned(),
         None => {
             // Notes for future days are not reviewed; a day of slack, because the client may be in another time zone.
-            let tomorrow = Now::read().after(ONE_DAY).rfc3339();
+            let tomorrow = Moment::read().after(ONE_DAY).rfc3339();
             let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
             let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
             newest.ok_or_else(|| Error::invalid("No note is named after a day (YYYY-MM-DD); give a date."))?

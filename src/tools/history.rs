@@ -1,6 +1,6 @@
 //! `vault_history`: the kept versions of a note.
 
-use crate::clock::Now;
+use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::{Git, Version};
 use crate::limits;
@@ -61,7 +61,7 @@ fn rows_of(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), 
     }
     let lines = context.vault.history(path)?;
     let row = |line: &Line| {
-        let (version, at) = (line.version.clone(), Now(line.at).rfc3339());
+        let (version, at) = (line.version.clone(), Moment(line.at).rfc3339());
         Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
     };
     Ok((lines.iter().map(row).collect(), false))

@@ -37,7 +37,7 @@ use crate::accomplishments::Accomplishments;
 #[cfg(feature = "agent")]
 use crate::agent::Agent;
 use crate::calendar::Zone;
-use crate::clock::Now;
+use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::Git;
 use crate::limits;
@@ -294,7 +294,7 @@ impl Context<'_> {
     /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it, only a text with
     /// brackets or a prefix such as `daily:` is a name.
     pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
-        Ok(self.vault.named(&self.below_root(text), creates, self.options.zone.at(Now::read()))?)
+        Ok(self.vault.named(&self.below_root(text), creates, self.options.zone.at(Moment::read()))?)
     }
 
     /// Reports the progress of work on many files to the caller; gives whether to go on.

@@ -1,7 +1,7 @@
 //! A file as the index knows it.
 
 use super::path::rest_below;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::disk;
 use crate::limits;
 use crate::text::kept::Kept;
@@ -37,8 +37,8 @@ impl Stamp {
     }
 
     /// Modification time, whole seconds.
-    pub fn modified(&self) -> Now {
-        Now(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
+    pub fn modified(&self) -> Moment {
+        Moment(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
     }
 
     /// Sort key by modification time, oldest first.

@@ -5,7 +5,7 @@ use super::entry::{Entry, Text};
 use super::error::{Error, warn_once};
 use super::list::wanted_tag;
 use super::media::without_ending;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
 use memchr::memmem;
@@ -158,9 +158,9 @@ impl Vault {
     }
 
     /// When a file was created; where the file system does not record it, when it was modified.
-    pub fn created(&self, entry: &Entry) -> Now {
+    pub fn created(&self, entry: &Entry) -> Moment {
         let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
-        found.map_or(entry.stamp.modified(), Now::of)
+        found.map_or(entry.stamp.modified(), Moment::of)
     }
 
     /// The values of a property in all notes, each with its number of notes, most frequent first.

@@ -47,13 +47,10 @@ impl Index {
     /// Returns whether the first indexing is still running.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
-        while self.is_first_indexing() {
-            if patience.left().is_none() {
-                return Ok(true);
-            }
-            std::thread::sleep(limits::FIRST_INDEXING_POLL);
+        match patience.poll(limits::FIRST_INDEXING_POLL, || Ok::<_, Error>((!self.is_first_indexing()).then_some(())))? {
+            Some(()) => self.refresh().map(|()| false),
+            None => Ok(true),
         }
-        self.refresh().map(|()| false)
     }
 
     /// Refuses changes while the vault's file system is unmounted: they would be written into the mount point, and be hidden once

@@ -4,7 +4,7 @@ use super::candidate::Key;
 use super::entry::Entry;
 use super::path::VaultPath;
 use super::rank::MatchType;
-use crate::clock::Now;
+use crate::clock::Moment;
 use std::sync::Arc;
 
 /// What to search for, and where.
@@ -19,9 +19,9 @@ pub struct Query<'a> {
     /// Only with this tag, or one nested below it.
     pub tag: Option<&'a str>,
     /// Only modified at this moment or later.
-    pub since: Option<Now>,
+    pub since: Option<Moment>,
     /// Only modified at this moment or earlier.
-    pub until: Option<Now>,
+    pub until: Option<Moment>,
     /// Sort by modification time, newest first, instead of by relevance.
     pub newest_first: bool,
     /// Whether passages are wanted.

@@ -6,7 +6,7 @@ use super::path::{range_below, rest_below};
 use super::versions::{Author, Did, Line, UNDO, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::disk;
 use crate::limits;
 use crate::text::fold::fold;
@@ -202,7 +202,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
-    pub fn undo(&self, by: &str, since: Now, dry_run: bool) -> Result<Undone, Error> {
+    pub fn undo(&self, by: &str, since: Moment, dry_run: bool) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
         let owner = Arc::new(Author::new("owner", UNDO));
         let vault = self.on_behalf_of(&owner);
@@ -266,7 +266,7 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
         }
     }
     for line in lines.iter().rev() {
-        let when = format!("{} of {}", line.tool, Now(line.at).rfc3339());
+        let when = format!("{} of {}", line.tool, Moment(line.at).rfc3339());
         match &line.did {
             Did::Wrote { path, before, after, .. } => {
                 let now = view.hash(path);

@@ -3,7 +3,7 @@
 //! the change fails, another line says so. A lock excludes other processes of this program.
 
 use super::Error;
-use crate::clock::{Deadline, Now};
+use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -124,7 +124,7 @@ impl Versions {
     pub(super) fn keep(&self, author: &Author, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
         let _lock = self.lock()?;
         // A power cut may have left half a line, which the next one must not continue.
-        let (at, mut lines, mut ids) = (Now::read().0, String::from("\n"), Vec::new());
+        let (at, mut lines, mut ids) = (Moment::read().0, String::from("\n"), Vec::new());
         for Change { did, bytes } in changes {
             if let Some(bytes) = bytes {
                 self.keep_bytes(&bytes).map_err(failed)?;
@@ -186,7 +186,7 @@ impl Versions {
         self.fresh.store(0, Ordering::Relaxed);
         let versions = Arc::clone(self);
         let run = move || {
-            if let Err(error) = versions.clean(Now::read()) {
+            if let Err(error) = versions.clean(Moment::read()) {
                 log::warn!("old versions cannot be removed: {error}");
             }
         };
@@ -200,7 +200,7 @@ impl Versions {
     ///
     /// # Errors
     /// The disk's.
-    pub fn clean(&self, now: Now) -> Result<(), Error> {
+    pub fn clean(&self, now: Moment) -> Result<(), Error> {
         let _lock = self.lock()?;
         let lines = self.lines().map_err(failed)?;
         let written: HashSet<(&str, &str)> = lines
@@ -217,7 +217,7 @@ impl Versions {
         let newest_first = || lines.iter().enumerate().rev();
         for (number, line) in newest_first().filter(|(_, line)| !is_own(line)).chain(newest_first().filter(|(_, line)| is_own(line))) {
             let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path) || newest.get(path) == Some(&number));
-            let is_young = now.since(Now(line.at)) <= limits::VERSIONS_AGE;
+            let is_young = now.since(Moment(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";
             let [without, with] = &mut log_bytes;
@@ -273,13 +273,7 @@ pub(super) fn new_id() -> String {
 /// # Errors
 /// The disk's.
 pub(super) fn wait_for_lock(on_disk: &Path) -> std::io::Result<Option<File>> {
-    let until = Deadline::after(limits::LOCK_FILE_WAIT);
-    loop {
-        match disk::take_lock(on_disk)? {
-            None if until.left().is_some() => std::thread::sleep(limits::LOCK_FILE_PAUSE),
-            taken => return Ok(taken),
-        }
-    }
+    Deadline::after(limits::LOCK_FILE_WAIT).poll(limits::LOCK_POLL, || disk::take_lock(on_disk))
 }
 
 #[cfg(test)]
@@ -310,9 +304,9 @@ mod tests {
             let lines = versions.lines().unwrap();
             lines.iter().map(|line| String::from_utf8(versions.bytes(line.kept().unwrap().1).unwrap()).unwrap()).collect()
         };
-        versions.clean(Now::read()).unwrap();
+        versions.clean(Moment::read()).unwrap();
         assert_eq!(texts(), ["1", "2", "3", "4"]);
-        versions.clean(Now::read().after(limits::VERSIONS_AGE).after(std::time::Duration::from_secs(60))).unwrap();
+        versions.clean(Moment::read().after(limits::VERSIONS_AGE).after(std::time::Duration::from_secs(60))).unwrap();
         assert_eq!(texts(), ["3", "4"]);
         assert!(versions.bytes(&hash(b"1")).is_err(), "its bytes are gone");
         std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();
@@ -335,7 +329,7 @@ mod tests {
         let rename = || Change { did: Did::Renamed { from: long.clone(), to: long.clone() }, bytes: None };
         versions.keep(&author, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect()).unwrap();
         std::fs::write(folder.join("versions").join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32))), "left by a crash").unwrap();
-        versions.clean(Now::read()).unwrap();
+        versions.clean(Moment::read()).unwrap();
         let length = std::fs::metadata(folder.join("versions").join(LOG)).unwrap().len();
         assert!(length < limits::VERSIONS_LOG_BYTES / 2, "{length}");
         assert_eq!(versions.bytes(&hash(b"a person's")).unwrap(), b"a person's");
@@ -353,7 +347,7 @@ mod tests {
         assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
         let found = || versions.lines().unwrap().into_iter().map(|line| line.did).collect::<Vec<_>>();
         assert_eq!(found(), std::slice::from_ref(&did));
-        versions.clean(Now::read()).unwrap();
+        versions.clean(Moment::read()).unwrap();
         assert_eq!(found(), [did]);
         assert!(std::fs::metadata(&log).unwrap().len() < 1000);
         std::fs::remove_dir_all(folder).unwrap();

@@ -205,13 +205,8 @@ impl Vault {
     /// # Errors
     /// [`Error::Busy`] if it stays open.
     fn wait_until_closed(&self, path: &VaultPath, on_disk: &ResolvedPath, patience: Deadline) -> Result<(), Error> {
-        while self.index.is_being_written(on_disk, on_disk).unwrap_or_else(|| self.may_be_incomplete(path, on_disk)) {
-            if patience.left().is_none() {
-                return Err(Error::Busy);
-            }
-            std::thread::sleep(limits::AT_REST_POLL);
-        }
-        Ok(())
+        let is_open = || self.index.is_being_written(on_disk, on_disk).unwrap_or_else(|| self.may_be_incomplete(path, on_disk));
+        patience.poll(limits::AT_REST_POLL, || Ok::<_, Error>((!is_open()).then_some(())))?.ok_or(Error::Busy)
     }
 
     /// Whether a file, on a file system that does not report changes, was written so recently that more may follow. A file that we

@@ -1,7 +1,7 @@
 //! `/mcp`: Streamable HTTP (MCP, "Transports"). Turns bodies and headers into messages, outcomes into statuses and streams.
 
 use super::{App, accepts, media_type};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::http::{EventStream, Events, Head, Peer, Reply, Response};
 use crate::mcp::methods;
 use crate::mcp::modern::Headers;
@@ -35,7 +35,7 @@ pub(super) fn serve(app: &App, head: &Head, body: &[u8], principal: Principal, t
     let Ok((version, session_id)) = headers else {
         return refused(400, &Error::invalid_request("MCP-Protocol-Version or Mcp-Session-Id occurs twice, or is not text"));
     };
-    let request = HttpRequest { app, head, principal, token, version, session_id, now: Now::read() };
+    let request = HttpRequest { app, head, principal, token, version, session_id, now: Moment::read() };
     match &*head.method {
         "GET" => request.get(),
         "DELETE" => Reply::Whole(request.delete()),
@@ -55,7 +55,7 @@ struct HttpRequest<'a> {
     version: Option<&'a str>,
     /// `Mcp-Session-Id`.
     session_id: Option<&'a str>,
-    now: Now,
+    now: Moment,
 }
 
 impl HttpRequest<'_> {
@@ -180,7 +180,7 @@ impl HttpRequest<'_> {
             Err(busy) => return Reply::Whole(Response::json(503, busy.answering(id).to_json()).header("Retry-After", "30")),
         };
         let (engine, oauth, token) = (Arc::clone(&self.app.mcp), Arc::clone(&self.app.oauth), self.token);
-        let may_continue = Box::new(move || oauth.holder(token, Now::read()).is_some());
+        let may_continue = Box::new(move || oauth.holder(token, Moment::read()).is_some());
         let last_message = subscription.last_message();
         let work = Box::new(move |events: &Arc<EventStream>, _: &Peer| {
             engine.connect(&subscription, Arc::clone(events) as Arc<dyn Listener>);

@@ -12,7 +12,7 @@ pub mod mcp;
 pub mod oauth;
 pub mod routes;
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::form::Form;
 use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
@@ -67,7 +67,7 @@ impl Service for App {
         }
         // Without a valid token the answer is 401 before anything else is checked: clients probe with odd requests.
         let caller = if row.route == Route::Mcp {
-            match self.oauth.authenticate(head.text("authorization"), Now::read()) {
+            match self.oauth.authenticate(head.text("authorization"), Moment::read()) {
                 Ok(caller) => Some(caller),
                 Err(challenge) => return answer_now(mcp::unauthorized(&self.oauth, challenge)),
             }

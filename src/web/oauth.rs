@@ -1,7 +1,7 @@
 //! Forms, JSON and pages of the authorization server.
 
 use super::{App, media_type};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::form::Form;
 use crate::http::{Head, Reply, Response};
 use crate::limits;
@@ -70,7 +70,7 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress)
         _ => Some(Access::Read),
     };
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
-    let now = Now::read();
+    let now = Moment::read();
     let again = |status, notice| html(status, page::login(&oauth.origin, request, user, access, &abilities, notice));
     match (oauth.log_in(request, user, password, from, now), access) {
         (Login::Right, Some(access)) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
@@ -91,7 +91,7 @@ fn folders_page(app: &App, request: &AuthorizeRequest, proof: &str, notice: &str
 
 /// The form of the second page: what was chosen for each folder.
 fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &str, from: PeerAddress) -> Response {
-    let now = Now::read();
+    let now = Moment::read();
     // Nothing of the vault is read before this.
     let Some(user) = app.oauth.logged_in(request, proof, now) else {
         let advice = "Start the login again in the application, and choose within a few minutes.";
@@ -142,14 +142,14 @@ pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
 
 /// The registration endpoint.
 pub(super) fn register(app: &App, body: &[u8], from: IpAddr) -> Response {
-    let registered = app.oauth.register(body, from, Now::read()).map(|client| Response::json(201, client.to_string()));
+    let registered = app.oauth.register(body, from, Moment::read()).map(|client| Response::json(201, client.to_string()));
     registered.unwrap_or_else(|error| failed(None, &error))
 }
 
-fn with_form(head: &Head, body: &[u8], answer: impl FnOnce(Option<&str>, &Form, Now) -> Result<Response, Error>) -> Response {
+fn with_form(head: &Head, body: &[u8], answer: impl FnOnce(Option<&str>, &Form, Moment) -> Result<Response, Error>) -> Response {
     let unreadable = || Error::invalid_request("the body must be application/x-www-form-urlencoded, each parameter once");
     let authorization = head.text("authorization");
-    let answered = form_of(head, body).ok_or_else(unreadable).and_then(|form| answer(authorization, &form, Now::read()));
+    let answered = form_of(head, body).ok_or_else(unreadable).and_then(|form| answer(authorization, &form, Moment::read()));
     answered.unwrap_or_else(|error| failed(authorization, &error))
 }
 

@@ -2,7 +2,7 @@
 
 use super::eval::{Evaluator, Linkers, Outcome};
 use super::value::{Date, Link, Value, is_wikilink};
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::markdown::links::{Link as NoteLink, Syntax};
 use crate::slice::Part;
 use crate::vault::links::LinkIndex;
@@ -51,7 +51,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    pub(super) fn moment(&self, at: Now) -> Value {
+    pub(super) fn moment(&self, at: Moment) -> Value {
         Value::Date(Date { at: self.source.zone.at(at), has_time: true })
     }
 

@@ -1,13 +1,13 @@
 //! What a query reads.
 
 use crate::calendar::Zone;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::vault::Vault;
 
 /// What a query reads, and the function that reports progress and says whether to continue.
 pub struct Source<'a> {
     pub vault: &'a Vault,
     pub zone: &'a Zone,
-    pub now: Now,
+    pub now: Moment,
     pub proceed: &'a dyn Fn(usize, usize) -> bool,
 }

@@ -1,6 +1,6 @@
 //! `vault_query`: notes by properties, tags, dates and links, as rows or as counts.
 
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::notes::query::Failure;
 use crate::notes::query::request::Query;
 use crate::notes::query::source::Source;
@@ -116,7 +116,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         after,
     };
     let proceed = context.proceed("files looked at");
-    let source = Source { vault: context.vault, zone: &context.options.zone, now: Now::read(), proceed: &proceed };
+    let source = Source { vault: context.vault, zone: &context.options.zone, now: Moment::read(), proceed: &proceed };
     let answer = answer(&source, &query).map_err(failed)?;
     let last = answer.last.as_ref().map(|last| json!(last).to_string());
     let next = Next::page_after(arguments, last.as_deref());

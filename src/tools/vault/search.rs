@@ -1,7 +1,7 @@
 //! `vault_search`: names, tags and text.
 
 use crate::calendar;
-use crate::clock::Now;
+use crate::clock::Moment;
 use crate::limits;
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
@@ -137,7 +137,7 @@ impl<'a> Match<'a> {
 }
 
 /// The day or moment that an argument names, as its first and last moment.
-fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Now, Now)>, Error> {
+fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Moment, Moment)>, Error> {
     let wrong = || Error::invalid(format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."));
     arguments.maybe(name).map(|text| calendar::span(text.trim()).ok_or_else(wrong)).transpose()
 }
