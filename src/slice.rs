@@ -26,6 +26,11 @@ impl<T, Range: SliceIndex<[T], Output = [T]>> Part<Range, [T]> for [T] {
     }
 }
 
+/// The first `count` characters of a text, or all of a shorter one.
+pub fn first_chars(text: &str, count: usize) -> &str {
+    text.part(..text.char_indices().nth(count).map_or(text.len(), |(end, _)| end))
+}
+
 #[cold]
 fn report<T: Default>(caller: &Location<'_>, length: usize) -> T {
     log::error!("{}:{}: a range does not fit {length} elements; please report this", caller.file(), caller.line());

@@ -207,9 +207,9 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`VaultError::Malformed`] when the note does not say what an accomplishment has to.
-    pub(super) fn after_change(&mut self, path: &VaultPath) -> Result<Changed, Error> {
+    pub(super) fn after_change(&mut self, path: &VaultPath) -> Result<FullAccomplishment, Error> {
         let to = self.path_after(path);
-        Changed::of(&to, &self.note(path)?.text)
+        FullAccomplishment::of(&to, &self.note(path)?.text)
     }
 
     fn steps(mut self) -> Result<Vec<Step>, Error> {
@@ -229,7 +229,7 @@ impl Change<'_> {
 
 /// An accomplishment with everything its note says.
 #[derive(Debug)]
-pub struct Changed {
+pub struct FullAccomplishment {
     /// What it is.
     pub accomplishment: Accomplishment,
     /// All its properties.
@@ -238,11 +238,11 @@ pub struct Changed {
     pub etag: String,
 }
 
-impl Changed {
-    fn of(path: &VaultPath, text: &str) -> Result<Changed, Error> {
+impl FullAccomplishment {
+    fn of(path: &VaultPath, text: &str) -> Result<FullAccomplishment, Error> {
         let properties = crate::markdown::properties::parse(text).map_err(malformed(path.as_str()))?;
         let accomplishment = Accomplishment::read(path, text, &properties).map_err(malformed(path.as_str()))?;
-        Ok(Changed { accomplishment, properties, etag: etag(text.as_bytes()) })
+        Ok(FullAccomplishment { accomplishment, properties, etag: etag(text.as_bytes()) })
     }
 }
 
@@ -251,8 +251,8 @@ impl Accomplishments {
     ///
     /// # Errors
     /// Those of [`Snapshot::find`], or the vault's.
-    pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<Changed, Error> {
+    pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<FullAccomplishment, Error> {
         let path = &snapshot.find(id)?.path;
-        Changed::of(path, &text(vault.bytes(path)?, path)?)
+        FullAccomplishment::of(path, &text(vault.bytes(path)?, path)?)
     }
 }

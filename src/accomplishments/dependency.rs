@@ -71,28 +71,35 @@ fn ensure_acyclic(graph: &Graph<'_>, blockers: &[&str], blocked: &str, hint: &st
     Ok(())
 }
 
-/// The dependencies drawn on a canvas: ids of blocker and blocked, and the number of the edge; and messages about edges between
-/// accomplishments without a direction.
-fn edges_of<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<(&'a str, &'a str, usize)>, Vec<String>) {
+/// A dependency drawn on a canvas.
+struct Drawn<'a> {
+    blocker: &'a str,
+    blocked: &'a str,
+    /// The number of the edge.
+    edge: usize,
+}
+
+/// The dependencies drawn on a canvas, and messages about edges between accomplishments without a direction.
+fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec<String>) {
     let by_path: HashMap<Cow<'_, str>, &str> =
         snapshot.all.iter().map(|found| (nfc_path(found.path.as_str()), found.id.as_str())).collect();
     let nodes: HashMap<&str, Option<&str>> =
         canvas.nodes.iter().map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied()))).collect();
-    let (mut mapped, mut unmapped) = (Vec::new(), Vec::new());
+    let (mut drawn, mut unclear) = (Vec::new(), Vec::new());
     for (number, edge) in canvas.edges.iter().enumerate() {
         let accomplishment = |node: &str| nodes.get(node).copied().flatten();
         // An edge to any other card is a person's.
         let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
         match edge.direction() {
-            Some((from, _)) if *from == edge.from_node => mapped.push((one, other, number)),
-            Some(_) => mapped.push((other, one, number)),
-            None => unmapped.push(format!(
+            Some((from, _)) if *from == edge.from_node => drawn.push(Drawn { blocker: one, blocked: other, edge: number }),
+            Some(_) => drawn.push(Drawn { blocker: other, blocked: one, edge: number }),
+            None => unclear.push(format!(
                 "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",
                 edge.id
             )),
         }
     }
-    (mapped, unmapped)
+    (drawn, unclear)
 }
 
 const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
@@ -129,16 +136,16 @@ pub(super) fn set_dependencies(
         other => other?,
     };
     let read = canvas.read()?;
-    let (drawn, _) = edges_of(&read, snapshot);
-    for &(blocker, blocked, _) in drawn.iter().filter(|(_, blocked, _)| *blocked != id) {
-        graph.entry(blocked).or_default().push(blocker);
+    let (drawn, _) = drawn_on(&read, snapshot);
+    for other in drawn.iter().filter(|drawn| drawn.blocked != id) {
+        graph.entry(other.blocked).or_default().push(other.blocker);
     }
     ensure_acyclic(&graph, named, id, DISAGREE)?;
     // Where else edges and note disagree, sync_dependencies decides.
     let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker);
-    let gone = drawn.iter().filter(|(blocker, blocked, _)| *blocked == id && is_gone(blocker));
-    canvas.remove("edges", &gone.map(|(.., number)| *number).collect::<Vec<_>>());
-    for blocker in named.iter().filter(|blocker| !drawn.iter().any(|(from, to, _)| from == *blocker && *to == id)) {
+    let gone = drawn.iter().filter(|drawn| drawn.blocked == id && is_gone(drawn.blocker));
+    canvas.remove("edges", &gone.map(|drawn| drawn.edge).collect::<Vec<_>>());
+    for blocker in named.iter().filter(|blocker| !drawn.iter().any(|drawn| drawn.blocker == **blocker && drawn.blocked == id)) {
         let ends = snapshot.find(blocker).and_then(|other| {
             let own = node_of(&read, path, id, canvas_path)?;
             Ok((node_of(&read, &other.path, blocker, canvas_path)?, own))
@@ -216,7 +223,7 @@ impl Accomplishments {
         self.change(vault, |change| {
             let snapshot = change.snapshot;
             let canvas = self.canvas_at(vault, path)?;
-            let (drawn, mut errors) = edges_of(&canvas, snapshot);
+            let (drawn, mut errors) = drawn_on(&canvas, snapshot);
             let on_canvas = snapshot.with_node_on(&canvas);
             let shown: BTreeSet<&str> = on_canvas.iter().map(|found| found.id.as_str()).collect();
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
@@ -237,7 +244,7 @@ impl Accomplishments {
                 let is_fixed = |id: &&str| !shown.contains(&*found.id) || is_elsewhere(id);
                 graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
             }
-            for (blocker, blocked, _) in drawn {
+            for Drawn { blocker, blocked, .. } in drawn {
                 if graph.get(blocked).is_some_and(|known| known.contains(&blocker)) {
                     continue;
                 }
@@ -277,7 +284,7 @@ impl Accomplishments {
     pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.with_node_on(&canvas);
-        let drawn: HashSet<(&str, &str)> = edges_of(&canvas, snapshot).0.into_iter().map(|(from, to, _)| (from, to)).collect();
+        let drawn: HashSet<(&str, &str)> = drawn_on(&canvas, snapshot).0.iter().map(|drawn| (drawn.blocker, drawn.blocked)).collect();
         let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
         let all = shown.iter().flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())));
         let agrees = drawn == all.filter(|(blocker, _)| ids.contains(blocker)).collect();

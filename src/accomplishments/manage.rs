@@ -1,7 +1,7 @@
 //! Creating, updating and deleting accomplishments; their tasks; what is being worked on.
 
 use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
-use super::change::{Change, Changed};
+use super::change::{Change, FullAccomplishment};
 use super::dependency::{Blocked, set_dependencies};
 use super::field::{as_read_back, shown_hours};
 use super::naming::{checked_title, file_name, free_id, has_next, must_be_free, next_id};
@@ -60,7 +60,7 @@ impl Accomplishments {
     /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is taken,
     /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
     /// [`Invalid`](crate::vault::Error::Invalid), or the vault's.
-    pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<Changed, Error> {
+    pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<FullAccomplishment, Error> {
         let missing = |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
         if data.notes.is_some() || data.in_progress.is_some() {
             return Err(invalid("data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards."));
@@ -114,7 +114,7 @@ impl Accomplishments {
     ///
     /// # Errors
     /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not what the caller has read.
-    pub fn update(&self, vault: &Vault, id: &str, data: &Data<'_>, if_match: Option<&str>) -> Result<Changed, Error> {
+    pub fn update(&self, vault: &Vault, id: &str, data: &Data<'_>, if_match: Option<&str>) -> Result<FullAccomplishment, Error> {
         if data.canvas_source.is_some() {
             return Err(invalid("data.canvas_source cannot be changed: an accomplishment stays on its canvas."));
         }
@@ -228,7 +228,7 @@ impl Accomplishments {
         in_progress: Option<bool>,
         task: Option<(&str, &str)>,
         if_match: Option<&str>,
-    ) -> Result<(Changed, Option<Task>), Error> {
+    ) -> Result<(FullAccomplishment, Option<Task>), Error> {
         let with_status = |status| TaskData { status: Some(status), ..TaskData::default() };
         self.change_note(vault, id, if_match, |change, found| {
             let note = change.note(&found.path)?;
@@ -258,7 +258,7 @@ impl Accomplishments {
         id: &str,
         if_match: Option<&str>,
         edit: impl Fn(&mut Change<'_>, &Accomplishment) -> Result<T, Error>,
-    ) -> Result<(Changed, T), Error> {
+    ) -> Result<(FullAccomplishment, T), Error> {
         self.change(vault, |change| {
             let snapshot = change.snapshot;
             let found = snapshot.find(id)?;

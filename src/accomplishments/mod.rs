@@ -32,7 +32,7 @@ mod status;
 mod task;
 
 pub use canvas::Position;
-pub use change::Changed;
+pub use change::FullAccomplishment;
 pub use dependency::Update;
 pub use manage::{Data, TaskData};
 pub use snapshot::{Accomplishment, Snapshot};

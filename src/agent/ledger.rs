@@ -132,7 +132,7 @@ impl Ledger {
             let newer_half = disk::read_end(&file, limits::AGENT_LEDGER_BYTES / 2)?;
             return disk::replace(&file, &[newer_half, line].concat(), Mode::Private, |_| Ok::<(), io::Error>(()));
         }
-        disk::append(&file, &line, true)
+        disk::append_durably(&file, &line)
     }
 }
 

@@ -14,14 +14,22 @@ pub fn open_to_append(file: &Path) -> io::Result<File> {
     with_mode(OpenOptions::new().append(true).create(true), 0o600).open(file)
 }
 
-/// Appends bytes to a private file, created if missing. With `flush` they survive a power cut, otherwise only the end of the process.
+/// Appends bytes to a private file, created if missing; a power cut may take them back.
 ///
 /// # Errors
 /// What the disk says; some of the bytes may be written.
-pub fn append(file: &Path, bytes: &[u8], flush: bool) -> io::Result<()> {
+pub fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    open_to_append(file)?.write_all(bytes)
+}
+
+/// Like [`append`]; when this returns, the bytes survive a power cut.
+///
+/// # Errors
+/// As [`append`].
+pub fn append_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut open = open_to_append(file)?;
     open.write_all(bytes)?;
-    if flush { open.sync_data() } else { Ok(()) }
+    open.sync_data()
 }
 
 /// Reads a file of at most `max` bytes; takes no more memory, whatever the reported size.

@@ -37,5 +37,5 @@ pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(),
     }
     let joint = if known.last().is_some_and(|&last| last != b'\n') { "\n" } else { "" };
     exclude.parent().map_or(Ok(()), disk::create_folder).map_err(wrong)?;
-    disk::append(&exclude, format!("{joint}{missing}").as_bytes(), false).map_err(wrong)
+    disk::append(&exclude, format!("{joint}{missing}").as_bytes()).map_err(wrong)
 }

@@ -31,7 +31,7 @@ impl Uncommitted {
 
     pub(super) fn add(&self, paths: &BTreeSet<VaultPath>) {
         let _one_at_a_time = CHANGING.lock().unpoisoned();
-        disk::append(&self.0, lines(paths - &self.read()).as_bytes(), false).unwrap_or_else(warn);
+        disk::append(&self.0, lines(paths - &self.read()).as_bytes()).unwrap_or_else(warn);
     }
 
     pub(super) fn remove(&self, paths: &BTreeSet<VaultPath>) {

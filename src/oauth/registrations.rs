@@ -100,7 +100,7 @@ impl Registrations {
             return Ok(());
         }
         let line = serde_json::to_string(client)? + "\n";
-        let appended = disk::append(file, line.as_bytes(), true);
+        let appended = disk::append_durably(file, line.as_bytes());
         // On an error a part of the line may be written.
         table.lines = table.lines.filter(|_| appended.is_ok()).map(|lines| lines + 1);
         appended

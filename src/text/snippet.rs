@@ -3,7 +3,7 @@
 use super::kept::Kept;
 use super::{ceil, floor};
 use crate::limits;
-use crate::slice::Part;
+use crate::slice::{Part, first_chars};
 use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 
@@ -192,8 +192,7 @@ fn before(text: &str, at: usize, context: usize) -> usize {
 }
 
 fn after(text: &str, at: usize, context: usize) -> usize {
-    let part = text.part(at..);
-    part.char_indices().nth(context).map_or(text.len(), |(length, _)| at + length)
+    at + first_chars(text.part(at..), context).len()
 }
 
 #[cfg(test)]

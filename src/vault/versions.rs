@@ -135,7 +135,7 @@ impl Versions {
             lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
             ids.push(version);
         }
-        disk::append(&self.folder.join(LOG), lines.as_bytes(), false).map_err(failed)?;
+        disk::append(&self.folder.join(LOG), lines.as_bytes()).map_err(failed)?;
         self.fresh.fetch_add(lines.len() as u64, Ordering::Relaxed);
         Ok(ids)
     }
@@ -151,7 +151,7 @@ impl Versions {
             return Ok(());
         }
         disk::discard(&on_disk);
-        disk::append(&on_disk, bytes, true)?;
+        disk::append_durably(&on_disk, bytes)?;
         self.fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -298,7 +298,7 @@ mod tests {
         for text in ["1", "2", "3"] {
             keep("a", text);
         }
-        disk::append(&folder.join("versions").join(LOG), b"{\"version\":\"half", false).unwrap();
+        disk::append(&folder.join("versions").join(LOG), b"{\"version\":\"half").unwrap();
         keep("b", "4");
         let texts = || -> Vec<String> {
             let lines = versions.lines().unwrap();

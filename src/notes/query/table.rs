@@ -10,7 +10,7 @@ use super::request::{Expressions, LastRow, Query};
 use super::source::Source;
 use super::value::Value;
 use crate::limits;
-use crate::slice::Part;
+use crate::slice::first_chars;
 use crate::text::fitting_in;
 use crate::text::fold::fold;
 use crate::vault::links::folder_of;
@@ -285,10 +285,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
     let key_of = |name: &str| if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() };
     let mut counts: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for row in rows {
-        let names = names_of(row).into_iter().map(|name| {
-            let end = name.char_indices().nth(limits::QUERY_CELL_CHARS).map_or(name.len(), |(end, _)| end);
-            name.part(..end).to_owned()
-        });
+        let names = names_of(row).into_iter().map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
         for (key, name) in names.map(|name| (key_of(&name), name)).collect::<BTreeMap<_, _>>() {
             let (count, spellings) = counts.entry(key).or_default();
             *count += 1;

@@ -21,10 +21,12 @@ use super::paging::{self, Next};
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
-use crate::accomplishments::{Accomplishment, Accomplishments, Changed, EFFORTS, Error as Refused, PRIORITIES, STATUSES, Snapshot, Task};
+use crate::accomplishments::{
+    Accomplishment, Accomplishments, EFFORTS, Error as Refused, FullAccomplishment, PRIORITIES, STATUSES, Snapshot, Task,
+};
 use crate::limits;
 use crate::object::without_nulls;
-use crate::slice::Part;
+use crate::slice::first_chars;
 use crate::text::fitting_in;
 use crate::vault::VaultPath;
 use serde::Serialize;
@@ -114,12 +116,7 @@ impl<'a> Summary<'a> {
     fn of(snapshot: &Snapshot, found: &'a Accomplishment) -> Summary<'a> {
         Summary {
             id: &found.id,
-            title: found
-                .title
-                .char_indices()
-                .nth(limits::TEXT_CUT_CHARS)
-                .and_then(|(end, _)| found.title.get(..end))
-                .unwrap_or(&found.title),
+            title: first_chars(&found.title, limits::TEXT_CUT_CHARS),
             status: found.status,
             priority: found.priority,
             effort: found.effort,
@@ -218,19 +215,17 @@ fn task(accomplishment: &str, task: &Task, max_chars: usize) -> Value {
 }
 
 fn clipped(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text.part(..end)),
-        None => text.to_owned(),
-    }
+    let part = first_chars(text, max_chars);
+    if part.len() < text.len() { format!("{part}…") } else { text.to_owned() }
 }
 
 /// An accomplishment with all that its note says, as far as that fits into an answer.
-fn full(snapshot: &Snapshot, changed: &Changed) -> Map<String, Value> {
+fn full(snapshot: &Snapshot, changed: &FullAccomplishment) -> Map<String, Value> {
     part(snapshot, changed, 0)
 }
 
 /// The same with the tasks from `from_task` on.
-fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String, Value> {
+fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> Map<String, Value> {
     let length = |shown: &Map<String, Value>| json!(shown).to_string().chars().count();
     let fits = |shown: &Map<String, Value>| length(shown) <= limits::RESULT_CHARS;
     let whole = shown(snapshot, changed, usize::MAX);
@@ -259,9 +254,9 @@ fn part(snapshot: &Snapshot, changed: &Changed, from_task: usize) -> Map<String,
     members
 }
 
-fn shown(snapshot: &Snapshot, changed: &Changed, max_chars: usize) -> Map<String, Value> {
+fn shown(snapshot: &Snapshot, changed: &FullAccomplishment, max_chars: usize) -> Map<String, Value> {
     const SHOWN_ABOVE: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
-    let Changed { accomplishment: found, properties, etag } = changed;
+    let FullAccomplishment { accomplishment: found, properties, etag } = changed;
     let (mut shown, mut others) = (Map::new(), Map::new());
     for (name, value) in properties {
         let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };

@@ -3,6 +3,7 @@
 //! which it is, where there is more than one.
 
 use crate::limits;
+use crate::slice::first_chars;
 use crate::tools::result::result;
 use crate::tools::{Code, Error, Reply};
 use std::borrow::Cow;
@@ -120,9 +121,12 @@ impl Document<'_> {
 
 /// The first `budget` characters, ended after a line where there is one in the second half, and the rest.
 fn cut(text: &str, budget: usize) -> (&str, &str) {
-    let Some((end, _)) = text.char_indices().nth(budget) else { return (text, "") };
-    let line_end = text.get(..end).and_then(|part| part.rfind('\n')).map(|at| at + 1).filter(|at| *at > end / 2);
-    text.split_at_checked(line_end.unwrap_or(end)).unwrap_or((text, ""))
+    let part = first_chars(text, budget);
+    if part.len() == text.len() {
+        return (text, "");
+    }
+    let line_end = part.rfind('\n').map(|at| at + 1).filter(|at| *at > part.len() / 2);
+    text.split_at_checked(line_end.unwrap_or(part.len())).unwrap_or((text, ""))
 }
 
 #[cfg(test)]

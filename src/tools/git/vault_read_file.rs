@@ -2,7 +2,7 @@
 
 use super::{PATH, note_path};
 use crate::limits;
-use crate::slice::Part;
+use crate::slice::{Part, first_chars};
 use crate::tools::result::{Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -61,13 +61,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let bytes = found.as_deref().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
     let (offset, limit) = (arguments.number("offset"), arguments.number("limit"));
-    let from = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
-    let rest = text.get(from..).unwrap_or_default();
+    let from = first_chars(&text, offset).len();
+    let rest = text.part(from..);
     if found.is_some() && offset > 0 && from == text.len() {
         let total = text.chars().count();
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
-    let wanted = rest.char_indices().nth(limit).and_then(|(at, _)| rest.get(..at)).unwrap_or(rest);
+    let wanted = first_chars(rest, limit);
     let content = wanted.part(..bytes_that_fit(wanted, &mut READ_CHARS.clone()));
     let truncated = content.len() < rest.len();
     Reply::of(&Read {

@@ -6,7 +6,7 @@ use crate::markdown::insert::Target;
 use crate::markdown::parts::{Heading, Note, PartError};
 use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
-use crate::slice::Part;
+use crate::slice::{Part, first_chars};
 use crate::text::words::words_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
@@ -202,8 +202,7 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
         if !is_first {
             return None;
         }
-        let end = part.char_indices().nth(budget.chars).map_or(part.len(), |(end, _)| end);
-        fits = bytes_that_fit(part.get(..end)?, &mut budget.json);
+        fits = bytes_that_fit(first_chars(part, budget.chars), &mut budget.json);
         chars = 0;
     }
     // After a note that is cut nothing else is shown.

@@ -3,7 +3,7 @@
 use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::tasks::fields_of;
-use crate::slice::Part;
+use crate::slice::first_chars;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, flag, result};
@@ -62,7 +62,7 @@ fn row(task: &VaultTask) -> Row<'_> {
         path: &task.entry.path,
         line: task.line,
         status: task.status,
-        text: task.text.char_indices().nth(limits::TASK_CHARS).map_or(&*task.text, |(end, _)| task.text.part(..end)),
+        text: first_chars(&task.text, limits::TASK_CHARS),
         heading: task.heading.as_deref(),
         due: facts.due,
         scheduled: facts.scheduled,
