@@ -114,8 +114,9 @@ pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// Where a file has one word, then how well it matches there, smallest best: 0 in its path (in any form) or an alias, 1 in a tag, 2 in its
-/// text, 3 in its text in another form only.
+/// The class of a file that has one word, and the quality of the match in that class; the smallest is the best. Class 0: in its path (in
+/// any form) or an alias; 1: in a tag; 2: in its text, with quality 1 if it is only inside of longer words; 3: in its text, in another form
+/// only.
 pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = word.text();
     // A file that has only other forms of the word may have them in its name.

@@ -12,7 +12,7 @@ pub struct Committed {
     pub pushed: bool,
     /// What failed.
     pub trouble: Option<String>,
-    /// What was left out, or replaced by the remote's version, and why.
+    /// Sentences for the caller: which files were left out of the commit or replaced by the remote's version, and why.
     pub left: Vec<String>,
     /// The files that the remote had changed too, and that have its version now.
     pub replaced: Vec<String>,

@@ -42,7 +42,8 @@ struct Unknown<'a> {
     letters: Vec<char>,
 }
 
-/// The words of one file, or of all, that are near to an unknown one, and how often they were found.
+/// The words of one file, or of all, that are near to an unknown one. Each with a count: of files where the word index has the word, plus
+/// of occurrences in the files that are scanned.
 type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
@@ -100,7 +101,7 @@ impl Vault {
             }
             near
         };
-        for found in self.map_parallel(&candidates, &|entry| entry.text_bytes(), &look, run.proceed)? {
+        for found in self.map_parallel(&candidates, &|entry| entry.search_cost(), &look, run.proceed)? {
             found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
         }
         Ok(unknown.nearest(&near))
@@ -135,15 +136,20 @@ impl Unknown<'_> {
         let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
         let is_half = own.len() >= MIN_HALF_LETTERS && own.len() + MIN_HALF_LETTERS <= length;
         // Another number is another thing.
-        let is_number = self.word.bytes().any(|byte| byte.is_ascii_digit());
-        match in_common {
-            _ if is_number => None,
-            _ if may_be_edit && is_one_edit(&own, &self.letters) => Some(Relation::Edit),
-            _ if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length => Some(Relation::Ending),
-            _ if is_half && in_common == own.len() => Some(Relation::Beginning),
-            _ if is_half && self.letters.ends_with(&own) => Some(Relation::End),
-            _ if self.is_alike(in_common) => Some(Relation::Alike),
-            _ => None,
+        if self.word.bytes().any(|byte| byte.is_ascii_digit()) {
+            None
+        } else if may_be_edit && is_one_edit(&own, &self.letters) {
+            Some(Relation::Edit)
+        } else if in_common == own.len() && own.len() > MIN_LETTERS && own.len() + 2 == length {
+            Some(Relation::Ending)
+        } else if is_half && in_common == own.len() {
+            Some(Relation::Beginning)
+        } else if is_half && self.letters.ends_with(&own) {
+            Some(Relation::End)
+        } else if self.is_alike(in_common) {
+            Some(Relation::Alike)
+        } else {
+            None
         }
     }
 

@@ -138,7 +138,7 @@ impl Entry {
     }
 
     /// The cost of searching its text, in bytes of kept text.
-    pub(super) fn text_bytes(&self) -> u64 {
+    pub(super) fn search_cost(&self) -> u64 {
         match &self.text {
             Text::Kept(text) => text.folded().len() as u64,
             // Reading a file takes far longer than searching what is kept.
@@ -174,8 +174,9 @@ pub(super) enum Text {
     None,
     /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
     NotKept {
-        /// As above.
+        /// As in [`Text::OnDisk`].
         frontmatter: Box<str>,
+        /// Of the text, to detect changes; random if the file was not read to its end, 0 if it cannot be read.
         hash: u64,
     },
 }

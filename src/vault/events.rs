@@ -224,30 +224,40 @@ impl State {
         if path.len() > limits::PATH_BYTES {
             return;
         }
-        // A renamed file keeps its mark, also one that this program displaces to a temporary name.
-        let is_written = what.contains(ReadFlags::MODIFY) || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR);
-        if is_written && !disk::is_temporary(name) {
-            self.being_written.insert(path.clone(), Mark { at: clock::instant(), is_modified: what.contains(ReadFlags::MODIFY) });
-        } else if !is_written && !what.contains(ReadFlags::ATTRIB) {
-            let mark = self.being_written.remove(&path);
-            if what.contains(ReadFlags::MOVED_FROM) {
-                let displaced = self.displaced.take().filter(|(displaced, _)| *displaced == path);
-                // In an exchange, this mark came with the file that has just been moved to this name.
-                if let (Some(mark), Some(_)) = (mark, &displaced) {
-                    self.being_written.insert(path.clone(), mark);
-                }
-                self.moving = displaced.and_then(|(_, mark)| mark).or(mark).map(|mark| (event.cookie(), mark));
-            } else if what.contains(ReadFlags::MOVED_TO) {
-                if let Some((_, moved)) = self.moving.take().filter(|(cookie, _)| *cookie == event.cookie()) {
-                    self.being_written.insert(path.clone(), moved);
-                }
-                self.displaced = Some((path.clone(), mark));
-            }
+        self.update_marks(what, name, &path, event.cookie());
+        if !is_hidden(name) {
+            let must_recheck = what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+            *self.changed.paths.entry(path).or_default() |= must_recheck;
         }
-        if is_hidden(name) {
+    }
+
+    /// Updates the marks of files that are being written. A renamed file keeps its mark, also one that this program displaces to a
+    /// temporary name.
+    fn update_marks(&mut self, what: ReadFlags, name: &str, path: &str, cookie: u32) {
+        let is_modified = what.contains(ReadFlags::MODIFY);
+        if is_modified || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR) {
+            if !disk::is_temporary(name) {
+                self.being_written.insert(path.to_owned(), Mark { at: clock::instant(), is_modified });
+            }
             return;
         }
-        *changed.paths.entry(path).or_default() |= what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+        if what.contains(ReadFlags::ATTRIB) {
+            return;
+        }
+        let mark = self.being_written.remove(path);
+        if what.contains(ReadFlags::MOVED_FROM) {
+            let displaced = self.displaced.take().filter(|(displaced, _)| displaced == path);
+            // In an exchange, this mark came with the file that has just been moved to this name.
+            if let (Some(mark), Some(_)) = (mark, &displaced) {
+                self.being_written.insert(path.to_owned(), mark);
+            }
+            self.moving = displaced.and_then(|(_, mark)| mark).or(mark).map(|mark| (cookie, mark));
+        } else if what.contains(ReadFlags::MOVED_TO) {
+            if let Some((_, moved)) = self.moving.take().filter(|(moving, _)| *moving == cookie) {
+                self.being_written.insert(path.to_owned(), moved);
+            }
+            self.displaced = Some((path.to_owned(), mark));
+        }
     }
 }
 

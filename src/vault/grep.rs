@@ -117,7 +117,8 @@ impl Vault {
                 true
             };
             if number % limits::SEARCH_BLOCK == 0 {
-                in_time();
+                // For the progress, and a cancellation; kept texts are searched after the deadline, too.
+                let _ = in_time();
             }
             let is_searched = match (pattern, &entry.text) {
                 // Only excerpts are taken from the original.
@@ -156,7 +157,15 @@ impl Vault {
     }
 }
 
-/// The matches of each finder.
+/// The matches of each finder. A text that begins with LF also matches within its form with CR LF, and is counted once.
 fn matches(finders: &[Finder<'static>], text: &str) -> impl Iterator<Item = Range<usize>> {
-    finders.iter().flat_map(|finder| finder.find_iter(text.as_bytes()).map(|at| at..at + finder.needle().len()))
+    let bytes = text.as_bytes();
+    let with_crlf = finders.get(1).map(Finder::needle);
+    let is_repeated = move |at: usize| {
+        let from_before = at.checked_sub(1).and_then(|before| bytes.get(before..));
+        with_crlf.is_some_and(|needle| from_before.is_some_and(|found| found.starts_with(needle)))
+    };
+    finders
+        .iter()
+        .flat_map(move |finder| finder.find_iter(bytes).filter(move |at| !is_repeated(*at)).map(move |at| at..at + finder.needle().len()))
 }

@@ -158,7 +158,7 @@ impl Index {
             Err(_) => return false,
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
-        // A folder where a file was known; or a file that is new, where a folder may have been, whose entries and watches go.
+        // A folder has replaced a known file, or the file is new and may have replaced a folder: what is known below this path goes.
         let was_file = self.get(path).is_some();
         if was_file != metadata.is_file() {
             self.remove(path);
@@ -182,7 +182,7 @@ impl Index {
         }
     }
 
-    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry's stamp differs.
+    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has another stamp, or an uncertain one.
     pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
         let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
         known.or_else(|| {

@@ -204,7 +204,7 @@ impl Jail {
         }
     }
 
-    /// The nearest folder above a file that exists.
+    /// The nearest existing folder above a path that may not exist.
     pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
         while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {

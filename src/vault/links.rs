@@ -47,6 +47,16 @@ pub struct VaultLink {
     pub key: String,
 }
 
+/// A part of the wanted links.
+#[derive(Debug)]
+pub struct LinksPage {
+    /// The number of all wanted links.
+    pub total: usize,
+    /// Whether more links follow this page.
+    pub has_more: bool,
+    pub links: Vec<VaultLink>,
+}
+
 /// What the link index knows about a file.
 #[derive(Debug)]
 struct Known {
@@ -228,7 +238,7 @@ impl Vault {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
             links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
         };
-        let found = self.map_parallel(&fresh, &|entry| entry.text_bytes(), &look, proceed)?;
+        let found = self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, proceed)?;
         gone.into_iter().for_each(|id| index.forget(id));
         for (entry, paths) in fresh.iter().zip(found) {
             index.forget(entry.id);
@@ -259,8 +269,8 @@ impl Vault {
         Ok(index.count_links(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
-    /// The wanted links, sorted by file and position: their total number, whether more follow, and the page after `after`. For a folder,
-    /// the links of all files below it; without a path, those of the whole vault. With `depth` 2, also those one link further away.
+    /// The page of the wanted links after `after`, sorted by file and position. For a folder, the links of all files below it; without a
+    /// path, those of the whole vault. With `depth` 2, also those one link further away.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -271,7 +281,7 @@ impl Vault {
         depth: usize,
         after: Option<&str>,
         proceed: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<(usize, bool, Vec<VaultLink>), Error> {
+    ) -> Result<LinksPage, Error> {
         let index = self.link_index(proceed)?;
         let in_scope = |file: &str| path.is_none_or(|path| path.as_str() == file || path.contains(file));
         // Only links with these keys may be wanted; all for a folder.
@@ -281,7 +291,7 @@ impl Vault {
         });
         // With `depth` 2: the files at the other end of the links of the first step.
         let mut neighbours: BTreeSet<&str> = BTreeSet::new();
-        if depth > 1 {
+        if depth > 1 && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
             index.count_links(keys.as_deref(), &mut |source, resolved| {
                 if let Resolved::One(file) = *resolved {
                     let (near, far) = if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
@@ -298,7 +308,7 @@ impl Vault {
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
             (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
         };
-        let keys = keys.filter(|_| neighbours.is_empty() || !matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing));
+        let keys = keys.filter(|_| neighbours.is_empty());
         let found = index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
         let mut page = Vec::new();
@@ -321,9 +331,9 @@ impl Vault {
                 }
             }
         }
-        let more = page.len() > limits::LINKS_PAGE || sources.next().is_some();
+        let has_more = page.len() > limits::LINKS_PAGE || sources.next().is_some();
         page.truncate(limits::LINKS_PAGE);
-        Ok((total, more, page))
+        Ok(LinksPage { total, has_more, links: page })
     }
 
     /// The notes that no other note or canvas links to, or, with `show_deadends`, those without links.

@@ -101,8 +101,8 @@ impl Vault {
                 self.refresh()?;
                 let wanted = fold(folder.as_str());
                 let of_other_case = |path: &Arc<str>| {
-                    let (above, rest) = path.split_at_checked(wanted.len())?;
-                    (rest.starts_with('/') && fold(above) == wanted).then(|| format!("Did you mean: {above}?"))
+                    let mut folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+                    folders.find(|above| fold(above) == wanted).map(|above| format!("Did you mean: {above}?"))
                 };
                 let hint = self.index.read(|entries| entries.keys().find_map(of_other_case));
                 let hint = hint.unwrap_or_else(|| "Use vault_list without a path to see the folders that exist.".to_owned());

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 impl Index {
     /// Reads a file into an entry.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
-        let kind = media::of(path);
+        let (kind, media_type) = media::of(path);
         let make_entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
             Some(Entry {
                 path: path.into(),
@@ -34,7 +34,7 @@ impl Index {
                 version: 0,
             })
         };
-        let is_text = kind.0 == Kind::Text || kind.0 == Kind::Other && walk::looks_like_text(on_disk);
+        let is_text = kind == Kind::Text || kind == Kind::Other && walk::looks_like_text(on_disk);
         if !is_text {
             return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }
@@ -51,8 +51,10 @@ impl Index {
         let uncertain = !stable || stamp.may_hide_a_change(seen);
         let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
-            // It begins as text, but is binary.
-            Err(_) if kind.0 == Kind::Other => return make_entry(stamp, Vec::new(), Text::None, uncertain),
+            // It begins as text, but is binary. Of a file that was not read to its end, the last character may be cut.
+            Err(error) if kind == Kind::Other && (whole || error.utf8_error().error_len().is_some()) => {
+                return make_entry(stamp, Vec::new(), Text::None, uncertain);
+            }
             Ok(text) => text,
             Err(error) => {
                 if whole {
@@ -61,7 +63,7 @@ impl Index {
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             }
         };
-        let tags = if kind.1 == "text/markdown" {
+        let tags = if media_type == "text/markdown" {
             let (tags, problem) = markdown::tags(&text);
             if let Some(problem) = problem {
                 warn_once("frontmatter", format!("frontmatter of {path:?} is ignored: {problem}"));
@@ -85,9 +87,10 @@ impl Index {
                 );
             }
             let head = frontmatter::head(&text);
-            let fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+            let head_fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
             let text = Text::NotKept {
-                frontmatter: if fits { head.into() } else { Box::default() },
+                frontmatter: if head_fits { head.into() } else { Box::default() },
+                // Of a file that was not read to its end, a random number: the file counts as changed.
                 hash: if whole { hash_of(&text) } else { RandomState::new().build_hasher().finish() },
             };
             return make_entry(stamp, tags, text, uncertain);

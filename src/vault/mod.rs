@@ -126,7 +126,6 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
-use unicode_normalization::UnicodeNormalization;
 use versions::{Author, Versions};
 
 /// One vault, shared by all threads, as one of its callers sees it.
@@ -398,7 +397,7 @@ impl Vault {
         if self.refresh().is_err() {
             return String::new();
         }
-        let stem = |name: &str| crate::text::fold::fold(&name.strip_suffix(".md").unwrap_or(name).nfc().collect::<String>());
+        let stem = |name: &str| crate::text::fold::fold(name.strip_suffix(".md").unwrap_or(name));
         let wanted = stem(path.name());
         let mut found: Vec<String> = self.index.read(|entries| {
             let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);

@@ -150,16 +150,16 @@ impl Vault {
         }
         self.check_new_name(to, Some(from))?;
         self.movable(from)?;
-        let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
+        let mut moved = BTreeMap::new();
         let below = self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
         for entry in below {
             let rest = entry.path.part(from.as_str().len()..);
-            plan.moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
+            moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
         }
-        if plan.moved.is_empty() {
+        let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
+        if moved.is_empty() {
             plan.moved_instead = Some((from.as_str().into(), to.as_str().into()));
         }
-        let moved = std::mem::take(&mut plan.moved);
         let moves = Moves::of(self, index, &moved);
         // A link may have to change if it has the old or new name of a moved file, or if the file that contains it moves.
         let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
@@ -189,7 +189,7 @@ impl Vault {
             file.left_alone.append(&mut left);
             file
         };
-        self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         drop(moves);
         // A base names a note by its name, and a folder by its path.
         let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };

@@ -30,8 +30,9 @@ impl Vault {
     /// An unused name in the trash.
     pub(super) fn free_trash_name(&self, path: &VaultPath, taken: &[Step]) -> Result<String, Error> {
         let folder = self.trash()?;
-        let (stem, extension) =
-            path.name().rsplit_once('.').map_or((path.name(), String::new()), |(stem, extension)| (stem, format!(".{extension}")));
+        // What follows the dot in `1. A long title` is no extension; the number would not fit before it.
+        let split = path.name().rsplit_once('.').filter(|(_, extension)| extension.len() < limits::NAME_BYTES / 2);
+        let (stem, extension) = split.map_or((path.name(), String::new()), |(stem, extension)| (stem, format!(".{extension}")));
         let numbered = |number: String| {
             let longest = limits::NAME_BYTES.saturating_sub(extension.len() + number.len() + 1);
             format!("{} {number}{extension}", stem.part(..floor(stem, longest)))

@@ -197,7 +197,7 @@ impl Vault {
             let is_wanted = is_large || self.folded_text(entry, &read).is_some_and(|folded| may_have_tasks(&folded));
             if is_wanted { self.tasks_of(entry, query) } else { Vec::new() }
         };
-        Ok(self.map_parallel(&notes, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&notes, &|entry| entry.search_cost(), &look, proceed)?.into_iter().flatten().collect())
     }
 
     fn tasks_of(&self, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {

@@ -112,7 +112,7 @@ impl<'a> Ranking<'a> {
             let relevance = self.rank_closely(candidate, entry);
             (((relevance.class, 0, score_rank(relevance.score), rank.3), path.clone()), relevance)
         };
-        let looked = self.vault.map_parallel(&shortlist, &|(.., entry)| entry.text_bytes(), &look, proceed)?;
+        let looked = self.vault.map_parallel(&shortlist, &|(.., entry)| entry.search_cost(), &look, proceed)?;
         let mut relevance = HashMap::new();
         let ranked = looked.into_iter().zip(shortlist).map(|((key, own), (_, candidate, entry))| {
             relevance.insert(candidate.id, own);

@@ -145,7 +145,7 @@ impl Vault {
             };
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); terms.len()];
             let unread_before = unread;
-            for (was_read, postings) in self.map_parallel(&candidates, &|(entry, _)| entry.text_bytes(), &look, run.proceed)? {
+            for (was_read, postings) in self.map_parallel(&candidates, &|(entry, _)| entry.search_cost(), &look, run.proceed)? {
                 unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
             }

@@ -138,7 +138,7 @@ impl Vault {
         let tags: Vec<String> = criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
         // Frontmatter may be parsed here for the first time, so the index is not locked meanwhile.
         let notes: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
-        let wanted = self.map_parallel(&notes, &|entry| entry.text_bytes(), &|entry| entry.satisfies(criteria, &tags), proceed)?;
+        let wanted = self.map_parallel(&notes, &|entry| entry.search_cost(), &|entry| entry.satisfies(criteria, &tags), proceed)?;
         let mut found: Vec<Arc<Entry>> = notes.into_iter().zip(wanted).filter_map(|(entry, wanted)| wanted.then_some(entry)).collect();
         found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
         Ok(found)
@@ -153,7 +153,7 @@ impl Vault {
         self.refresh()?;
         let entries = self.files_below(&super::VaultPath::root(), "");
         let unread: Vec<&Arc<Entry>> = entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
-        self.map_parallel(&unread, &|entry| entry.text_bytes(), &|entry| entry.properties_json().is_some(), proceed)?;
+        self.map_parallel(&unread, &|entry| entry.search_cost(), &|entry| entry.properties_json().is_some(), proceed)?;
         Ok(entries)
     }
 

@@ -258,7 +258,7 @@ impl Vault {
             file
         };
         let mut plan = Plan::default();
-        self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
         plan.left_alone.extend(self.mentions(from, options.proceed)?);
         Ok(plan)
     }
@@ -304,7 +304,7 @@ impl Vault {
             }
             found
         };
-        Ok(self.map_parallel(&entries, &|entry| entry.text_bytes(), &look, proceed)?.into_iter().flatten().collect())
+        Ok(self.map_parallel(&entries, &|entry| entry.search_cost(), &look, proceed)?.into_iter().flatten().collect())
     }
 }
 

@@ -183,7 +183,7 @@ impl Vault {
             };
             File::new(entry, &text, original.as_deref(), &in_time).find_match(conditions).ok()
         };
-        let outcomes = self.map_parallel(&files, &|(_, entry)| entry.text_bytes(), &look, run.proceed)?;
+        let outcomes = self.map_parallel(&files, &|(_, entry)| entry.search_cost(), &look, run.proceed)?;
         let mut unread = 0;
         for ((candidate, _), outcome) in files.into_iter().zip(outcomes) {
             match outcome {

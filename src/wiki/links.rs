@@ -1,7 +1,7 @@
 //! Looks up the pages of a vault by the names that links use.
 
 use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
-use std::cell::LazyCell;
+use crate::slice::Part;
 use std::collections::HashMap;
 
 /// The target of a link: of `target#heading|shown`, `[[target]]` or a plain path.
@@ -69,50 +69,69 @@ fn end_of_tag(tag: &str) -> usize {
 
 /// The lines, from 1, that load something from another server when the page is rendered.
 pub fn remote_images(text: &str) -> Vec<usize> {
-    const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
-    let is_remote = |target: &str| {
-        let target = target.trim_start_matches([' ', '\r', '\n', '<', '\'', '"']);
-        target.starts_with("//") || target.starts_with("http:") || target.starts_with("https:")
-    };
     let text = text.to_ascii_lowercase();
     // Whether an image has no target of its own: then each definition may be that.
     let has_no_target = |image: &str| !image.starts_with('[') && image.split_once(']').is_none_or(|(_, rest)| !rest.starts_with('('));
     let needs_definition = text.split("![").skip(1).any(has_no_target);
-    // `below` is the text after the line, in which what begins in it may go on.
-    let is_loading = |line: &str, below: &str| {
-        let is_remote_below = LazyCell::new(|| is_remote(below));
-        let is_remote_from = |target: &str| is_remote(target) || target.ends_with('\n') && target.trim().is_empty() && *is_remote_below;
-        let is_image = |image: &str| {
-            image.split_once("](").is_some_and(|(_, target)| is_remote_from(target))
-                || image.contains("][")
-                || is_remote(image.trim_start_matches('['))
-        };
-        let is_definition = |(name, target): (&str, &str)| {
-            let name = name.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c));
-            needs_definition && name.starts_with('[') && !name.starts_with("[^") && is_remote_from(target)
-        };
-        // An HTML tag that loads something in a line with `//`, or that has one further on, in the same paragraph.
-        let is_tag = |at: usize| {
-            let begun = line.get(at..).unwrap_or_default();
-            let rest: String = begun.chars().chain(below.chars()).take(TAG_CHARS).collect();
-            let rest = rest.split("\n\n").next().unwrap_or_default();
-            rest.get(..end_of_tag(rest)).is_some_and(|tag| tag.contains("//"))
-        };
-        let tags =
-            || TAGS.iter().filter_map(|tag| line.find(tag)).min().into_iter().chain(TAGS.iter().filter_map(|tag| line.rfind(tag)).max());
-        line.split("![").skip(1).any(is_image)
-            || line.split_once("]:").is_some_and(is_definition)
-            || tags().any(|at| line.contains("//") || is_tag(at))
-    };
     let mut from = 0;
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         from += line.len();
-        if is_loading(line, text.get(from..).unwrap_or_default()) {
+        let line = PageLine { line, below: text.part(from..) };
+        if line.has_remote_image() || needs_definition && line.has_remote_definition() || line.has_loading_tag() {
             found.push(number);
         }
     }
     found
+}
+
+/// A line of a page in lower case, and the text after it, in which what begins in the line may go on.
+struct PageLine<'a> {
+    line: &'a str,
+    below: &'a str,
+}
+
+impl PageLine<'_> {
+    /// Whether a target that begins in the line is on another server.
+    fn is_remote(&self, target: &str) -> bool {
+        is_remote(target) || target.ends_with('\n') && target.trim().is_empty() && is_remote(self.below)
+    }
+
+    fn has_remote_image(&self) -> bool {
+        self.line.split("![").skip(1).any(|image| {
+            image.split_once("](").is_some_and(|(_, target)| self.is_remote(target))
+                || image.contains("][")
+                || is_remote(image.trim_start_matches('['))
+        })
+    }
+
+    /// Whether the line is a link reference definition with such a target.
+    fn has_remote_definition(&self) -> bool {
+        self.line.split_once("]:").is_some_and(|(name, target)| {
+            let name = name.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c));
+            name.starts_with('[') && !name.starts_with("[^") && self.is_remote(target)
+        })
+    }
+
+    /// Whether an HTML tag that loads something is in the line with `//`, or has one further on, in the same paragraph.
+    fn has_loading_tag(&self) -> bool {
+        const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
+        let first = TAGS.iter().filter_map(|tag| self.line.find(tag)).min();
+        let last = TAGS.iter().filter_map(|tag| self.line.rfind(tag)).max();
+        first.into_iter().chain(last).any(|at| self.line.contains("//") || self.tag_has_address(at))
+    }
+
+    fn tag_has_address(&self, at: usize) -> bool {
+        let rest: String = self.line.part(at..).chars().chain(self.below.chars()).take(TAG_CHARS).collect();
+        let rest = rest.split("\n\n").next().unwrap_or_default();
+        rest.get(..end_of_tag(rest)).is_some_and(|tag| tag.contains("//"))
+    }
+}
+
+/// Whether a target is on another server.
+fn is_remote(target: &str) -> bool {
+    let target = target.trim_start_matches([' ', '\r', '\n', '<', '\'', '"']);
+    ["//", "http:", "https:"].iter().any(|start| target.starts_with(start))
 }
 
 #[cfg(test)]

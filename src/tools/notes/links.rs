@@ -67,9 +67,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
         return Err(Error::invalid(format!("Argument path is missing: {PATH}.")));
     }
-    let (total, more, found) = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
-    let all = found.len();
-    let links = fitting(found.into_iter());
-    let next = Next::page_after(arguments, links.last().filter(|_| more || links.len() < all).map(|link| link.key.as_str()));
-    Reply::of(&Answer { total, links: Some(links), paths: None, next })
+    let found = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
+    let found_count = found.links.len();
+    let links = fitting(found.links.into_iter());
+    let has_more = found.has_more || links.len() < found_count;
+    let next = Next::page_after(arguments, links.last().filter(|_| has_more).map(|link| link.key.as_str()));
+    Reply::of(&Answer { total: found.total, links: Some(links), paths: None, next })
 }

@@ -127,33 +127,38 @@ fn show(
     let (path, text, etag) = context.vault.note(&path)?;
     let note = Note::of(&text);
     let lines = lines_of(&note, target).map_err(|error| target_error(target, error))?;
-    // From the first line on, the byte order mark is shown, too.
-    let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
     let shown = match view {
         "outline" => outline(context, &path, &note, &lines, shown)?,
         "properties" => Shown { properties: Some(properties_of(&path, &text)?), ..shown },
-        _ => {
-            let part = text.part(start..note.start(lines.end));
-            let Some(fits) = cut(part, budget, is_first) else { return Ok(None) };
-            let shown_part = part.part(..fits);
-            let shown_lines = crate::vault::count_lines(shown_part.as_bytes());
-            let is_cut = fits < part.len();
-            let is_whole_line = shown_part.ends_with('\n');
-            // From 1: the line after the last whole one, or the line that was cut.
-            let next = lines.start + shown_lines + usize::from(is_whole_line);
-            return Ok(Some(Shown {
-                text: Some(shown_part.to_owned()),
-                from_line: Some(if part.is_empty() { 0 } else { lines.start + 1 }),
-                to_line: Some(lines.start + shown_lines),
-                total_lines: Some(note.lines.len()),
-                truncated: flag(is_cut),
-                next_line: is_cut.then_some(next),
-                ..shown
-            }));
-        }
+        _ => return Ok(show_text(&text, &note, &lines, budget, is_first, shown)),
     };
-    let mut shown = shown;
+    fit(shown, budget, is_first)
+}
+
+/// Adds the lines of a note, as many as fit; `None` if none do and it is not the first note.
+fn show_text(text: &str, note: &Note<'_>, lines: &Range<usize>, budget: &mut Budget, is_first: bool, shown: Shown) -> Option<Shown> {
+    // From the first line on, the byte order mark is shown, too.
+    let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
+    let part = text.part(start..note.start(lines.end));
+    let fits = cut(part, budget, is_first)?;
+    let shown_part = part.part(..fits);
+    let to_line = lines.start + crate::vault::count_lines(shown_part.as_bytes());
+    let is_cut = fits < part.len();
+    Some(Shown {
+        text: Some(shown_part.to_owned()),
+        from_line: Some(if part.is_empty() { 0 } else { lines.start + 1 }),
+        to_line: Some(to_line),
+        total_lines: Some(note.lines.len()),
+        truncated: flag(is_cut),
+        // The line after the last whole one, or the line that was cut.
+        next_line: is_cut.then_some(to_line + usize::from(shown_part.ends_with('\n'))),
+        ..shown
+    })
+}
+
+/// An outline, or properties, if they fit; the lists of the first note are cut until they do.
+fn fit(mut shown: Shown, budget: &mut Budget, is_first: bool) -> Result<Option<Shown>, Error> {
     let mut length = Reply::of(&shown)?.json.chars().count();
     if length > budget.chars.min(budget.json) && !is_first {
         return Ok(None);
