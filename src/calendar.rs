@@ -101,7 +101,7 @@ impl DateTime {
     /// 1 January) the day with the weekday of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
-        let week: i64 = week.parse().ok().filter(|week| (1..=53).contains(week))?;
+        let week = i64::try_from(number(week)?).ok().filter(|week| (1..=53).contains(week))?;
         // The first ISO week is that of 4 January.
         let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
         let day = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
@@ -304,7 +304,7 @@ mod tests {
             assert_eq!(DateTime::of_week(week, true).unwrap().format("YYYY-MM-DD"), monday);
         }
         assert_eq!(DateTime::of_week("2027-W01", false).unwrap().format("gggg-[W]ww"), "2027-W01");
-        for wrong in ["2025-W53", "2026-W0", "2026-48", "W48", "2026-W99"] {
+        for wrong in ["2025-W53", "2026-W0", "2026-W+8", "2026-48", "W48", "2026-W99"] {
             assert_eq!(DateTime::of_week(wrong, true), None, "{wrong}");
         }
     }

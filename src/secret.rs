@@ -118,7 +118,7 @@ pub fn family_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
 }
 
 fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
-    // Tokens have no space, so this text is never one, and a tag never the token that follows.
+    // Tokens contain no space, so this text is never a token, and its MAC never the one that a successor is made from.
     let mut tag = keyed_hash(key, &format!("line {value}.{family}"));
     tag.truncate(32);
     tag

@@ -116,6 +116,9 @@ impl Client {
                     params.get("requestId").and_then(Id::of).iter().for_each(|id| self.cancel(id));
                 }
             }
+            if matches!(&incoming, Ok(Incoming::One(Message::Notification { method, .. })) if method == "notifications/cancelled") {
+                continue;
+            }
             let running = match &incoming {
                 Ok(Incoming::One(Message::Request { id, .. })) => Some(self.requests.begin(id)),
                 _ => None,

@@ -281,5 +281,5 @@ fn check_reports_how_sessions_would_run() {
         "{said}"
     );
     std::fs::remove_dir_all(Path::new(&scene.folder.vault()).join(".claude")).unwrap();
-    assert!(check(&[]).contains("Note: the vault has no skills for toolset agent"));
+    assert!(check(&[]).contains("Note: the vault lacks skills for toolset agent"));
 }

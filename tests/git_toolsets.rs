@@ -62,12 +62,20 @@ fn a_change_by_any_toolset_is_one_pushed_commit() {
     // What a person has staged of the same file keeps that change out of commits until it is unstaged.
     repository.git(&["switch", "-q", "main"]);
     repository.git(&["add", "n.md"]);
+    let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "work", "new_text": "task" }));
+    assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("n.md has staged changes"), "{done}");
     let done = server.call("vault_write", json!({ "path": "during.md", "content": "x" }));
-    assert!(done["pushed"] == true && done["git_error"].as_str().unwrap().contains("n.md has staged changes"), "{done}");
+    assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
     repository.git(&["restore", "--staged", "n.md"]);
     let done = server.call("vault_write", json!({ "path": "after.md", "content": "x" }));
     assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    // What a person has taken out of git stays out.
+    repository.git(&["rm", "-q", "--cached", "n.md"]);
+    server.call("vault_edit", json!({ "path": "n.md", "old_text": "task", "new_text": "job" }));
+    repository.git(&["commit", "-qm", "without it"]);
+    server.call("vault_write", json!({ "path": "after.md", "content": "y" }));
+    assert_eq!(repository.git(&["status", "--porcelain"]), "?? n.md\n");
 }
 
 /// What the tools of git itself have changed is taken back with the rest, by a commit of its own.

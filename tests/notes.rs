@@ -293,7 +293,7 @@ fn properties_are_set_in_many_notes_or_in_none() {
 #[test]
 fn tasks_are_listed_by_what_is_asked_for_and_ticked_by_their_text() {
     let folder = Folder::with(&[
-        ("a.md", b"---\ntags: [home]\n---\n# Moment\n- [ ] milk \xf0\x9f\x93\x85 2026-11-20\n- [x] bread\n## Later\n* [/] paint [due:: 2026-12-01] \xe2\x8f\xab\n> - [-] gone\n" as &[u8]),
+        ("a.md", b"---\ntags: [home]\n---\n# Now\n- [ ] milk \xf0\x9f\x93\x85 2026-11-20\n- [x] bread\n## Later\n* [/] paint [due:: 2026-12-01] \xe2\x8f\xab\n> - [-] gone\n" as &[u8]),
         ("b/c.md", b"- [ ] call #work\r\n- [ ] rent \xf0\x9f\x94\x81 every month\r\n```\r\n- [ ] no\r\n```\r\n- [ ] \xc3\xa4nd\r\n"),
     ]);
     let server = serve(&folder);

@@ -52,6 +52,8 @@ pub(super) fn split_checkbox(item: &str) -> Option<(bool, &str)> {
     (text.is_empty() || text.starts_with([' ', '\t'])).then_some((matches!(sign, 'x' | 'X'), text))
 }
 
+/// A note's text with these acceptance criteria: of each, whether its box is to be ticked (`None` keeps the box as it is), and its words.
+/// Criteria that are not among them are removed.
 pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
     let eol = line_end(text, 0);
     let note = parts::Note::of(text);

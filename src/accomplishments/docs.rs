@@ -114,7 +114,7 @@ pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Resu
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (before, after) = (lines.part(..from).concat(), lines.part(to..).concat());
     let eol = line_end(text, 0);
-    let content = if eol == "\r\n" { content.replace("\r\n", "\n").replace('\n', eol) } else { content.to_owned() };
+    let content = content.replace("\r\n", "\n").replace('\n', eol);
     let count = count_lines(content.as_bytes());
     let missing = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { eol };
     // What follows has to begin on its own line; whether the text ends in a line break stays as it was.

@@ -106,7 +106,7 @@ impl Accomplishments {
             change.after_change(&path)
         })
         .inspect(|changed| {
-            self.raise_highest(number_of(&changed.accomplishment.id).filter(|number| has_next(*number)).unwrap_or(0));
+            self.remember_id(&changed.accomplishment.id);
         })
     }
 
@@ -165,7 +165,7 @@ impl Accomplishments {
                 change.note(&other.path)?.set("depends_on", left.as_slice())?;
                 change.set_updated(&other.path)?;
             }
-            self.raise_highest(number_of(id).unwrap_or(0));
+            self.remember_id(id);
             Ok(())
         })
     }
@@ -239,6 +239,11 @@ impl Accomplishments {
             }
             Ok(task)
         })
+    }
+
+    /// Keeps the number of an id from being assigned again; numbers that the next id does not follow are left out.
+    fn remember_id(&self, id: &str) {
+        self.raise_highest(number_of(id).filter(|number| has_next(*number)).unwrap_or(0));
     }
 
     fn change_tasks<T>(

@@ -314,10 +314,12 @@ impl Agent {
         self.version.get().map_or("", String::as_str)
     }
 
-    /// Whether the vault has the skill that a tool needs.
+    /// Whether the vault has the skills that the tools `ingest` and `query` need.
     pub fn has_skills(&self) -> bool {
-        let needed = Work::Ingest.skill();
-        skills::of(self.vault.root(), &needed).iter().any(|skill| skill.name == needed)
+        [Work::Ingest, Work::Query].into_iter().all(|work| {
+            let needed = work.skill();
+            skills::of(self.vault.root(), &needed).iter().any(|skill| skill.name == needed)
+        })
     }
 
     /// Dollars that a session starting now may cost, if those of the last 24 hours have cost `spent`.

@@ -236,6 +236,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             log::warn!("old versions cannot be removed: {error}");
         }
         if reads_frontmatter {
+            // Reads the frontmatter of all notes, whichever property is asked for.
             let _ = vault.values_of("context");
         }
     });
@@ -291,7 +292,7 @@ fn fail(why: impl std::fmt::Display, code: u8) -> u8 {
     code
 }
 
-/// Gives the exit code.
+/// Prints mistakes to stderr, and gives the exit code [`WRONG`].
 fn print_mistakes(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
     let count = mistakes.len();
     print_error(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));

@@ -61,7 +61,7 @@ pub(super) fn check_agent(config: &Config, vault: &Arc<Vault>, mistakes: &mut Ve
             mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
         }
         if !agent.has_skills() {
-            notes.push("the vault has no skills for toolset agent: vault-sync-mcp init-wiki writes them".into());
+            notes.push("the vault lacks skills for toolset agent: vault-sync-mcp init-wiki writes them".into());
         }
         let daily = options.daily_budget_usd.map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
         let (ingest, query, most) = (&options.ingest.model, &options.query.model, options.max_budget_usd);

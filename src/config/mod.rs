@@ -35,7 +35,7 @@ pub struct Config {
     pub vault_path: PathBuf,
     /// Where to listen.
     pub listen: SocketAddr,
-    /// The public origin; empty on stdio.
+    /// The public origin; empty if SERVER_URL is not set, which only [`Purpose::Local`] allows.
     pub origin: String,
     /// Who may log in.
     pub logins: Logins,

@@ -77,18 +77,29 @@ fn open_parent(of: &Path) -> io::Result<File> {
 }
 
 /// Identifies a state of a file without reading it, as `vault::Stamp` does for files of the index; a rename changes it.
-pub type Fingerprint = (State, (i64, i64));
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    state: State,
+    /// The status change time.
+    changed: i64,
+}
 
 /// See [`Fingerprint`].
 pub fn fingerprint(found: &Metadata) -> Fingerprint {
-    (state(found), times(found))
+    Fingerprint { state: state(found), changed: times(found).1 }
 }
 
-/// Device, inode, size and modification time, which a rename does not change.
-pub type State = ((u64, u64), u64, i64);
+/// What a rename does not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    /// Device and inode.
+    identity: (u64, u64),
+    size: u64,
+    modified: i64,
+}
 
 fn state(found: &Metadata) -> State {
-    (identity(found), found.len(), times(found).0)
+    State { identity: identity(found), size: found.len(), modified: times(found).0 }
 }
 
 fn state_at(path: &Path) -> io::Result<State> {

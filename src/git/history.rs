@@ -121,7 +121,7 @@ fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, 
         'C' => ("added", false),
         _ => ("modified", true),
     };
-    let tool = Some(tool).filter(|tool| !tool.is_empty());
+    let tool = Some(tool).filter(|tool| !tool.is_empty() && !login.is_empty());
     let by = if login.is_empty() { author } else { login };
     let path = name.strip_prefix(prefix).map(str::to_owned);
     Some((Version { commit, by, tool, date, message, change, path, bytes: None }, history_continues))

@@ -7,7 +7,7 @@ use super::repository::Repository;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
 use crate::limits;
-use std::fs::File as OpenFile;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -25,7 +25,7 @@ pub(super) struct Index {
     /// The copy, for runs of git.
     copy: PathBuf,
     lock: PathBuf,
-    held: OpenFile,
+    held: File,
     /// The lock is left behind on purpose, as a crash leaves it.
     stays_locked: bool,
 }
@@ -45,7 +45,7 @@ impl Index {
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
         let (path, lock) = (repository.folders.git_dir.join("index"), repository.folders.git_dir.join("index.lock"));
-        let held = Deadline::after(limits::GIT_INDEX_WAIT).poll(limits::LOCK_POLL, || disk::claim(&lock, MARK)).map_err(wrong)?;
+        let held = Deadline::after(limits::GIT_INDEX_WAIT).poll(limits::GIT_INDEX_POLL, || disk::claim(&lock, MARK)).map_err(wrong)?;
         let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
         let held = held.ok_or_else(|| Failure::Refused(why.into()))?;
         let mut index = Index { path, before: None, copy: repository.scratch(), lock, held, stays_locked: false };

@@ -105,7 +105,8 @@ pub struct Done {
     pub pushed: bool,
     /// What went wrong although the change was made.
     pub trouble: Option<String>,
-    /// The etag of the note on disk; `None` when there is none.
+    /// The etag of the note as the change leaves it; `None` when it is deleted. Where `trouble` says that the file was changed meanwhile,
+    /// the disk has another text.
     pub etag: Option<String>,
 }
 
@@ -114,7 +115,7 @@ pub struct Done {
 pub enum Failure {
     /// The state of the repository or of the note forbids the change; the text says what to do.
     Refused(String),
-    /// What a person has staged, or not merged, forbids the change until that is committed.
+    /// What a person has staged forbids the change until that is committed or unstaged.
     Staged(String),
     /// The note is not what the caller read, here or on the remote: a message, and its local etag if known.
     Conflict(String, Option<String>),
@@ -221,7 +222,7 @@ impl Git {
             let words = current_etag.as_ref().map_or("it does not exist any more".into(), is);
             return Err(Failure::Conflict(format!("The note is not what was read: {words}"), current_etag));
         }
-        // What would keep the local repository from following is found before anything is pushed.
+        // Locked and released: if another program holds the index, that is reported before anything is pushed.
         drop(Index::lock(&repository)?);
         if after.is_some() || note.before.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
@@ -296,24 +297,21 @@ impl Git {
     }
 
     /// Commits and pushes the files that differ on disk from the branch. Where the remote has changed one of them too, nothing is committed:
-    /// those that it has changed get its version, and the same call commits the others. Also the files whose commit is refused for now.
-    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, author: &Author) -> Result<(Committed, BTreeSet<VaultPath>), Failure> {
+    /// those that it has changed get its version, and the same call commits the others. Also the files that cannot be committed.
+    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, author: &Author) -> Result<(Committed, Vec<Refusal>), Failure> {
         let runner = self.runner(&|| false)?;
         let (_locks, repository) = self.begin(&self.vault, &runner)?;
         drop(Index::lock(&repository)?);
         let (targets, refused) = self.targets_from_disk(&repository, &runner, paths.iter())?;
-        let left = refused.iter().map(|(_, failure)| failure.to_string()).collect();
-        let for_now = |(path, failure)| matches!(failure, Failure::Staged(_)).then_some(path);
-        let waiting = refused.into_iter().filter_map(for_now).collect();
         if targets.is_empty() {
-            return Ok((Committed { left, ..Committed::default() }, waiting));
+            return Ok((Committed::default(), refused));
         }
         let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, author) {
             Err(conflict @ Failure::Conflict(..)) => conflict,
-            made => return made.map(|made| (Committed { left, ..made }, waiting)),
+            made => return made.map(|made| (made, refused)),
         };
         let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
-        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, waiting))
+        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused))
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
@@ -452,9 +450,9 @@ impl Commits for Git {
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
         let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<_, Failure> {
             loop {
-                let (made, waiting) = self.commit_all(paths, summary, author)?;
+                let (made, refused) = self.commit_all(paths, summary, author)?;
                 if made.replaced.is_empty() {
-                    return Ok((made, waiting));
+                    return Ok((made, refused));
                 }
                 words.extend(made.left);
                 replaced.extend(made.replaced);
@@ -464,12 +462,17 @@ impl Commits for Git {
         let mut outcome = commit(&paths);
         // One of the earlier files may be the cause.
         if outcome.is_err() && paths != own && started.elapsed() < self.options.timeout / 2 {
-            paths = own;
+            paths = own.clone();
             outcome = commit(&paths);
         }
-        let (made, waiting) = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
-        list.remove(&(&paths - &waiting));
-        words.extend(made.left);
+        let (made, refused) = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
+        let is_for_now = |(_, failure): &&Refusal| matches!(failure, Failure::Staged(_));
+        list.remove(&(&paths - &refused.iter().filter(is_for_now).map(|(path, _)| path.clone()).collect()));
+        // Those of earlier calls were named then.
+        let mut own_refusals = refused.iter().filter(|(path, _)| own.contains(path)).map(|(_, failure)| failure.to_string());
+        words.extend(own_refusals.by_ref().take(limits::GIT_REFUSALS_NAMED));
+        let more = own_refusals.count();
+        words.extend((more > 0).then(|| format!("and {more} more files")));
         Ok(Committed { left: words, replaced, ..made })
     }
 }

@@ -101,8 +101,9 @@ pub(super) fn add_entries<'a>(runner: &Runner<'_>, entries: impl Iterator<Item =
 
 /// Gives files their new entries in an index.
 pub(super) fn put_entries<'a>(runner: &Runner<'_>, files: impl Iterator<Item = &'a File>) -> Result<(), Failure> {
-    let none = |file: &File| file.old.as_ref().map(|old| Entry { mode: "0".into(), ..old.clone() });
-    let entries: Vec<(&PathBuf, Entry)> = files.filter_map(|file| Some((&file.name, file.new.clone().or_else(|| none(file))?))).collect();
+    let removal = |file: &File| file.old.as_ref().map(|old| Entry { mode: "0".into(), ..old.clone() });
+    let entry = |file: &'a File| Some((&file.name, file.new.clone().or_else(|| removal(file))?));
+    let entries: Vec<(&PathBuf, Entry)> = files.filter_map(entry).collect();
     add_entries(runner, entries.iter().map(|(name, entry)| (*name, entry, 0)))
 }
 

@@ -64,8 +64,8 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
     Ok(differences(&repository.committed, &committed(runner, Some(FETCHED))?))
 }
 
-/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its new commits. Says which
-/// files these are, and where the replaced texts are.
+/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its new commits. Returns a message that
+/// names these files and the copies of the replaced texts, and the paths of the files.
 ///
 /// # Errors
 /// [`Failure`]; then the files are as they were.

@@ -179,8 +179,8 @@ impl Repository {
     /// Reads a note on disk and on the branch, as one that is deleted.
     ///
     /// # Errors
-    /// [`Failure::Refused`] for one that is not a regular file of this repository, or that has staged changes or a conflict in
-    /// the index.
+    /// [`Failure::Refused`] for one that is not a regular file of this repository, or that is in conflict in the index, [`Failure::Staged`]
+    /// for one with staged changes.
     pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
@@ -204,15 +204,18 @@ impl Repository {
             return refused("is not a plain file in git");
         }
         let staged = self.staged.get(name);
-        let staged_changes = |why: &str| Err(Failure::Staged(format!("{} {why}", path.as_str())));
         if let Some(why) = staged.and_then(|staged| staged.blocked) {
-            return staged_changes(why);
+            return refused(why);
         }
+        let staged_changes = |why: &str| Err(Failure::Staged(format!("{} {why}", path.as_str())));
         if self.head.is_none() && !self.staged.is_empty() {
             return staged_changes("cannot be the first commit while other files are staged; commit those first (git commit)");
         }
-        if staged.and_then(|staged| staged.entry.as_ref()) != committed.as_ref() {
-            return staged_changes("has staged changes; commit or unstage them (git restore --staged) first");
+        let entry = staged.and_then(|staged| staged.entry.as_ref());
+        if entry != committed.as_ref() {
+            let why = "has staged changes; commit or unstage them (git restore --staged) first";
+            // What a person takes out of git stays out.
+            return if entry.is_none() { refused(why) } else { staged_changes(why) };
         }
         let file = File { name: name.into(), old: committed, new: None };
         Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any(path)?, after: None })

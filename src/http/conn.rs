@@ -139,7 +139,7 @@ impl<S: Service> Connection<'_, S> {
             return Ok(None);
         }
         self.peer.set(Activity::Reading);
-        let start = Deadline::after(limits::BODY_DEADLINE);
+        let deadline = Deadline::after(limits::BODY_DEADLINE);
         let mut received = 0_usize;
         loop {
             let before = body.len();
@@ -157,7 +157,7 @@ impl<S: Service> Connection<'_, S> {
             if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::malformed("more chunk framing than body"));
             }
-            match self.buffer.fill(&self.peer.socket, start.extended(extra_time(body.len()))) {
+            match self.buffer.fill(&self.peer.socket, deadline.extended(extra_time(body.len()))) {
                 Ok(0) => return Ok(None),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::TimedOut => return Err(Refusal::TIMEOUT),
@@ -175,10 +175,8 @@ impl<S: Service> Connection<'_, S> {
             Framing::Length(_) | Framing::Chunked => None,
         };
         let Some(mut unread) = small else {
-            return match self.answer(head, &answer, true) {
-                Next::Close => Next::Linger,
-                other => other,
-            };
+            self.answer(head, &answer, true);
+            return Next::Linger;
         };
         let next = self.answer(head, &answer, head.wants_close);
         if next != Next::Keep {

@@ -12,7 +12,7 @@ use crate::lock::Unpoisoned;
 use std::io;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -40,40 +40,17 @@ impl EventStream {
     ) -> io::Result<(Arc<EventStream>, JoinHandle<()>)> {
         let (sender, queue) = channel();
         let stream = Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
-        let (may_continue, last_message) = (events.may_continue.take(), events.last_message.take());
-        let (writing, peer) = (Arc::clone(&stream), Arc::clone(peer));
-        let write_all = move || {
-            let write = |head: &[u8], text: &str| {
-                let framed = if chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
-                write_in_time(&peer.socket, head, framed.as_bytes(), || {})
-            };
-            let write_events = || -> io::Result<()> {
-                // With a first heartbeat, so that the client and every proxy in between see that the stream is open.
-                write(&head, HEARTBEAT)?;
-                loop {
-                    let next = queue.recv_timeout(limits::HEARTBEAT);
-                    if may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
-                        return Ok(());
-                    }
-                    match next {
-                        Ok(event) => {
-                            write(&[], &event)?;
-                            writing.waiting.fetch_sub(event.len(), Ordering::AcqRel);
-                        }
-                        Err(RecvTimeoutError::Timeout) => write(&[], HEARTBEAT)?,
-                        Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                    }
-                }
-            };
-            if write_events().is_ok() {
-                let _ = last_message.map_or(Ok(()), |message| write(&[], &event(&message)));
-                let _ = if chunked { write_in_time(&peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
-            }
-            writing.end();
-            let _ = peer.socket.shutdown(Shutdown::Both);
+        let writer = Writer {
+            stream: Arc::clone(&stream),
+            peer: Arc::clone(peer),
+            queue,
+            chunked,
+            may_continue: events.may_continue.take(),
+            last_message: events.last_message.take(),
         };
-        let writer = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES).spawn(write_all)?;
-        Ok((stream, writer))
+        let thread = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES);
+        let thread = thread.spawn(move || writer.run(&head))?;
+        Ok((stream, thread))
     }
 
     /// Sends one `message` event. `json` is one line, because some clients parse each `data:` line as a whole document.
@@ -99,6 +76,52 @@ impl EventStream {
     /// Ends the stream after what was sent, with its last message. Its connection's thread notices and ends too.
     pub fn end(&self) {
         *self.queue.lock().unpoisoned() = None;
+    }
+}
+
+/// What the thread of a stream has.
+struct Writer {
+    stream: Arc<EventStream>,
+    peer: Arc<Peer>,
+    queue: Receiver<String>,
+    chunked: bool,
+    may_continue: Option<Box<dyn Fn() -> bool + Send>>,
+    last_message: Option<String>,
+}
+
+impl Writer {
+    /// Writes until the stream ends, then closes the connection.
+    fn run(&self, head: &[u8]) {
+        if self.write_events(head).is_ok() {
+            let _ = self.last_message.as_ref().map_or(Ok(()), |message| self.write(&[], &event(message)));
+            let _ = if self.chunked { write_in_time(&self.peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
+        }
+        self.stream.end();
+        let _ = self.peer.socket.shutdown(Shutdown::Both);
+    }
+
+    fn write_events(&self, head: &[u8]) -> io::Result<()> {
+        // With a first heartbeat, so that the client and every proxy in between see that the stream is open.
+        self.write(head, HEARTBEAT)?;
+        loop {
+            let next = self.queue.recv_timeout(limits::HEARTBEAT);
+            if self.may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
+                return Ok(());
+            }
+            match next {
+                Ok(queued) => {
+                    self.write(&[], &queued)?;
+                    self.stream.waiting.fetch_sub(queued.len(), Ordering::AcqRel);
+                }
+                Err(RecvTimeoutError::Timeout) => self.write(&[], HEARTBEAT)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+    }
+
+    fn write(&self, head: &[u8], text: &str) -> io::Result<()> {
+        let framed = if self.chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
+        write_in_time(&self.peer.socket, head, framed.as_bytes(), || {})
     }
 }
 

@@ -9,6 +9,8 @@
 //! | [`events`] | an event stream that other threads write to |
 //! | [`peer`] | a connection as the others see it: what it does, and whether its peer is still there |
 //! | [`server`] | listener, bounded threads, eviction, shutdown |
+//! | [`error`] | why the HTTP layer answers a request itself |
+//! | `shared` | what all connections of a server share |
 //!
 //! A request is handled in two steps, because the body of a request without a token is not worth reading: [`Service::admit`] sees the
 //! head alone and may answer at once (401, 404, 413); only then is the body read, within the bound that the route

@@ -162,8 +162,8 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether one more connection can be accepted, after closing another if needed. Of an address that has as many without a
-/// whole request head as it may have, the oldest of them is closed.
+/// Whether one more connection can be accepted, after closing another if needed. If this address has
+/// [`limits::HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of those is closed, too.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, open, headless) = {
         let peers = shared.peers.lock().unpoisoned();

@@ -10,6 +10,10 @@ pub const GIT_OUTPUT_BYTES: usize = 128 * 1024 * 1024;
 pub const GIT_MESSAGE_CHARS: usize = 600;
 /// How long to wait for the remaining output of a git command that has exited.
 pub const GIT_PIPE_PATIENCE: Duration = Duration::from_millis(500);
+/// Files named in the result of a call whose change of them is not committed; a change may be of a thousand.
+pub const GIT_REFUSALS_NAMED: usize = 5;
+/// The pause between two attempts to take git's lock on the index, each of which makes a file.
+pub const GIT_INDEX_POLL: Duration = Duration::from_millis(20);
 /// How long git may take to end when it is asked to, before it is killed.
 pub const GIT_GRACE: Duration = Duration::from_secs(1);
 /// Attempts to push a commit, each on top of what the remote has by then; others push occasionally, not constantly.

@@ -55,7 +55,7 @@ pub struct Line {
 pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
     let mut reader = Reader { text, ..Reader::default() };
-    // `body` is 0 or, after a byte order mark, 3 without frontmatter; the lines of frontmatter begin at 0.
+    // Without frontmatter `body` is 0, or 3 after a byte order mark. With frontmatter it is larger, and the first line begins at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
@@ -73,7 +73,7 @@ pub fn lines(text: &str) -> Vec<Line> {
 }
 
 impl Line {
-    /// A line whose content is `content`, its end.
+    /// A line; `content` is the last part of its text.
     fn new(range: Range<usize>, kind: Kind, content: &str) -> Line {
         Line { content: range.end - content.len(), range, kind, opens: false, is_html: false }
     }
@@ -91,9 +91,9 @@ struct Reader<'a> {
     item_quotes: usize,
     /// The open HTML block: the column of the enclosing list item, and the quote depth.
     html: Option<(usize, usize)>,
-    /// Whether the current paragraph is a table; that becomes no setext heading.
+    /// Whether the current paragraph is a table; a table does not become a setext heading.
     is_table: bool,
-    /// Whether the current paragraph contains a quoted line; that becomes no setext heading.
+    /// Whether the current paragraph contains a quoted line; such a paragraph does not become a setext heading.
     is_quoted: bool,
     /// Whether math is open inside the current paragraph or list item.
     in_math: bool,
@@ -225,10 +225,10 @@ impl<'a> Reader<'a> {
             }
             return (Kind::Underline, trimmed, 0);
         }
-        if let Some((width, status, inner)) = item(trimmed, indent)
+        if let Some(item) = item(trimmed, indent)
             && (can_interrupt_paragraph(trimmed) || !self.items.is_empty() || !self.follows_paragraph(quotes))
         {
-            return (Kind::Item { status }, inner, width);
+            return (Kind::Item { status: item.status }, item.content, item.width);
         }
         (Kind::Text, trimmed, 0)
     }
@@ -282,10 +282,9 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     let mut last = Kind::Blank;
     for line in lines {
         let continues = match line.kind {
-            Kind::Blank => false,
+            Kind::Blank | Kind::Heading(_) | Kind::Item { .. } => false,
             Kind::Text => matches!(last, Kind::Text | Kind::Item { .. }),
             Kind::Underline => true,
-            Kind::Heading(_) | Kind::Item { .. } => false,
             Kind::Frontmatter | Kind::Code | Kind::Opaque | Kind::Setext(_) => last == line.kind,
         };
         // A line ending has at most two bytes.

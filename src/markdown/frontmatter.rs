@@ -59,7 +59,8 @@ pub fn values(block: &str) -> Result<Value, String> {
 
 /// Whether a block may contain tags. Most notes have none, and parsing YAML costs more than all other processing of a small note.
 pub fn may_have_tags(block: &str) -> bool {
-    ["tag", "Tag", "TAG"].iter().any(|name| memchr::memmem::find(block.as_bytes(), name.as_bytes()).is_some())
+    let bytes = block.as_bytes();
+    memchr::memchr2_iter(b't', b'T', bytes).any(|at| bytes.get(at..at + 3).is_some_and(|name| name.eq_ignore_ascii_case(b"tag")))
 }
 
 /// Whether a name has no character but digits and slashes; it is then no tag.
@@ -91,6 +92,9 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     Ok(tags)
 }
 
+/// The characters around the tags in the lines of `tags` and `tag`.
+const TAG_SEPARATORS: [char; 11] = [' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}'];
+
 /// The ranges of the tags in a note's frontmatter, without `#`: in the lines of `tags` and `tag`, separated by white space, commas,
 /// brackets and quotes.
 pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
@@ -113,8 +117,8 @@ pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
         }
         let (value, _) = without_comment(value);
         let mut from = start;
-        for piece in value.split_inclusive([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']) {
-            let name = piece.trim_end_matches([' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}']);
+        for piece in value.split_inclusive(TAG_SEPARATORS) {
+            let name = piece.trim_end_matches(TAG_SEPARATORS);
             let bare = name.trim_start_matches('#');
             if !matches!(bare, "" | "-") {
                 found.push(from + name.len() - bare.len()..from + name.len());

@@ -21,7 +21,7 @@ pub fn is_tag_name(name: &str) -> bool {
     tag_at(&tag, 0) == Some(0..tag.len())
 }
 
-/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters must not be a digit.
+/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters must be neither a digit nor a slash.
 fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(|c| !c.is_whitespace() && c != '\u{feff}') {
@@ -115,27 +115,13 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 close.map(|close| close + 3)
             }
             [b'[', b'[', ..] => {
-                // `[[1] Name](note.md)` is a Markdown link: the inner brackets are closed before it.
-                let closes_outer = |inner: &str| {
-                    let (mut depth, mut is_escaped) = (0_i32, false);
-                    inner.char_indices().any(|(at, c)| {
-                        let is_literal = is_escaped;
-                        is_escaped = c == '\\' && !is_literal;
-                        if is_literal {
-                            return false;
-                        }
-                        depth += i32::from(c == '[') - i32::from(c == ']');
-                        c == ']' && depth < 0 && inner.get(at..).is_some_and(|rest| rest.starts_with("]("))
-                    })
-                };
-                let is_plain = |close: &usize| rest.get(2..*close).is_some_and(|inner| !closes_outer(inner) && !inner.contains("[["));
-                let close = bounded_line(rest).find("]]").filter(is_plain);
-                if close.is_some() {
+                let length = wikilink_length(rest);
+                if length.is_some() {
                     kind = Span::Wikilink;
                 } else {
                     open.push(at);
                 }
-                close.map(|close| close + 2)
+                length
             }
             [b']', ..] => open.pop().filter(|_| rest.starts_with("](")).and_then(|opening| {
                 kind = Span::Destination(opening);
@@ -157,6 +143,27 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
         }
     }
     found
+}
+
+/// The length of the wikilink that a text begins with. `[[1] Name](note.md)` is a Markdown link and not a wikilink.
+fn wikilink_length(text: &str) -> Option<usize> {
+    let close = bounded_line(text).find("]]")?;
+    let inner = text.get(2..close)?;
+    (!inner.contains("[[") && !ends_link_text(inner)).then_some(close + 2)
+}
+
+/// Whether in the text after `[[` one of these two brackets is closed with `](`, as that of a Markdown link.
+fn ends_link_text(inner: &str) -> bool {
+    let (mut depth, mut is_escaped) = (0_i32, false);
+    inner.char_indices().any(|(at, c)| {
+        let is_literal = is_escaped;
+        is_escaped = c == '\\' && !is_literal;
+        if is_literal {
+            return false;
+        }
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ']' && depth < 0 && inner.get(at..).is_some_and(|rest| rest.starts_with("]("))
+    })
 }
 
 /// The length of the end of a link, `](…)`, whose target has balanced parentheses or is in angle brackets.

@@ -35,7 +35,7 @@ pub fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
     members(text, at).remove(name)
 }
 
-/// The text with some elements of an array removed, given by index.
+/// The text with some elements of an array removed, given by index. `array` is the offset of its opening bracket.
 pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let all = elements(text, array);
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return text.to_owned() };
@@ -55,7 +55,8 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     splice(text, start..last.end, &kept)
 }
 
-/// The text with an object appended to an array that is a member of the outermost object, on one line as Obsidian writes it.
+/// The text with an object appended to an array that is a member of the outermost object, on one line as Obsidian writes it. `array`
+/// is the offset of its opening bracket.
 pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> String {
     let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     let element = format!("{{{}}}", members.join(","));
@@ -71,7 +72,7 @@ pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> Str
     }
 }
 
-/// The text with a member of an object set to a value, added if it is missing.
+/// The text with a member of an object set to a value, added if it is missing. `object` is the offset of its opening brace.
 pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
     let all = members(text, object);
     if let Some(range) = all.get(name) {
@@ -92,7 +93,7 @@ pub fn start(text: &str) -> usize {
 }
 
 /// The offset of the first byte from `at` on that is not white space.
-pub fn after_space(text: &str, at: usize) -> usize {
+fn after_space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().part(at..);
     at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
 }

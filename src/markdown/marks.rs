@@ -24,7 +24,7 @@ fn columns_from(start: usize, part: &str) -> usize {
 /// Character and length of the fence that a line opens, and the width of a list marker before it.
 pub(super) fn fence(line: &str, indent: usize) -> Option<(char, usize, usize)> {
     // A list item may begin with one.
-    let (width, line) = item(line, indent).map_or((0, line), |(width, _, inner)| (width, inner));
+    let (width, line) = item(line, indent).map_or((0, line), |item| (item.width, item.content));
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = line.chars().take_while(|&c| c == mark).count();
     // A line that begins with three backticks and contains more of them is inline code.
@@ -88,8 +88,18 @@ pub(super) fn can_interrupt_paragraph(item: &str) -> bool {
     !rest.trim().is_empty() && number.is_none_or(|number: u32| number == 1)
 }
 
-/// The width of a list marker with the white space after it, the checkbox, and the content after that.
-pub(super) fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &str)> {
+/// The first line of a list item.
+pub(super) struct ListItem<'a> {
+    /// The width of the marker with the white space after it.
+    pub(super) width: usize,
+    /// The character in the checkbox.
+    pub(super) status: Option<char>,
+    /// The text after marker and checkbox.
+    pub(super) content: &'a str,
+}
+
+/// The list item that a line, without indentation, begins.
+pub(super) fn item(line: &str, indent: usize) -> Option<ListItem<'_>> {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match line.get(digits..)?.strip_prefix(['.', ')']) {
         Some(behind) if (1..=9).contains(&digits) => behind,
@@ -106,10 +116,10 @@ pub(super) fn item(line: &str, indent: usize) -> Option<(usize, Option<char>, &s
     if let (Some('['), Some(status), Some(']')) = (chars.next(), chars.next(), chars.next()) {
         let rest = chars.as_str();
         if rest.is_empty() || rest.starts_with([' ', '\t']) {
-            return Some((width, Some(status), rest.trim_start()));
+            return Some(ListItem { width, status: Some(status), content: rest.trim_start() });
         }
     }
-    Some((width, None, inner))
+    Some(ListItem { width, status: None, content: inner })
 }
 
 /// Whether a line is a thematic break.

@@ -169,7 +169,7 @@ impl<'a> Note<'a> {
     pub fn blocks(&self) -> Vec<Block> {
         let block_starts = self.block_starts();
         let mut blocks = Vec::new();
-        // The first line of the current paragraph; of a line in no paragraph its own number.
+        // The first line of the current paragraph, or the line itself if it is in no paragraph.
         let mut first = 0;
         // The open list items: indentation and line of each.
         let mut items: Vec<(usize, usize)> = Vec::new();
@@ -304,7 +304,7 @@ fn is_block_id(text: &str) -> bool {
 }
 
 /// The text of an ATX heading without its closing markers.
-pub fn without_closing(content: &str) -> &str {
+fn without_closing(content: &str) -> &str {
     let content = content.trim();
     let open = content.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }

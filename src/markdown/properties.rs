@@ -54,10 +54,8 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
-        (Some(property), Some(new)) => replaced(text, &property, new, eol).map_err(|lost| match lost {
-            Some(comment) => format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"),
-            None => not_replaceable(),
-        })?,
+        (Some(property), Some(new)) => replaced(text, &property, new, eol)
+            .map_err(|comment| format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"))?,
         (Some(property), None) => {
             let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
             splice(text, first..last, "")
@@ -162,8 +160,8 @@ fn depth(line: &str) -> i32 {
 /// The text with the value of a property replaced.
 ///
 /// # Errors
-/// The comment that would be lost, if that is why it cannot be replaced.
-fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Result<String, Option<&'a str>> {
+/// The comment that would be lost.
+fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Result<String, &'a str> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let line = text.part(property.value..first_end);
@@ -177,14 +175,14 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
         && let Some(list) = block_list(&further, comments, items, eol)
     {
         let empty = if items.is_empty() { " []" } else { "" };
-        return Ok(splice(text, property.value..end, &format!("{empty}{comment}{ending}{}", list.map_err(Some)?)));
+        return Ok(splice(text, property.value..end, &format!("{empty}{comment}{ending}{}", list?)));
     }
     let lost = match in_list {
         Some(comments) => comments.into_iter().flatten().next(),
         None if value.trim_start().starts_with(['|', '>']) => comment_after_scalar(&further),
         None => further.iter().find_map(|line| Some(line.part(line.find('#')?..).trim_end())),
     };
-    if lost.is_some() {
+    if let Some(lost) = lost {
         return Err(lost);
     }
     let old = value.trim_matches(SPACE);

@@ -45,7 +45,7 @@ struct Known {
     /// The state of the list of files; `None` until a client listens for the first time.
     listing: Option<u64>,
     /// The resources asked for, by URI.
-    resources: BTreeMap<String, (VaultPath, IndexedState)>,
+    resources: BTreeMap<String, (VaultPath, Option<IndexedState>)>,
     /// The vault as its login sees it: the numbers above are those of its index.
     vault: Option<Vault>,
 }
@@ -65,7 +65,7 @@ impl Subscription {
     /// -32602 for too many or too long URIs.
     pub(super) fn of_listen(principal: Principal, id: Id, list_changes: bool, uris: &[&str]) -> Result<Subscription, Error> {
         check_limits(uris.iter().copied())?;
-        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, IndexedState::default())))).collect();
+        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, None)))).collect();
         let known = Mutex::new(Known { resources, ..Known::default() });
         Ok(Subscription { principal, listener: Mutex::default(), listen_id: Some(id), list_changes, known })
     }
@@ -108,7 +108,7 @@ impl Subscription {
             let mut known = self.known.lock().unpoisoned();
             // Another number than the current one, so that the list counts as changed.
             known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
-            known.resources.values_mut().for_each(|(_, state)| *state = IndexedState::default());
+            known.resources.values_mut().for_each(|(_, state)| *state = None);
         }
         before.iter().for_each(|before| before.end());
     }
@@ -124,7 +124,7 @@ impl Subscription {
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
         check_limits(known.resources.keys().map(String::as_str).chain([uri]))?;
-        let state = vault.indexed_state(&path);
+        let state = Some(vault.indexed_state(&path));
         known.resources.insert(uri.to_owned(), (path, state));
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Subscription {
         let _ = vault.refresh();
         let mut known = self.known.lock().unpoisoned();
         if self.listen_id.is_some() && known.vault.is_none() {
-            known.resources.values_mut().for_each(|(path, state)| *state = vault.indexed_state(path));
+            known.resources.values_mut().for_each(|(path, state)| *state = Some(vault.indexed_state(path)));
         }
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert(vault);
@@ -164,7 +164,7 @@ impl Subscription {
         }
         for (uri, (path, before)) in &mut known.resources {
             let now = *states.entry(path.clone()).or_insert_with(|| vault.indexed_state(path));
-            if std::mem::replace(before, now) != now {
+            if before.replace(now) != Some(now) {
                 messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
             }
         }

@@ -96,6 +96,9 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author) -> Result<R
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
     let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), author) {
         Ok(committed) => {
+            if !committed.left.is_empty() {
+                log::warn!("{}: not committed: {}", author.tool, committed.left.join("; "));
+            }
             let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
             let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");

@@ -3,6 +3,7 @@
 //! There is no browser session: every approval takes the password, so a forged request (CSRF) finds no session to use.
 
 use super::error::AuthorizeError;
+use super::password::Check;
 use super::redirect::{Redirect, RedirectTarget};
 use super::source::{Source, evict_oldest_if_full};
 use super::store::{self, Client, Code};
@@ -97,7 +98,7 @@ impl Oauth {
         };
         let may_send_back = client.granted || is_listed;
         let back = |code, description| {
-            Err(if may_send_back { AuthorizeError::SendBack(redirect.clone(), code, description) } else { NOT_OFFERED })
+            Err(if may_send_back { AuthorizeError::SendBack { redirect: redirect.clone(), code, description } } else { NOT_OFFERED })
         };
         if query.get("state").is_some_and(|state| state.len() > limits::URI_BYTES) {
             return back("invalid_request", "state is too long");
@@ -126,17 +127,17 @@ impl Oauth {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// Checks a person's password. Takes as long for a name that does not exist
-    /// as for a wrong password. The answer to a failure is delayed, longer with each from this address. A right password is delayed only
-    /// while another login from there is being answered.
+    /// Checks a person's password. This takes as long for a user name that does not exist as for a wrong password. The answer to a failure is
+    /// delayed, longer with each from the same source. A right password is delayed only while the answer to an earlier failure from that
+    /// source is.
     pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Moment) -> Login {
         let source = &Source::new(from.address, from.is_shared, user);
         let is_known = self.store.state().has_logged_in(source);
         let hash = self.logins.users.get(user).map(String::as_str);
         let wait = match self.passwords.check(hash, password, is_known, source, now) {
-            Some(Ok(())) => return Login::Right,
-            Some(Err(wait)) => wait,
-            None => return Login::Busy,
+            Check::Right => return Login::Right,
+            Check::Wrong(wait) => wait,
+            Check::Busy => return Login::Busy,
         };
         // The name is not logged: people type passwords into the wrong field.
         log::warn!("login failed from={} client={:?}", from.address, request.client.id);
@@ -145,10 +146,11 @@ impl Oauth {
         Login::Wrong
     }
 
-    /// `EXPIRES.MAC.USER`: that a user has logged in for this request.
+    /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for any other request, and after a change of
+    /// the password.
     pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Moment) -> String {
         let fingerprint = self.logins.password_fingerprint(user).unwrap_or_default();
-        let of = serde_json::json!([
+        let authenticated = serde_json::json!([
             "login",
             user,
             fingerprint,
@@ -158,7 +160,7 @@ impl Oauth {
             request.access.scope(),
             expires.0
         ]);
-        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.store.state().key, &of.to_string()))
+        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.store.state().key, &authenticated.to_string()))
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.

@@ -63,7 +63,7 @@ pub enum AuthorizeError {
         advice: &'static str,
     },
     /// Send back to the client with `error`, `state` and `iss`.
-    SendBack(Redirect, &'static str, &'static str),
+    SendBack { redirect: Redirect, code: &'static str, description: &'static str },
     /// Try again later.
     Unavailable,
 }

@@ -9,9 +9,18 @@ use crate::text::escape_html;
 pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
 pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
+/// What a person chose on the login page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// This access to all notes.
+    All(Access),
+    /// Some folders, chosen on the next page.
+    Folders,
+}
+
 /// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the tools in use can do besides reading and
-/// changing notes. `user` and `access` are what was typed and chosen; an `access` of `None` is folders.
-pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Option<Access>, abilities: &[&str], notice: &str) -> String {
+/// changing notes. `user` and `choice` are what was typed and chosen.
+pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, choice: Choice, abilities: &[&str], notice: &str) -> String {
     let name = escape_html(&request.client.name);
     let (destination, warning) = match request.redirect.target() {
         RedirectTarget::Web(host) => (
@@ -33,28 +42,29 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, access: Optio
     };
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = alert(notice);
-    let option = |own: Option<Access>, value: &str, label: &str, about: &str| {
-        let checked = if own == access { " checked" } else { "" };
+    let option = |own: Choice, value: &str, label: &str, about: &str| {
+        let checked = if own == choice { " checked" } else { "" };
         let about = if about.is_empty() { String::new() } else { format!("<small>{about}</small>") };
         format!(
             r#"<label class="choice"><input type="radio" name="access" value="{value}"{checked}><span>{label}{about}</span></label>
 "#
         )
     };
-    let folders = option(None, "folders", "Only some folders", "chosen on the next page");
+    let folders = option(Choice::Folders, "folders", "Only some folders", "chosen on the next page");
     let can_do: String = abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
     let (legend, options) = match request.access {
         Access::Write => {
             let about = format!("search, read, create, edit and replace files{can_do}");
-            let write = option(Some(Access::Write), "write", "Read and change notes", &about);
+            let write = option(Choice::All(Access::Write), "write", "Read and change notes", &about);
             (
                 "What it may do",
-                write + &option(Some(Access::Read), "read", "Only read notes", "search and read; tools that write are not offered"),
+                write + &option(Choice::All(Access::Read), "read", "Only read notes", "search and read; tools that write are not offered"),
             )
         }
         Access::Read => {
             // Checked unless folders were chosen.
-            let read = option(Some(access.unwrap_or(Access::Read)), "read", "All notes", "");
+            let own = if choice == Choice::Folders { Choice::All(Access::Read) } else { choice };
+            let read = option(own, "read", "All notes", "");
             ("It asks to read, and will not be able to change anything", read)
         }
     };

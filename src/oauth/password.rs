@@ -23,12 +23,21 @@ pub(super) struct Passwords {
     pub(super) delayed_answers: Arc<Quota>,
 }
 
+/// The outcome of a password check.
+pub(super) enum Check {
+    Right,
+    /// With how long to hold back the answer.
+    Wrong(Duration),
+    /// Too many are waiting, in all or from this source.
+    Busy,
+}
+
 /// What is known of a source that wants to log in; the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// A login came from there before.
     Known,
-    /// Nothing.
+    /// Neither, or both.
     New,
     /// The last attempt failed.
     Failed,
@@ -94,8 +103,8 @@ impl Queue {
     /// has logged in before is not limited by others at its address.
     fn join(&mut self, standing: Standing, from: &Source) -> Option<u64> {
         let mine = self.waiting.iter().filter(|waiting| waiting.from == *from).count();
-        let neighbours = self.waiting.iter().filter(|waiting| waiting.from.network == from.network).count();
-        if mine >= limits::PASSWORD_QUEUE_PER_SOURCE || standing > Standing::Known && neighbours >= limits::PASSWORD_QUEUE_PER_PROXY {
+        let of_network = self.waiting.iter().filter(|waiting| waiting.from.network == from.network).count();
+        if mine >= limits::PASSWORD_QUEUE_PER_SOURCE || standing > Standing::Known && of_network >= limits::PASSWORD_QUEUE_PER_PROXY {
             return None;
         }
         if self.waiting.len() >= limits::PASSWORD_QUEUE {
@@ -118,22 +127,14 @@ impl Passwords {
         Passwords { dummy_hash, queue: Mutex::default(), changed: Condvar::new(), delayed_answers }
     }
 
-    /// Whether the password matches the hash: if not, or if there is none, how long to hold back the answer. `None` when too many are
-    /// waiting, in all or from this source. `is_known` says that a login came from there before.
-    pub(super) fn check(
-        &self,
-        hash: Option<&str>,
-        password: &str,
-        is_known: bool,
-        from: &Source,
-        now: Moment,
-    ) -> Option<Result<(), Duration>> {
+    /// Checks a password against a hash; without a hash it is wrong. `is_known` says that a login came from this source before.
+    pub(super) fn check(&self, hash: Option<&str>, password: &str, is_known: bool, from: &Source, now: Moment) -> Check {
         let mut queue = self.queue.lock().unpoisoned();
         let standing = queue.standing(is_known, from, now);
-        let number = queue.join(standing, from)?;
+        let Some(number) = queue.join(standing, from) else { return Check::Busy };
         loop {
             if !queue.waiting.iter().any(|waiting| waiting.number == number) {
-                return None;
+                return Check::Busy;
             }
             if queue.next() == Some(number) {
                 break;
@@ -153,13 +154,15 @@ impl Passwords {
         let is_right = bcrypt::verify(hashed, hash.unwrap_or(&self.dummy_hash)).unwrap_or(false) && hash.is_some();
         let mut queue = self.queue.lock().unpoisoned();
         queue.checking.retain(|checking| checking != from);
-        let outcome = if is_right { Ok(()) } else { Err(queue.add_failure(is_known, from, now)) };
-        if is_right {
+        let outcome = if is_right {
             queue.failures.remove(from);
-        }
+            Check::Right
+        } else {
+            Check::Wrong(queue.add_failure(is_known, from, now))
+        };
         drop(queue);
         self.changed.notify_all();
-        Some(outcome)
+        outcome
     }
 }
 

@@ -47,13 +47,12 @@ impl Registrations {
             }
             Vec::new()
         });
+        // Its `lines` stay unknown: the first registration rewrites the file, without expired and unreadable lines.
         let mut table = Table::default();
         let read = bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Client>(line).ok());
         for client in read.filter(|client| !is_expired(client, now)) {
             table.clients.insert(client.id.clone(), (Arc::new(client), None));
         }
-        // The first registration rewrites the file, without expired and unreadable lines.
-        table.lines = None;
         Registrations { file: Some(file), table: Mutex::new(table) }
     }
 

@@ -23,7 +23,7 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     std::iter::from_fn(move || {
         let (start, first) = rest.next()?;
         let mut end = start + first.len_utf8();
-        while let Some((_, next)) = rest.next_if(|(_, next)| is_mark(*next) || quick_check(*next) == IsNormalized::Maybe) {
+        while let Some((_, next)) = rest.next_if(|(_, next)| may_join(*next)) {
             end += next.len_utf8();
         }
         Some((start, end - start))
@@ -34,6 +34,11 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
 /// form (Unicode, `NFC_QC`).
 fn quick_check(c: char) -> IsNormalized {
     if c.is_ascii() { IsNormalized::Yes } else { is_nfc_quick(std::iter::once(c)) }
+}
+
+/// Whether a character may be composed with the one before it.
+pub(super) fn may_join(c: char) -> bool {
+    is_mark(c) || quick_check(c) == IsNormalized::Maybe
 }
 
 pub(super) fn is_mark(c: char) -> bool {

@@ -5,7 +5,7 @@ use super::fold::{clusters, is_mark, push_cluster};
 use crate::slice::Part;
 use std::ops::Range;
 
-/// The text.
+/// A folded text, with the changes that restore its original.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     folded: Box<str>,
@@ -86,7 +86,8 @@ impl Kept {
         })
     }
 
-    /// Where a range of the folded text begins in whole characters, as changed ones are not split, and its original.
+    /// The original of a range of the folded text, and where in the folded text that original begins: before the range, if its first
+    /// character is a changed one that the range splits.
     pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
         let wanted = wanted.start..wanted.end.min(self.folded.len());
         let mut original = String::with_capacity(wanted.len() + 16);

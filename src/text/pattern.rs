@@ -2,7 +2,7 @@
 //! within a large file.
 
 use super::ceil;
-use super::fold::fold;
+use super::fold::{fold, may_join};
 use crate::limits;
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Hir, HirKind};
@@ -74,14 +74,15 @@ impl Expression {
         let built = build(&crlf).or_else(|error| if crlf == pattern { Err(error) } else { build(pattern) });
         let regex = built.map_err(|_| format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES))?;
         let required = literal(&hir).and_then(|found| {
-            // In the folded text, a combining mark changes the letter before it: the last letter is dropped, as a mark may follow,
-            // and no part begins with one.
+            // In the folded text, a combining mark or a joining letter changes the letter before it: the last letter is dropped, as one
+            // may follow, and no part begins with one.
+            let joins = |c: char| is_combining_mark(c) || may_join(c);
             let mut text = String::from_utf8(found).ok()?;
-            while text.pop().is_some_and(is_combining_mark) {}
+            while text.pop().is_some_and(joins) {}
             // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line
             // feed also matches CR LF.
             let has_more_forms = |c: char| matches!(c, 's' | 'S' | '\n') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
-            let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(is_combining_mark);
+            let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(joins);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })

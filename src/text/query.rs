@@ -76,7 +76,7 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
         depth: 0,
         field: Field::Any,
         match_case: false,
-        scope: false,
+        in_scope: false,
         expressions: 0,
         wrong: None,
     };
@@ -139,10 +139,11 @@ struct Parser<'a> {
     known: &'a Known<'a>,
     has_operator: bool,
     depth: usize,
-    /// The field that the enclosing operators set for the next term; likewise `match_case` and `scope`.
+    /// The field that the enclosing operators set for the next term; likewise `match_case`.
     field: Field,
     match_case: bool,
-    scope: bool,
+    /// Whether the next term is inside of an operator such as `line:`.
+    in_scope: bool,
     expressions: usize,
     /// The error in the first invalid regular expression.
     wrong: Option<String>,
@@ -227,7 +228,7 @@ impl<'a> Parser<'a> {
         if self.rest.is_empty() || self.rest.starts_with(char::is_whitespace) {
             return None;
         }
-        let (field, match_case, scope) = (self.field, self.match_case, self.scope);
+        let (field, match_case, in_scope) = (self.field, self.match_case, self.in_scope);
         let condition = match operator {
             Operator::Tag => {
                 if self.rest.starts_with('(') {
@@ -246,11 +247,11 @@ impl<'a> Parser<'a> {
                 self.part()
             }
             Operator::Scope(scope) => {
-                (self.scope, self.field) = (true, Field::Content);
+                (self.in_scope, self.field) = (true, Field::Content);
                 self.part().map(|part| Condition::Within(scope, Box::new(part)))
             }
         };
-        (self.field, self.match_case, self.scope) = (field, match_case, scope);
+        (self.field, self.match_case, self.in_scope) = (field, match_case, in_scope);
         condition
     }
 
@@ -323,7 +324,7 @@ impl<'a> Parser<'a> {
             self.rest = rest;
             self.ends_here()?;
             let phrase = inside.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
-            return Some(phrase).filter(|phrase| self.scope || !phrase.is_empty());
+            return Some(phrase).filter(|phrase| self.in_scope || !phrase.is_empty());
         }
         let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.depth > 0 && c == ')').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;

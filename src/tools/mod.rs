@@ -237,7 +237,7 @@ pub struct Options {
     /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
     /// they come from. A remote client learns nothing about the host.
     pub local: bool,
-    /// The server's origin; empty where there is no server.
+    /// The server's public origin; empty if SERVER_URL is not set.
     pub origin: String,
     /// The time zone that decides which day is today.
     pub zone: Zone,

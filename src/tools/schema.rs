@@ -173,7 +173,7 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Names, _) => check(name, &Shape::List(&ANY_TEXT), value),
         (Shape::List(_), _) => wrong("an array"),
         (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {
-            if let Some(unknown) = members.keys().find(|known| fields.iter().all(|field| field.name != known.as_str())) {
+            if let Some(unknown) = members.keys().find(|member| fields.iter().all(|field| field.name != member.as_str())) {
                 let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 let shown: String = unknown.chars().take(64).collect();
                 return wrong(&format!("without {shown:?}; known: {}", known.join(", ")));

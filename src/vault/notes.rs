@@ -97,9 +97,28 @@ fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
     })
 }
 
+/// A note after an insertion.
+#[derive(Debug)]
+pub struct Inserted {
+    pub written: Written,
+    /// The line where the text begins, from 1.
+    pub line: usize,
+    /// What is wrong with the template of a new note.
+    pub warning: Option<&'static str>,
+}
+
+/// A note after a change of a task's status.
+#[derive(Debug)]
+pub struct ChangedTask {
+    pub written: Written,
+    /// The whole line before the change.
+    pub before: String,
+    pub after: String,
+}
+
 impl Vault {
     /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is a missing note, which begins
-    /// with the text of its template. Returns also the line where the text begins, from 1, and what is wrong with the template.
+    /// with the text of its template.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Ambiguous`], [`Error::Invalid`], and those of [`Vault::edit`].
@@ -110,7 +129,7 @@ impl Vault {
         text: &str,
         create: bool,
         if_match: Option<&str>,
-    ) -> Result<(Written, usize, Option<&'static str>), Error> {
+    ) -> Result<Inserted, Error> {
         let path = &self.spelled(&named.path);
         let (mut line, mut warning) = (0, None);
         let mut change = |before: &str| {
@@ -122,7 +141,7 @@ impl Vault {
             let written = self.edit_bytes(path, if_match, &mut |bytes| change(utf8(path, bytes)?));
             return match written {
                 Err(Error::NotFound { .. }) if create => Err(Error::Conflict(None)),
-                written => Ok((written?, line, None)),
+                written => Ok(Inserted { written: written?, line, warning: None }),
             };
         }
         // In this order: what a login may not change is said first.
@@ -139,7 +158,7 @@ impl Vault {
             check_size(path, make(None)?.len())?;
         }
         let written = self.create_or_replace(path, true, &mut make)?;
-        Ok((written, line, warning))
+        Ok(Inserted { written, line, warning })
     }
 
     /// Changes the texts of several notes: all of them, or none. Returns `None` for a note that stays as it is.
@@ -187,10 +206,10 @@ impl Vault {
         });
         let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
-            // A checkbox is a bracket, one character and a bracket.
+            // A checkbox is a bracket, one character and a bracket; folding may make up to three of the character.
             let may_have_tasks = |folded: &str| {
                 let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
-                brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().nth(1) == Some(']')))
+                brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().take(4).skip(1).any(|c| c == ']')))
             };
             // A note that is too large for search is read.
             let is_large = matches!(entry.text, Text::NotKept { .. });
@@ -232,12 +251,12 @@ impl Vault {
         found.collect()
     }
 
-    /// Sets the status character of a task, if its line still has the text. Returns also the whole line before and after.
+    /// Sets the status character of a task, if its line still has the text.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].
-    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<(Written, String, String), Error> {
-        let mut lines = (String::new(), String::new());
+    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<ChangedTask, Error> {
+        let (mut line_before, mut line_after) = (String::new(), String::new());
         let written = self.edit_bytes(path, None, &mut |bytes| {
             let before = utf8(path, bytes)?;
             let note = Note::of(before);
@@ -262,9 +281,10 @@ impl Vault {
                 ));
             }
             let after = Edit { range: task.status_at.clone(), text: status.to_string() }.apply(before);
-            lines = (note.line(task.line).to_owned(), Note::of(&after).line(task.line).to_owned());
+            line_before = note.line(task.line).to_owned();
+            line_after = Note::of(&after).line(task.line).to_owned();
             Ok(after.into_bytes())
         })?;
-        Ok((written, lines.0, lines.1))
+        Ok(ChangedTask { written, before: line_before, after: line_after })
     }
 }

@@ -108,9 +108,9 @@ impl<'a> Ranking<'a> {
         if is_first && found.len() > most {
             last_ranked_closely = shortlist.last().map(|(key, ..)| key.clone());
         }
-        let look = |((rank, path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
+        let look = |(((.., age), path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
             let relevance = self.rank_closely(candidate, entry);
-            (((relevance.class, 0, score_rank(relevance.score), rank.3), path.clone()), relevance)
+            (((relevance.class, 0, score_rank(relevance.score), *age), path.clone()), relevance)
         };
         let looked = self.vault.map_parallel(&shortlist, &|(.., entry)| entry.search_cost(), &look, proceed)?;
         let mut relevance = HashMap::new();

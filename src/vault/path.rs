@@ -180,11 +180,9 @@ pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a name contains characters that no path may have (rule 1 of the vault).
+/// Whether a name contains a backslash or a control character, which no path may have (rule 1 of the vault).
 pub(super) fn is_odd(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    let odd = bytes.iter().any(|&byte| byte < 0x20 || byte == b'\\' || byte == 0x7f);
-    odd || !bytes.is_ascii() && name.chars().any(char::is_control)
+    name.contains(|c: char| c == '\\' || c.is_control())
 }
 
 #[cfg(test)]

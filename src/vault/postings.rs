@@ -170,12 +170,17 @@ impl Vault {
         let mut found = word_index.postings(text, table);
         let finder = Finder::new(text);
         let unindexed = word_index.unindexed.iter().filter_map(|id| table.entry(*id));
+        let mut is_complete = true;
         found.extend(unindexed.filter_map(|entry| {
-            let text = self.folded_text(entry, read).unwrap_or_default();
-            posting_of(entry, &finder, &text, &entry.aliases())
+            let text = self.folded_text(entry, read);
+            is_complete &= text.is_some();
+            posting_of(entry, &finder, &text.unwrap_or_default(), &entry.aliases())
         }));
         let postings = Postings::new(word_index.version, found);
-        self.postings.put(text, &postings, table.id_bound());
+        // A file that could not be read now may be readable for the next query.
+        if is_complete {
+            self.postings.put(text, &postings, table.id_bound());
+        }
         Some(postings)
     }
 

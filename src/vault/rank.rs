@@ -23,7 +23,7 @@ const HEADING: f32 = 1.5;
 const TAG: f32 = 2.0;
 /// Bonus for a name whose words are all in the query: `GitHub Pages` for `publish on github pages`.
 const WHOLE_NAME: f32 = 1.0;
-/// Factor for a file that is not a note: images and settings are text, too.
+/// Factor for a file that is not a note: SVG images and files of settings are text, too.
 const NON_NOTE: f32 = 0.5;
 /// Factor for an occurrence inside another word.
 const INSIDE_WORD: f32 = 0.1;
@@ -71,7 +71,7 @@ impl Word {
 }
 
 /// A word's contribution to the score of a file, from the posting alone. `length` is that of the text, relative to the average.
-/// Containing a word at all counts as much as its frequency.
+/// Containing a word at all counts as much as one occurrence in a text of average length.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
     let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
     let inside = if posting.is_inside() { INSIDE_WORD } else { 1.0 };

@@ -238,7 +238,9 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         let next = if alone {
             let piece = part.part(..fits);
             content.push_str(piece);
-            last = number;
+            if !piece.is_empty() {
+                last = number;
+            }
             (number, column + piece.chars().count())
         } else {
             (number, 1)

@@ -32,21 +32,21 @@ impl Transaction<'_> {
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let Some(noted) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Step::is_valid)) else {
+        let Some(steps) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Step::is_valid)) else {
             log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
             return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", JOURNAL));
         };
         // If a file cannot be read now, the journal stays for the next change.
-        let all = noted.iter().map(|noted| Ok((noted, self.state(noted)?))).collect::<Result<Vec<(&Step, State)>, Error>>()?;
+        let all = steps.iter().map(|step| Ok((step, self.state(step)?))).collect::<Result<Vec<(&Step, State)>, Error>>()?;
         // If a file was edited after its step was done, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
         let finishes = states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done);
-        log::warn!("a change of {} files was interrupted; {} it", noted.len(), if finishes { "finishing" } else { "undoing" });
+        log::warn!("a change of {} files was interrupted; {} it", steps.len(), if finishes { "finishing" } else { "undoing" });
         let outcomes: Vec<Result<(), Error>> = if finishes {
-            all.iter().filter(|(_, state)| *state == State::Pending).map(|(noted, _)| self.apply_step(noted)).collect()
+            all.iter().filter(|(_, state)| *state == State::Pending).map(|(step, _)| self.apply_step(step)).collect()
         } else {
-            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(noted, _)| self.undo(noted, true)).collect()
+            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(step, _)| self.undo(step, true)).collect()
         };
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {

@@ -20,7 +20,7 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
     let plain = LfText::of(bytes);
     let wanted = edit.old.replace("\r\n", "\n");
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
-    let new = [None, Some(false), Some(true)].map(|ends| with_line_ends(edit.new, bytes, ends));
+    let new = [None, Some(LineEnd::Lf), Some(LineEnd::CrLf)].map(|ends| with_line_ends(edit.new, bytes, ends));
     let (mut until, mut ends) = line_end_at(bytes, 0);
     for at in memchr::memmem::find_iter(&plain.bytes, wanted.as_bytes()) {
         let range = plain.in_file(at)..plain.in_file(at + wanted.len());
@@ -30,7 +30,12 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
             (until, ends) = line_end_at(bytes, range.start);
         }
         let [as_it_is, lf, crlf] = &new;
-        made.extend_from_slice(ends.map_or(as_it_is, |is_crlf| if is_crlf { crlf } else { lf }).as_bytes());
+        let own = match ends {
+            None => as_it_is,
+            Some(LineEnd::Lf) => lf,
+            Some(LineEnd::CrLf) => crlf,
+        };
+        made.extend_from_slice(own.as_bytes());
         count += 1;
     }
     made.extend_from_slice(bytes.part(from..));
@@ -91,21 +96,32 @@ fn find_with_any_line_ends(bytes: &[u8], text: &str) -> Result<Range<usize>, Err
     }
 }
 
-/// Whether the next line ending (or the last one, if none follows) is CR LF, and the offset up to which that holds.
-fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<bool>) {
-    let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
-    let end = next.or_else(|| memchr::memrchr(b'\n', bytes));
-    (next.unwrap_or(usize::MAX), end.map(|end| end > 0 && bytes.get(end - 1) == Some(&b'\r')))
+/// How lines end.
+#[derive(Clone, Copy)]
+enum LineEnd {
+    Lf,
+    CrLf,
 }
 
-/// A text with the line endings of a file: `ends` is whether they are CR LF, `None` if the file has none.
-fn with_line_ends(text: &str, bytes: &[u8], ends: Option<bool>) -> String {
-    let Some(is_crlf) = ends else { return text.to_owned() };
+/// The offset of the next line ending (`usize::MAX` if none follows), and its kind; if none follows, that of the last one.
+fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<LineEnd>) {
+    let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
+    let end = next.or_else(|| memchr::memrchr(b'\n', bytes));
+    let kind_at = |end: usize| if end > 0 && bytes.get(end - 1) == Some(&b'\r') { LineEnd::CrLf } else { LineEnd::Lf };
+    (next.unwrap_or(usize::MAX), end.map(kind_at))
+}
+
+/// A text with the line endings of a file; `None` if the file has none.
+fn with_line_ends(text: &str, bytes: &[u8], ends: Option<LineEnd>) -> String {
+    let Some(ends) = ends else { return text.to_owned() };
     let lines = text.replace("\r\n", "\n");
     // A lone carriage return could become half of a CR LF; it is kept only if the file has such already.
     let has_lone = || memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'));
     let lines = if !lines.contains('\r') || has_lone() { lines } else { lines.replace('\r', "\n") };
-    if is_crlf { lines.replace('\n', "\r\n") } else { lines }
+    match ends {
+        LineEnd::CrLf => lines.replace('\n', "\r\n"),
+        LineEnd::Lf => lines,
+    }
 }
 
 /// The first occurrence of a text and their number (counted up to [`limits::OCCURRENCES`]), overlapping ones included: `aa`

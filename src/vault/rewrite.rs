@@ -123,7 +123,8 @@ impl Vault {
         let transaction = self.begin_transaction()?;
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
-        for path in paths {
+        let paths: Vec<VaultPath> = paths.iter().map(|path| self.spelled(path)).collect();
+        for path in &paths {
             let (path, on_disk) = self.locate(path)?;
             if if_match.is_some() {
                 must_match(&self.bytes(&path)?, if_match)?;

@@ -128,14 +128,7 @@ impl Pattern {
                     // Several within a name are like one.
                     '*' => ("[^/]*".to_owned(), stars),
                     '?' => ("[^/]".to_owned(), 1),
-                    '[' => {
-                        let end = rest.char_indices().skip(2).find(|(_, c)| *c == ']')?.0;
-                        let class = rest.get(1..end)?;
-                        let (is_negated, class) = class.strip_prefix(['!', '^']).map_or((false, class), |class| (true, class));
-                        let members = Some(members_of(class)).filter(|members| !members.is_empty())?;
-                        // No class matches a slash.
-                        (if is_negated { format!("[^/{members}]") } else { format!("[{members}&&[^/]]") }, end + 1)
-                    }
+                    '[' => class_of(rest)?,
                     '\\' => {
                         let escaped = rest.chars().nth(1)?;
                         (regex::escape(&escaped.to_string()), 1 + escaped.len_utf8())
@@ -153,21 +146,42 @@ impl Pattern {
     }
 }
 
-/// The signs and ranges of a class, as `regex` has them: there `&&`, `--` and `~~` are operations on sets.
-fn members_of(class: &str) -> String {
+/// A class at the beginning of a pattern, as `regex` has it, and its length in the pattern; `None` if it does not end. Characters are
+/// escaped, because in `regex` `&&`, `--` and `~~` are operations on sets.
+fn class_of(pattern: &str) -> Option<(String, usize)> {
     let literal = |c: char| regex::escape(&c.to_string());
-    let (mut members, mut rest) = (String::new(), class.chars().filter(|c| !matches!(c, '\\' | '[')));
-    while let Some(first) = rest.next() {
+    let inside = pattern.strip_prefix('[')?;
+    let (is_negated, mut rest) = inside.strip_prefix(['!', '^']).map_or((false, inside), |inside| (true, inside));
+    let mut members = String::new();
+    let mut is_first = true;
+    // A `]` at the beginning is a member.
+    while is_first || !rest.starts_with(']') {
+        is_first = false;
+        if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
+            members += &format!("[:{name}:]");
+            rest = behind;
+            continue;
+        }
+        let (first, behind) = member_of(rest)?;
+        rest = behind;
         members += &literal(first);
-        let mut ahead = rest.clone();
-        if let (Some('-'), Some(last)) = (ahead.next(), ahead.next()) {
+        if let Some((last, behind)) = rest.strip_prefix('-').filter(|behind| !behind.starts_with(']')).and_then(member_of) {
             if first <= last {
                 members += &format!("-{}", literal(last));
             }
-            rest = ahead;
+            rest = behind;
         }
     }
-    members
+    // No class matches a slash.
+    let class = if is_negated { format!("[^/{members}]") } else { format!("[{members}&&[^/]]") };
+    Some((class, pattern.len() - rest.len() + 1))
+}
+
+/// The first character of what is left of a class, without the backslash that may precede it, and what follows.
+fn member_of(class: &str) -> Option<(char, &str)> {
+    let class = class.strip_prefix('\\').unwrap_or(class);
+    let first = class.chars().next()?;
+    Some((first, class.get(first.len_utf8()..)?))
 }
 
 #[cfg(test)]
@@ -204,6 +218,9 @@ mod tests {
             ("n?te[0-9].md", "note7.md", true),
             ("n?te[!0-9].md", "note7.md", false),
             ("n[a&&b].md", "na.md", true),
+            ("n[[:digit:]].md", "n7.md", true),
+            (r"n[a\]b].md", "nb.md", true),
+            ("n[!]a].md", "nb.md", true),
             ("n[a--b].md", "nb.md", true),
             ("n[a--b].md", "n-.md", false),
             ("n[!a--b].md", "n-.md", true),

@@ -28,9 +28,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The outcome of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// Number of files that match: that contain all words.
+    /// Number of results that contain all words of the query; all results, if it has only conditions.
     pub total: usize,
-    /// Number of files that contain only some of the words.
+    /// Number of results that contain only some of the words.
     pub partial: usize,
     /// Words that no file contains, and what was searched for instead.
     pub did_you_mean: Vec<(String, String)>,

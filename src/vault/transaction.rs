@@ -134,8 +134,8 @@ impl Transaction<'_> {
     }
 
     /// Applies all steps; if one fails, those before it are undone.
-    pub(super) fn apply_steps(&self, noted: &[Step]) -> Result<(), Error> {
-        noted.iter().enumerate().try_for_each(|(number, step)| self.apply_step(step).inspect_err(|_| self.undo_steps(noted.part(..number))))
+    pub(super) fn apply_steps(&self, steps: &[Step]) -> Result<(), Error> {
+        steps.iter().enumerate().try_for_each(|(number, step)| self.apply_step(step).inspect_err(|_| self.undo_steps(steps.part(..number))))
     }
 
     /// The paths of the files that a step changes, old and new.
@@ -203,9 +203,9 @@ impl Transaction<'_> {
     /// Undoes steps, the last first, and removes the journal if all succeeded.
     fn undo_steps(&self, done: &[Step]) {
         let mut all = true;
-        for noted in done.iter().rev() {
-            if let Err(error) = self.undo(noted, false) {
-                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", noted.path());
+        for step in done.iter().rev() {
+            if let Err(error) = self.undo(step, false) {
+                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", step.path());
                 all = false;
             }
         }

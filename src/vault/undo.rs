@@ -22,7 +22,7 @@ pub struct Undone {
     pub changed: Vec<String>,
 }
 
-/// A path at or below `old`, with that prefix replaced by `new`.
+/// A path at or below `old`, with that prefix replaced by `new`; `None` for any other path. To undo a rename, `old` is its new name.
 fn moved(path: &str, old: &str, new: &str) -> Option<String> {
     Some(format!("{new}{}", rest_below(path, old)?))
 }

@@ -27,7 +27,8 @@ pub const UNDO: &str = "undo";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
 pub enum Did {
-    /// Written; `before` is the hash of what it held, `None` for a new file, and `bytes` the length of that.
+    /// Written. `before` is the hash of the old bytes (`None` for a new file), `after` that of the new ones; `bytes` is the number of old
+    /// bytes.
     Wrote { path: String, before: Option<String>, after: String, bytes: usize },
     /// A file or folder renamed.
     Renamed { from: String, to: String },

@@ -30,6 +30,8 @@ struct Folder {
     below: String,
     on_disk: PathBuf,
     depth: usize,
+    /// Whether its own entry is a link.
+    is_link: bool,
     /// Whether it, or a folder above it, was reached through a link.
     is_behind_link: bool,
 }
@@ -53,7 +55,8 @@ impl Walk<'_> {
     /// Only if the root itself cannot be read.
     pub(super) fn walk_folder(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first = Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, is_behind_link: false };
+        let first =
+            Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, is_link: false, is_behind_link: false };
         let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
@@ -84,8 +87,8 @@ impl Walk<'_> {
             for entry in entries {
                 match entry {
                     Ok(entry) => match self.look(&folder, &entry) {
-                        Some((inner, true)) => drop(linked.insert(inner.below.clone(), inner)),
-                        Some((inner, false)) => open.push(inner),
+                        Some(inner) if inner.is_link => drop(linked.insert(inner.below.clone(), inner)),
+                        Some(inner) => open.push(inner),
                         None => {}
                     },
                     Err(error) if folder.below.is_empty() => return Err(error),
@@ -99,8 +102,8 @@ impl Walk<'_> {
         warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
     }
 
-    /// Handles an entry of a folder. If it is a folder to walk, returns that and whether the entry is a link.
-    fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<(Folder, bool)> {
+    /// Handles an entry of a folder. Returns it if it is a folder to walk.
+    fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<Folder> {
         let index = self.index;
         let skip = |why: &str| warn_once("names", format!("{:?} has {why}; that is not served", folder.below));
         let (name, kind) = (entry.file_name(), entry.file_type().ok());
@@ -125,10 +128,8 @@ impl Walk<'_> {
             Ok(Some(Kind::Folder { on_disk, is_link: true })) if folder.on_disk.starts_with(&on_disk) => {}
             Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => skip("folders nested too deeply"),
             Ok(Some(Kind::Folder { on_disk, is_link })) => {
-                return Some((
-                    Folder { below: path, on_disk, depth: folder.depth + 1, is_behind_link: is_link || folder.is_behind_link },
-                    is_link,
-                ));
+                let is_behind_link = is_link || folder.is_behind_link;
+                return Some(Folder { below: path, on_disk, depth: folder.depth + 1, is_link, is_behind_link });
             }
         }
         None

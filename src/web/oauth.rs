@@ -7,7 +7,7 @@ use crate::http::{Head, Reply, Response};
 use crate::limits;
 use crate::oauth::authorize::{AuthorizeRequest, Login, PeerAddress};
 use crate::oauth::error::AuthorizeError;
-use crate::oauth::page;
+use crate::oauth::page::{self, Choice};
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
 use crate::vault::{GrantedFolders, VaultPath};
@@ -44,7 +44,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
         Err(error) => return cannot_authorize(oauth, error),
     };
     if &*head.method != "POST" {
-        return html(200, page::login(&oauth.origin, &request, "", Some(request.access), &abilities, ""));
+        return html(200, page::login(&oauth.origin, &request, "", Choice::All(request.access), &abilities, ""));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
@@ -64,17 +64,19 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress)
         return choose_folders(app, request, form, proof, from);
     }
     // Any other value allows reading only.
-    let access = match form.get("access") {
-        Some("write") => Some(Access::Write),
-        Some("folders") => None,
-        _ => Some(Access::Read),
+    let choice = match form.get("access") {
+        Some("write") => Choice::All(Access::Write),
+        Some("folders") => Choice::Folders,
+        _ => Choice::All(Access::Read),
     };
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     let now = Moment::read();
-    let again = |status, notice| html(status, page::login(&oauth.origin, request, user, access, &abilities, notice));
-    match (oauth.log_in(request, user, password, from, now), access) {
-        (Login::Right, Some(access)) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
-        (Login::Right, None) => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+    let again = |status, notice| html(status, page::login(&oauth.origin, request, user, choice, &abilities, notice));
+    match (oauth.log_in(request, user, password, from, now), choice) {
+        (Login::Right, Choice::All(access)) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
+        (Login::Right, Choice::Folders) => {
+            folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), "")
+        }
         (Login::Wrong, _) => again(403, page::WRONG_PASSWORD),
         (Login::Busy, _) => again(429, page::BUSY).header("Retry-After", "5"),
     }
@@ -114,7 +116,7 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &st
 fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
     match error {
         AuthorizeError::Show { why, advice } => html(400, page::error(&oauth.origin, why, advice)),
-        AuthorizeError::SendBack(redirect, code, description) => see_other(&oauth.send_back(&redirect, code, description)),
+        AuthorizeError::SendBack { redirect, code, description } => see_other(&oauth.send_back(&redirect, code, description)),
         AuthorizeError::Unavailable => {
             html(503, page::error(&oauth.origin, "The server cannot store the login at the moment.", "Please try again later."))
                 .header("Retry-After", "5")

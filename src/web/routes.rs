@@ -34,7 +34,7 @@ pub enum Route {
 pub struct Row {
     /// The paths, without a trailing slash.
     pub paths: &'static [&'static str],
-    /// Where they lead.
+    /// The endpoint.
     pub route: Route,
     /// Methods that are handled, as an Allow header.
     pub allow: &'static str,

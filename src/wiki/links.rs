@@ -99,6 +99,11 @@ impl PageLine<'_> {
 
     fn has_remote_image(&self) -> bool {
         self.line.split("![").skip(1).any(|image| {
+            // What follows an embed (`![[file]]`) on its line is no part of it; `![[alt]](target)` is an image.
+            let embed = image.strip_prefix('[').and_then(|inner| inner.split_once("]]"));
+            if let Some((file, _)) = embed.filter(|(file, rest)| !file.contains('[') && !rest.starts_with(['(', '['])) {
+                return is_remote(file);
+            }
             image.split_once("](").is_some_and(|(_, target)| self.is_remote(target))
                 || image.contains("][")
                 || is_remote(image.trim_start_matches('['))
@@ -113,7 +118,8 @@ impl PageLine<'_> {
         })
     }
 
-    /// Whether an HTML tag that loads something is in the line with `//`, or has one further on, in the same paragraph.
+    /// Whether the line has an HTML tag that loads something, and `//` follows: anywhere in the line, or in a tag that goes on below it, up
+    /// to a blank line.
     fn has_loading_tag(&self) -> bool {
         const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
         let first = TAGS.iter().filter_map(|tag| self.line.find(tag)).min();

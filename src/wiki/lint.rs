@@ -126,8 +126,8 @@ fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, fou
         if matches!((here, tree(to)), (Some("work"), Some("life")) | (Some("life"), Some("work"))) {
             finding(line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.path));
         }
-        if here.is_some_and(|here| path == index_of(here)) {
-            linked.by_index.insert((here.unwrap_or_default().to_owned(), to.to_owned()));
+        if let Some(here) = here.filter(|here| path == index_of(here)) {
+            linked.by_index.insert((here.to_owned(), to.to_owned()));
         } else if !STRUCTURAL.contains(&name) && to != path {
             linked.by_pages.insert(to.to_owned());
         }

@@ -33,12 +33,13 @@ const FOLDERS: &str = "work/wiki/entities work/wiki/concepts work/wiki/sources l
 /// # Errors
 /// The path, and what the disk says of it. What was written before stays; the next run goes on.
 pub fn write(vault: &Path) -> Result<Vec<(&'static str, bool)>, (&'static str, io::Error)> {
-    let folders = FOLDERS.split(' ').map(|path| (path, folders(vault, path)));
-    let files = FILES.iter().map(|&(path, bytes)| (path, file(vault, path, bytes)));
+    let folders = FOLDERS.split(' ').map(|path| (path, make_folders(vault, path)));
+    let files = FILES.iter().map(|&(path, bytes)| (path, make_file(vault, path, bytes)));
     folders.chain(files).map(|(path, made)| made.map(|is_new| (path, is_new)).map_err(|error| (path, error))).collect()
 }
 
-fn folders(vault: &Path, path: &str) -> io::Result<bool> {
+/// Makes a folder and those above it that are missing; whether any is new.
+fn make_folders(vault: &Path, path: &str) -> io::Result<bool> {
     let mut on_disk = vault.to_path_buf();
     let mut is_new = false;
     for name in path.split('/') {
@@ -56,9 +57,10 @@ fn folders(vault: &Path, path: &str) -> io::Result<bool> {
     Ok(is_new)
 }
 
-fn file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<bool> {
+/// Makes a file, unless something has its name; whether it is new.
+fn make_file(vault: &Path, path: &str, bytes: &[u8]) -> io::Result<bool> {
     if let Some((above, _)) = path.rsplit_once('/') {
-        folders(vault, above)?;
+        make_folders(vault, above)?;
     }
     let on_disk = vault.join(path);
     let is_free = || match on_disk.symlink_metadata() {

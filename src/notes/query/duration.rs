@@ -41,11 +41,16 @@ impl Duration {
             let end = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
             let (unit, behind) = behind.split_at(end);
             let number: f64 = number.parse().ok()?;
-            let (_, months, seconds) = UNITS.iter().find(|(names, ..)| names.contains(&unit))?;
-            sum = sum.plus(Duration { months: months * number, rest: seconds * number });
+            sum = sum.plus(Duration::unit(unit)?.times(number));
             rest = behind.trim_start_matches([' ', ',']);
         }
         Some(if is_negative { sum.times(-1.0) } else { sum })
+    }
+
+    /// One of a unit: `d`, `day` or `days`.
+    pub(super) fn unit(name: &str) -> Option<Duration> {
+        let (_, months, rest) = UNITS.iter().find(|(names, ..)| names.contains(&name))?;
+        Some(Duration { months: *months, rest: *rest })
     }
 
     pub(super) fn plus(self, other: Duration) -> Duration {

@@ -318,7 +318,7 @@ impl<'a> Evaluator<'a> {
                     _ => Err(format!("a date has no {name}")),
                 }
             }
-            (Value::Duration(duration), _) => match Duration::parse(&format!("1 {name}")) {
+            (Value::Duration(duration), _) => match Duration::unit(name) {
                 Some(unit) => Ok(Value::Number(duration.seconds() / unit.seconds())),
                 None => Err(format!("a duration has no {name}")),
             },

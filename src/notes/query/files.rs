@@ -51,16 +51,16 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    pub(super) fn moment(&self, at: Moment) -> Value {
+    fn moment(&self, at: Moment) -> Value {
         Value::Date(Date { at: self.source.zone.at(at), has_time: true })
     }
 
     /// The links of a note, as the app lists them: with their display texts.
-    pub(super) fn links(&self, entry: &Arc<Entry>, embeds: bool) -> Outcome {
+    fn links(&self, entry: &Arc<Entry>, only_embeds: bool) -> Outcome {
         let (text, links) = self.source.vault.links_in(entry);
         self.spend(text.len() / 64 + links.len())?;
         let folder = folder_of(entry);
-        let wanted = links.iter().filter(|link| !link.path.is_empty() && (!embeds || link.is_embed));
+        let wanted = links.iter().filter(|link| !link.path.is_empty() && (!only_embeds || link.is_embed));
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
     }
 
@@ -93,7 +93,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The link index, loaded when an expression first needs it.
-    pub(super) fn link_index(&self) -> Option<&LinkIndex> {
+    fn link_index(&self) -> Option<&LinkIndex> {
         self.link_index.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
     }
 
@@ -136,7 +136,11 @@ fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
     let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
     let own = match link.syntax {
         Syntax::Wikilink => written.trim_end_matches("]]").split_once('|').map(|(_, display)| display.trim()),
-        Syntax::Markdown => written.split_once("](").and_then(|(display, _)| display.strip_prefix('[')),
+        // The text may contain an image; the last `](` before the target ends it.
+        Syntax::Markdown => {
+            let before = text.part(link.range.start..link.target.start);
+            before.rsplit_once("](").and_then(|(display, _)| display.strip_prefix('['))
+        }
         Syntax::CanvasPath => None,
     };
     let target = || format!("{}{}", link.path, subpath.replace('#', " > "));

@@ -313,8 +313,12 @@ fn of_number(number: f64, name: &str, first: &Value) -> Outcome {
         "floor" => Ok(Value::Number(number.floor())),
         "round" => {
             let factor = 10_f64.powi(digits()? as i32);
-            // Halves up, as JavaScript rounds.
-            Ok(Value::Number((number * factor + 0.5).floor() / factor))
+            let scaled = number * factor;
+            let whole = scaled.floor();
+            // Halves up, as JavaScript rounds; adding 0.5 before `floor` would itself round.
+            let rounded = if scaled - whole >= 0.5 { whole + 1.0 } else { whole };
+            // A number too large to be scaled has no digits to round.
+            Ok(Value::Number(if scaled.is_finite() { rounded / factor } else { number }))
         }
         "toFixed" if !number.is_finite() => Ok(Value::Text(Value::Number(number).text().into())),
         "toFixed" => {

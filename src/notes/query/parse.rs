@@ -400,10 +400,10 @@ impl<'a> Parser<'a> {
 
     fn pattern(&mut self) -> Result<Expr, Wrong> {
         let start = self.at;
-        let (mut is_class, mut is_escaped) = (false, false);
+        let (mut in_class, mut is_escaped) = (false, false);
         let end = self.rest().char_indices().skip(1).find_map(|(offset, c)| {
-            let ends = c == '/' && !is_class && !is_escaped;
-            is_class = (is_class || c == '[' && !is_escaped) && (c != ']' || is_escaped);
+            let ends = c == '/' && !in_class && !is_escaped;
+            in_class = (in_class || c == '[' && !is_escaped) && (c != ']' || is_escaped);
             is_escaped = c == '\\' && !is_escaped;
             ends.then_some(offset)
         });

@@ -265,7 +265,7 @@ fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
 
 /// How many files have each tag, property, folder or value.
 fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: &[Row<'_>]) -> Result<BTreeMap<String, usize>, Failure> {
-    let names_of = |row: &Row<'_>| -> Vec<String> {
+    let counted_names = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
         match (count, value) {
             (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
@@ -285,7 +285,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
     let key_of = |name: &str| if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() };
     let mut counts: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for row in rows {
-        let names = names_of(row).into_iter().map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
+        let names = counted_names(row).into_iter().map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
         for (key, name) in names.map(|name| (key_of(&name), name)).collect::<BTreeMap<_, _>>() {
             let (count, spellings) = counts.entry(key).or_default();
             *count += 1;

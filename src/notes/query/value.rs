@@ -213,7 +213,7 @@ pub(super) fn joined(values: &[Value], separator: &str) -> String {
 }
 
 /// A number with all its digits, and infinity as JavaScript writes it.
-pub(super) fn number_text(number: f64) -> String {
+fn number_text(number: f64) -> String {
     // No negative zero; Rust writes NaN, inf and -inf.
     (number + 0.0).to_string().replace("inf", "Infinity")
 }

@@ -39,7 +39,7 @@ fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Map<String, Value
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    // Each of the two lists gets half of the answer.
+    // What the tasks of one accomplishment may take of the answer, and what the tasks of unmarked ones may take together.
     const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
     let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) = snapshot.iter().partition(|found| found.in_progress);

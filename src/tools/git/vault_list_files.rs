@@ -55,7 +55,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::PathNotAllowed, "Path not allowed: a directory is relative, without empty segments or a ."));
     }
     let folder = VaultPath::folder(directory)?;
-    context.vault.existing_folder(Some(&folder))?;
+    let folder = context.vault.existing_folder(Some(&folder))?.unwrap_or(folder);
     // A name may be on disk in another Unicode form.
     let pattern: String = arguments.text("pattern").nfc().collect();
     let compiled = Pattern::new(&pattern).map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;

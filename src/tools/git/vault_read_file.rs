@@ -68,7 +68,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
     }
     let wanted = first_chars(rest, limit);
-    let content = wanted.part(..bytes_that_fit(wanted, &mut READ_CHARS.clone()));
+    let mut chars_left = READ_CHARS;
+    let content = wanted.part(..bytes_that_fit(wanted, &mut chars_left));
     let truncated = content.len() < rest.len();
     Reply::of(&Read {
         path: path.as_str(),

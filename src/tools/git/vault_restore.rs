@@ -31,7 +31,7 @@ result! {
         path: &'a str,
         /// Whether the note has this content now.
         written: bool,
-        /// The commit that was given.
+        /// The version that was given: a commit, or a kept version.
         version: &'a str,
         bytes_written: usize,
         outcome: Inline<Outcome>,
@@ -40,18 +40,18 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), Context::exact_path)?;
-    let commit = arguments.text("version");
-    if commit.len() < 7 || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    let version = arguments.text("version");
+    if version.len() < 7 || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::invalid("Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
     }
     // What a result calls `previous` is a kept version.
-    let bytes = match context.vault.kept_version(&path, commit) {
+    let bytes = match context.vault.kept_version(&path, version) {
         Ok(kept) => kept,
         // Not kept, or not readable: the commits may have it.
         Err(_) => repository(context)?
-            .bytes_in(&path, commit, &|| context.requester.has_cancelled())
+            .bytes_in(&path, version, &|| context.requester.has_cancelled())
             .map_err(|failure| failed(failure, &path, "written"))?,
     };
     let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;
-    Reply::of(&Restored { path: path.as_str(), written: true, version: commit, bytes_written: bytes.len(), outcome })
+    Reply::of(&Restored { path: path.as_str(), written: true, version, bytes_written: bytes.len(), outcome })
 }

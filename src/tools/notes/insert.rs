@@ -7,6 +7,7 @@ use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, r
 use crate::tools::vault::{IF_MATCH, WrittenFile};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
+use crate::vault::notes::Inserted;
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
@@ -78,7 +79,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;
     let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
-    let (written, line, warning) = inserted.map_err(|error| match error {
+    let Inserted { written, line, warning } = inserted.map_err(|error| match error {
         VaultError::NotFound { path, hint } if !create && hint.is_empty() => {
             VaultError::NotFound { path, hint: "If it is to be made, set create to true.".into() }
         }

@@ -5,6 +5,7 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, defaulted, required};
 use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::notes::ChangedTask;
 use crate::vault::notes::Status;
 
 pub(super) static TOOL: Tool = Tool {
@@ -42,6 +43,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Done => 'x',
         Status::Is(character) => character,
     };
-    let (written, before, after) = context.vault.set_task(&path, line, arguments.text("text"), status)?;
+    let ChangedTask { written, before, after } = context.vault.set_task(&path, line, arguments.text("text"), status)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
 }

@@ -45,21 +45,23 @@ result! {
     }
 }
 
+fn replacement(one: &Arguments) -> Replacement<'_> {
+    Replacement { old: one.text("old_text"), new: one.text("new_text"), all: one.flag("replace_all") }
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
     let several = arguments.objects("edits");
-    let edit = |one: &Arguments| (one.text("old_text").to_owned(), one.text("new_text").to_owned(), one.flag("replace_all"));
-    let edits: Vec<(String, String, bool)> = match (arguments.maybe("old_text"), several.is_empty()) {
-        (Some(_), true) if arguments.has("new_text") => vec![edit(arguments)],
+    let edits: Vec<Replacement<'_>> = match (arguments.maybe("old_text"), several.is_empty()) {
+        (Some(_), true) if arguments.has("new_text") => vec![replacement(arguments)],
         (Some(_), true) => return Err(Error::invalid("Argument new_text is missing: the text to put instead of old_text.")),
-        (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => several.iter().map(edit).collect(),
+        (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => several.iter().map(replacement).collect(),
         (None, true) => return Err(Error::invalid("Argument old_text is missing: the text to find; or give edits.")),
         _ => return Err(Error::invalid("Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.")),
     };
-    if edits.iter().any(|(old, ..)| old.is_empty()) {
+    if edits.iter().any(|edit| edit.old.is_empty()) {
         return Err(Error::invalid("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
     }
-    let edits: Vec<Replacement<'_>> = edits.iter().map(|(old, new, all)| Replacement { old, new, all: *all }).collect();
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
     Reply::of(&Answer { file: WrittenFile::of(&edited), replaced: true, replacements, total_lines: edited.total_lines })
 }
