@@ -109,14 +109,9 @@ impl Client {
                 Err(Error::invalid_request("the message is too long"))
             };
             // Here, since the dispatching thread may be answering the request.
-            for message in incoming.iter().flat_map(Incoming::messages) {
-                if let Message::Notification { method, params } = message
-                    && method == "notifications/cancelled"
-                {
-                    params.get("requestId").and_then(Id::of).iter().for_each(|id| self.cancel(id));
-                }
-            }
-            if matches!(&incoming, Ok(Incoming::One(Message::Notification { method, .. })) if method == "notifications/cancelled") {
+            let cancelled = incoming.iter().flat_map(Incoming::messages).filter_map(Message::cancelled_id);
+            cancelled.for_each(|id| self.cancel(&id));
+            if incoming.as_ref().ok().and_then(Incoming::one).is_some_and(Message::is_cancellation) {
                 continue;
             }
             let running = match &incoming {

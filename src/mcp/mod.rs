@@ -182,11 +182,9 @@ impl Server {
     pub fn handle(&self, exchange: &Exchange<'_>, message: &Message) -> Outcome {
         match message {
             Message::Request { id, method, params } => self.request(exchange, id, method, params),
-            Message::Notification { method, params } => {
+            Message::Notification { .. } => {
                 // Over HTTP a modern client cancels by hanging up, and this notification means nothing.
-                if let ("notifications/cancelled", Some(session)) = (method.as_str(), exchange.session)
-                    && let Some(id) = params.get("requestId").and_then(Id::of)
-                {
+                if let (Some(session), Some(id)) = (exchange.session, message.cancelled_id()) {
                     session.requests.cancel(&id);
                 }
                 Outcome::Nothing

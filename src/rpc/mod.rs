@@ -76,6 +76,16 @@ impl Message {
             Message::Notification { .. } | Message::Response => None,
         }
     }
+
+    /// Whether this is the notification that cancels a request.
+    pub fn is_cancellation(&self) -> bool {
+        matches!(self, Message::Notification { method, .. } if method == "notifications/cancelled")
+    }
+
+    /// The id of the request that this notification cancels.
+    pub fn cancelled_id(&self) -> Option<Id> {
+        self.params().filter(|_| self.is_cancellation())?.get("requestId").and_then(Id::of)
+    }
 }
 
 /// What arrived in one body or line.

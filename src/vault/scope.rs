@@ -153,10 +153,8 @@ fn class_of(pattern: &str) -> Option<(String, usize)> {
     let inside = pattern.strip_prefix('[')?;
     let (is_negated, mut rest) = inside.strip_prefix(['!', '^']).map_or((false, inside), |inside| (true, inside));
     let mut members = String::new();
-    let mut is_first = true;
     // A `]` at the beginning is a member.
-    while is_first || !rest.starts_with(']') {
-        is_first = false;
+    while members.is_empty() || !rest.starts_with(']') {
         if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
             members += &format!("[:{name}:]");
             rest = behind;
