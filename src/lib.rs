@@ -30,7 +30,7 @@
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
-//! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `secret` `settings` `vault` |
+//! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` `yaml` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `slice` `vault` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
@@ -44,7 +44,7 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! Limits: no module but `clock` reads the time, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
+//! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
 //! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
 //! made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never for a client.
 //!

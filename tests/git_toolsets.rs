@@ -1,7 +1,8 @@
 //! Toolset `git` with the others: what their tools change is committed, what the remote has changed too, and what is taken back.
 
 use crate::git::{hook, outcome};
-use crate::support::repository::Repository;
+use crate::support::eventually;
+use crate::support::repository::{Repository, git};
 use serde_json::{Value, json};
 
 /// Every change of every tool is one commit, and none leaves uncommitted text behind.
@@ -189,4 +190,69 @@ fn the_path_of_a_deleted_note_means_no_other_note() {
     let restored = call("vault_restore", json!({ "path": "Plan.md", "version": first }));
     assert_eq!((&restored["path"], repository.folder.read("Plan.md")), (&json!("Plan.md"), b"mine\n".to_vec()), "{restored}");
     assert_eq!(repository.folder.read("Archive/Plan.md"), b"archived\n");
+}
+
+/// A commit has files as they are on disk: another call must not have changed them meanwhile.
+#[test]
+fn calls_at_the_same_time_have_commits_of_their_own() {
+    let repository = Repository::with(&[("a.md", "#tag\n"), ("b.md", "#tag\n")]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let read = |path: &str| std::fs::read_to_string(repository.folder.vault().join(path)).unwrap();
+    // As another program of the same tools.
+    let lock = std::fs::File::create(repository.folder.vault().join(".neurostack-write.lock")).unwrap();
+    lock.lock().unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| server.call("vault_insert", json!({ "path": "a.md", "text": "more" })));
+        eventually("the first call has changed its note", || read("a.md").contains("more"));
+        let second = scope.spawn(|| server.call("vault_rename_tag", json!({ "from": "tag", "to": "label" })));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        drop(lock);
+        for done in [first.join().unwrap(), second.join().unwrap()] {
+            assert!(done["pushed"] == true && done["commit_sha"].is_string(), "{done}");
+        }
+    });
+    let shown = repository.at_remote(&["log", "-2", "--format=%s", "--name-only", "main"]);
+    assert_eq!(shown, "vault_rename_tag: a.md and 1 more\n\na.md\nb.md\nvault_insert: a.md\n\na.md\n");
+}
+
+/// What the remote has got in another way is no longer to be committed: a person may go on writing in it.
+#[test]
+fn a_file_that_the_remote_has_already_is_committed_by_no_later_call() {
+    let repository = Repository::with(&[("a.md", "a\n")]);
+    let other = repository.clone("other");
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    let url = repository.git(&["remote", "get-url", "origin"]);
+    repository.git(&["remote", "set-url", "origin", "/nowhere"]);
+    assert!(server.call("vault_write", json!({ "path": "n.md", "content": "same\n" }))["git_error"].is_string());
+    repository.git(&["remote", "set-url", "origin", url.trim()]);
+    repository.pushed_by_another(&other, "n.md", "same\n");
+    let done = server.call("vault_write", json!({ "path": "b.md", "content": "b" }));
+    assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
+    repository.write("n.md", "a person goes on\n");
+    server.call("vault_write", json!({ "path": "c.md", "content": "c" }));
+    assert_eq!(repository.git(&["status", "--porcelain"]), " M n.md\n");
+}
+
+#[test]
+fn the_history_has_merges_and_names_in_any_unicode_form() {
+    let nfd = "U\u{308}ber.md";
+    let repository = Repository::with(&[("n.md", "one\n\n\n\n\nten\n"), (nfd, "first\n")]);
+    let vault = repository.folder.vault();
+    repository.git(&["switch", "-q", "-c", "phone"]);
+    repository.write("n.md", "one\n\n\n\n\nTEN\n");
+    repository.git(&["commit", "-qam", "phone"]);
+    repository.git(&["switch", "-q", "main"]);
+    repository.write("n.md", "ONE\n\n\n\n\nten\n");
+    repository.git(&["commit", "-qam", "laptop"]);
+    git(&vault, &["merge", "-q", "--no-edit", "phone"]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    server.call("vault_write", json!({ "path": "n.md", "content": "all new\n" }));
+    let versions = server.call("vault_history", json!({ "path": "n.md" }))["versions"].as_array().unwrap().clone();
+    assert_eq!(versions.len(), 5, "{versions:?}");
+    server.call("vault_restore", json!({ "path": "n.md", "version": versions[1]["version"] }));
+    assert_eq!(std::fs::read_to_string(vault.join("n.md")).unwrap(), "ONE\n\n\n\n\nTEN\n");
+    server.call("vault_insert", json!({ "path": "Über.md", "text": "second" }));
+    let versions = server.call("vault_history", json!({ "path": "Über.md" }))["versions"].as_array().unwrap().clone();
+    server.call("vault_restore", json!({ "path": "Über.md", "version": versions[1]["version"] }));
+    assert_eq!(std::fs::read_to_string(vault.join(nfd)).unwrap(), "first\n");
 }

@@ -135,7 +135,7 @@ fn one_command_takes_back_all_that_a_login_has_done() {
     let planned = kept.undo(&["--login", "all", "--since", "1h", "--dry-run"]);
     assert_eq!((planned.status.code(), kept.files()), (Some(0), after));
     let other = kept.undo(&["--login", "other", "--since", "1h"]);
-    assert_eq!((other.status.code(), String::from_utf8_lossy(&other.stderr).contains("changes are kept: all")), (Some(1), true));
+    assert_eq!((other.status.code(), String::from_utf8_lossy(&other.stderr).contains("changes are kept of: all")), (Some(1), true));
     let done = kept.undo(&["--login", "token:all", "--since", "1h"]);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert_eq!(done.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&done.stderr));

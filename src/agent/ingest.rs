@@ -10,9 +10,8 @@ use super::transcript::End;
 use super::{Agent, Failure, Filed, Overrides, Page, Progress, Watcher, Work};
 use crate::limits;
 use crate::secret;
-use crate::vault::commits::Committed;
+use crate::vault::commits::{Author, Committed};
 use crate::vault::journal::Step;
-use crate::vault::versions::Author;
 use crate::vault::{Vault, VaultPath};
 use crate::wiki::{TREES, links};
 use serde_json::{Map, Value};
@@ -118,7 +117,9 @@ impl Agent {
         progress: &mut Progress,
     ) -> Result<End, Failure> {
         let outcome = session::run(ready, task, watcher, progress);
-        let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name()));
+        let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name(), self.commits.clone()));
+        // Where others take too long, or the session has to end, its changes and theirs may be in one commit.
+        let _alone = self.commits.as_ref().and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)).ok());
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
         progress.filed = filed;
         match (outcome, trouble) {

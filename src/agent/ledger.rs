@@ -118,8 +118,8 @@ impl Ledger {
     }
 
     fn write(&self, memory: &mut Vec<u8>, session: &Session) -> io::Result<()> {
-        let mut line = serde_json::to_vec(session)?;
-        line.push(b'\n');
+        // A full disk or a power cut may have left half a line, which this one must not continue; empty lines are skipped.
+        let mut line = format!("\n{}\n", serde_json::to_string(session)?).into_bytes();
         let Some(folder) = &self.folder else {
             let surplus = memory.len().saturating_sub(limits::AGENT_LEDGER_BYTES as usize);
             memory.drain(..surplus);

@@ -6,8 +6,9 @@ use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config::Config;
 use crate::vault::Vault;
+use crate::vault::commits::Author;
 use crate::vault::undo::Undone;
-use crate::vault::versions::{Author, UNDO, Versions};
+use crate::vault::versions::{UNDO, Versions};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,19 +34,22 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
         Err(_) if logins.is_empty() => login.to_owned(),
         Err(why) => {
             let logins = Vec::from_iter(logins).join(", ");
-            return Err(failed(format!("{why} among those of whom changes are kept: {logins}")));
+            return Err(failed(format!("{why}; changes are kept of: {logins}")));
         }
     };
     let login = login.as_str();
-    let mut undone =
-        vault.undo(login, Moment(now.0.saturating_sub(since.as_secs())), dry_run).map_err(|error| failed(error.to_string()))?;
     // Opening the toolsets finishes what a crash has interrupted in the repository.
-    if !undone.changed.is_empty()
-        && let Some(commits) = systems::open(config, &vault).commits
-    {
+    let commits = if dry_run { None } else { systems::open(config, &vault).commits };
+    let since = Moment(now.0.saturating_sub(since.as_secs()));
+    let mut undone = vault.undo(login, since, dry_run, commits.clone()).map_err(|error| failed(error.to_string()))?;
+    if let Some(commits) = commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
-        match commits.commit_files(&undone.changed, &summary, &Author::new("owner", UNDO)) {
-            Ok(committed) => undone.left.extend(committed.left.into_iter().chain(committed.trouble)),
+        match commits.commit_files(&undone.changed, &summary, &Author::new("owner", UNDO, None)) {
+            Ok(committed) => {
+                let is_replaced = |line: &String| committed.replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
+                undone.done.retain(|line| !is_replaced(line));
+                undone.left.extend(committed.left.into_iter().chain(committed.trouble));
+            }
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }
     }

@@ -20,6 +20,24 @@ const EXECUTABLE: &str = "100755";
 /// The bytes of a file, and whether it is executable, where `core.fileMode` is on; `None`: there is no file.
 type Content = Option<(Vec<u8>, bool)>;
 
+/// A version of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Old,
+    New,
+}
+
+impl Side {
+    fn entry(self, file: &File) -> Option<&Entry> {
+        if self == Side::Old { file.old.as_ref() } else { file.new.as_ref() }
+    }
+
+    /// The name of its folder below [`Checkout::versions`].
+    fn folder(self) -> &'static str {
+        if self == Side::Old { "old" } else { "new" }
+    }
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum State {
     /// It is what the old commit has.
@@ -37,7 +55,7 @@ pub(super) struct Checkout {
     /// All that differ; of these, `files` are moved, on disk and in the index.
     differences: Vec<File>,
     pub(super) files: Vec<File>,
-    /// A folder with the folders `old` and `new`.
+    /// A folder with a folder for each [`Side`].
     versions: PathBuf,
     /// Content on disk that may be replaced although it is not what the old commit has.
     accepted: HashMap<PathBuf, Content>,
@@ -64,15 +82,14 @@ impl Checkout {
         let bytes = disk::none_if_missing(std::fs::read(repository.folders.git_dir.join("index"))).map_err(failed)?;
         bytes.map_or(Ok(()), |bytes| disk::write_new(&index, &bytes)).map_err(failed)?;
         let runner = &Runner { index: Some(index), ..runner.clone() };
-        let side = |stage, side: fn(&File) -> &Option<Entry>| {
-            differences.iter().filter_map(move |file| Some((&file.name, side(file).as_ref()?, stage)))
-        };
-        add_entries(runner, side(2, |file| &file.old).chain(side(3, |file| &file.new)))?;
-        for (stage, side) in [("--stage=2", "old"), ("--stage=3", "new")] {
-            let prefix = format!("--prefix={}/", versions.join(side).display());
-            let made = runner.run(&["checkout-index", "-a", stage, &prefix])?;
+        let sides = [(Side::Old, 2), (Side::New, 3)];
+        let entries_of = |(side, stage): (Side, _)| differences.iter().filter_map(move |file| Some((&file.name, side.entry(file)?, stage)));
+        add_entries(runner, sides.into_iter().flat_map(entries_of))?;
+        for (side, stage) in sides {
+            let prefix = format!("--prefix={}/", versions.join(side.folder()).display());
+            let made = runner.run(&["checkout-index", "-a", &format!("--stage={stage}"), &prefix])?;
             // A filter may not be able to produce an old version any more.
-            if !made.ok && side == "new" {
+            if !made.ok && side == Side::New {
                 return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
             }
         }
@@ -118,7 +135,7 @@ impl Checkout {
         for file in &self.files {
             let (Some(old), Some(name), Ok(here)) = (&file.old, file.name.to_str(), self.on_disk(&file.name)) else { continue };
             let Some((bytes, _)) = &here else { continue };
-            let may_be = match self.version("old", &file.old, &file.name) {
+            let may_be = match self.version(Side::Old, file) {
                 Ok(Some((old, _))) => *bytes != old && same_but_for_line_ends(bytes, &old),
                 Ok(None) => false,
                 Err(_) => true,
@@ -183,10 +200,9 @@ impl Checkout {
         inspect(&self.top, name, self.modes)
     }
 
-    /// The old or new version of a file.
-    fn version(&self, side: &str, entry: &Option<Entry>, name: &Path) -> Result<Content, String> {
-        match inspect(&self.versions.join(side), name, self.modes)? {
-            None if entry.is_some() => Err("cannot be produced".into()),
+    fn version(&self, side: Side, file: &File) -> Result<Content, String> {
+        match inspect(&self.versions.join(side.folder()), &file.name, self.modes)? {
+            None if side.entry(file).is_some() => Err("cannot be produced".into()),
             content => Ok(content),
         }
     }
@@ -196,8 +212,7 @@ impl Checkout {
     /// # Errors
     /// [`Failure::Refused`] when they cannot be produced.
     pub(super) fn old_bytes(&self, file: &File) -> Result<Option<Vec<u8>>, Failure> {
-        let old =
-            self.version("old", &file.old, &file.name).map_err(|why| refused(&file.name, &format!("its version on the branch {why}")))?;
+        let old = self.version(Side::Old, file).map_err(|why| refused(&file.name, &format!("its version on the branch {why}")))?;
         Ok(old.map(|(bytes, _)| bytes))
     }
 
@@ -206,13 +221,13 @@ impl Checkout {
             Ok(here) => here,
             Err(why) => return State::Changed(why),
         };
-        let Ok(new) = self.version("new", &file.new, &file.name) else {
+        let Ok(new) = self.version(Side::New, file) else {
             return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
         };
         if here == new {
             return State::New;
         }
-        let old = self.version("old", &file.old, &file.name);
+        let old = self.version(Side::Old, file);
         if old.as_ref() == Ok(&here) || self.accepted.get(&file.name) == Some(&here) {
             return State::Old;
         }
@@ -252,7 +267,7 @@ impl Checkout {
         // From here on through the folder's handle: a link may take its name meanwhile.
         let folder = Folder::open(&self.top, file.name.parent().unwrap_or(Path::new("")))?;
         let path = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-        let Ok(Some((bytes, _))) = self.version("new", &file.new, &file.name) else { return Err(busy()) };
+        let Ok(Some((bytes, _))) = self.version(Side::New, file) else { return Err(busy()) };
         let before = path.symlink_metadata().ok().filter(|found| found.is_file());
         disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_check())
     }

@@ -33,15 +33,16 @@ impl Git {
     /// # Errors
     /// [`Failure`].
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
-        let runner = self.runner(cancelled)?;
+        let (runner, path) = (self.runner(cancelled)?, self.vault.spelled(path));
         let prefix = &self.folders(cancelled)?.prefix;
-        let (count, name) = (format!("--max-count={}", limit + 1), format!("{prefix}{}", path.as_str()));
+        // Without --max-count, which with -c and --follow also counts merges that did not change the note.
+        let name = format!("{prefix}{}", path.as_str());
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
         let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},{}{id},{}{id},", trailer("Login"), trailer("Tool"));
-        let options = "-c log.showRoot=true log -z --follow -M --name-status --no-show-signature --encoding=UTF-8";
-        let arguments: Vec<&str> = options.split(' ').chain([&*count, &*format, "--", &*name]).collect();
+        let options = "-c log.showRoot=true log -z --follow -M -c --name-status --no-show-signature --encoding=UTF-8";
+        let arguments: Vec<&str> = options.split(' ').chain([&*format, "--", &*name]).collect();
         let output = runner.run(&arguments)?;
         if !output.ok {
             // A branch without a commit has no history, which is no failure.
@@ -56,7 +57,7 @@ impl Git {
         for text in text.split(&format!("{id}:")).skip(1) {
             let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
             versions.push(version);
-            if !history_continues {
+            if !history_continues || versions.len() > limit {
                 break;
             }
         }
@@ -78,7 +79,7 @@ impl Git {
     /// # Errors
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
     pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
-        let runner = self.runner(cancelled)?;
+        let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
         let commit = &*commit.to_ascii_lowercase();
         // Only commits of this branch: clients must not read objects that were never on it.
         if !is_ancestor(&runner, commit, "HEAD")? {

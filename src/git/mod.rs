@@ -8,6 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `process` | running git: no shell, no prompts, always a timeout |
+//! | `folders` | where the repository is |
 //! | `lock` | the lock file shared by everything that writes with these tools |
 //! | `repository`, `settings` | the state of the repository, and the reasons to refuse |
 //! | `objects` | the files of a commit and of the index |
@@ -21,6 +22,7 @@
 
 mod checkout;
 mod commit;
+mod folders;
 mod history;
 mod index;
 mod local_move;
@@ -36,15 +38,16 @@ pub use history::Version;
 
 use crate::clock::{self, Deadline};
 use crate::limits;
-use crate::vault::commits::{Commits, Committed};
-use crate::vault::versions::Author;
+use crate::quota::{Bounds, Permit, Quota};
+use crate::vault::commits::{Author, Commits, Committed};
 use crate::vault::{self, Vault, VaultPath, etag};
+use folders::Folders;
 use index::Index;
 use process::Runner;
 use repository::{Repository, Target};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use uncommitted::Uncommitted;
@@ -66,19 +69,8 @@ pub struct Git {
     vault: Arc<Vault>,
     options: Options,
     folders: OnceLock<Folders>,
-}
-
-/// Where the repository is. Found once: what is written into the vault later must not make git find another repository.
-#[derive(Debug, Clone)]
-struct Folders {
-    /// The top of the working tree.
-    top: PathBuf,
-    /// Where the vault lies below the top: empty, or with a slash at the end.
-    prefix: String,
-    /// The folder of this working tree's index and HEAD.
-    git_dir: PathBuf,
-    /// The folder that all working trees of the repository share.
-    common_dir: PathBuf,
+    /// For [`Commits::begin_changes`].
+    changes: Arc<Quota>,
 }
 
 /// A change to one note.
@@ -157,7 +149,8 @@ const LOCK: &str = ".neurostack-write.lock";
 impl Git {
     /// The repository that a vault is in.
     pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        Git { vault, options, folders: OnceLock::new() }
+        let changes = Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX });
+        Git { vault, options, folders: OnceLock::new(), changes }
     }
 
     /// Whether git exists, is new enough, and accepts the vault's repository; for the start.
@@ -296,22 +289,29 @@ impl Git {
         Ok((locks, repository))
     }
 
-    /// Commits and pushes the files that differ on disk from the branch. Where the remote has changed one of them too, nothing is committed:
+    /// Commits and pushes the files that differ on disk from the branch. Where the remote has another text of one of them, nothing is committed:
     /// those that it has changed get its version, and the same call commits the others. Also the files that cannot be committed.
     fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, author: &Author) -> Result<(Committed, Vec<Refusal>), Failure> {
         let runner = self.runner(&|| false)?;
-        let (_locks, repository) = self.begin(&self.vault, &runner)?;
-        drop(Index::lock(&repository)?);
-        let (targets, refused) = self.targets_from_disk(&repository, &runner, paths.iter())?;
-        if targets.is_empty() {
-            return Ok((Committed::default(), refused));
+        let (_locks, mut repository) = self.begin(&self.vault, &runner)?;
+        loop {
+            drop(Index::lock(&repository)?);
+            let (targets, refused) = self.targets_from_disk(&repository, &runner, paths.iter())?;
+            if targets.is_empty() {
+                return Ok((Committed::default(), refused));
+            }
+            let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, author) {
+                Err(conflict @ Failure::Conflict(..)) => conflict,
+                made => return made.map(|made| (made, refused)),
+            };
+            let now = self.open(&self.vault, &runner)?;
+            if now.head == repository.head {
+                let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
+                return Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused));
+            }
+            // The remote's versions are those on disk, and the branch has them now: what else there is goes on top.
+            repository = now;
         }
-        let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, author) {
-            Err(conflict @ Failure::Conflict(..)) => conflict,
-            made => return made.map(|made| (made, refused)),
-        };
-        let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
-        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused))
     }
 
     /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
@@ -390,35 +390,12 @@ impl Git {
         }
     }
 
-    /// The repository, as git finds it: only git can say whether it is one, and whether its owner is trusted. It has
-    /// to be that of the nearest `.git`: git skips a damaged one and searches further up, and the repository of a whole
-    /// home directory, with another remote, must not get these notes.
     fn folders(&self, cancelled: &dyn Fn() -> bool) -> Result<&Folders, Failure> {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);
         }
-        let nearest = self.vault.root().ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
-        let unusable = |words: &str| Failure::Refused(format!("the vault is not in a git repository that the server may use: {words}"));
-        let Some(nearest) = nearest else { return Err(unusable("there is no .git in its folder, nor in one above (git init makes one)")) };
-        let runner = Runner { folder: nearest.to_path_buf(), ..self.outside(cancelled) };
-        let found = runner.run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"])?;
-        if !found.ok {
-            return Err(unusable(&found.words()));
-        }
-        let text = found.line();
-        let mut lines = text.lines().map(|line| nearest.join(line));
-        let (Some(top), Some(git_dir), Some(common_dir)) = (lines.next(), lines.next(), lines.next()) else {
-            return Err(unusable("git does not say where it is"));
-        };
-        if nearest.canonicalize().ok() != top.canonicalize().ok() {
-            return Err(unusable("git does not accept the nearest .git and takes another one above; run git status there"));
-        }
-        let below = self.vault.root().strip_prefix(nearest).ok().and_then(Path::to_str).ok_or_else(|| unusable("its path is not UTF-8"))?;
-        if below.split('/').any(|name| name == ".git") {
-            return Err(unusable("the vault lies in the folder of a repository, not in its working tree"));
-        }
-        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-        Ok(self.folders.get_or_init(|| Folders { top, prefix, git_dir, common_dir }))
+        let found = Folders::find(self.vault.root(), self.outside(cancelled))?;
+        Ok(self.folders.get_or_init(|| found))
     }
 
     /// Takes the lock that excludes all other writes with these tools, also those of other processes, other vaults and other
@@ -436,16 +413,43 @@ impl Git {
         index::remove_stale_lock(&git_dir.join("index.lock"));
         Ok(locks)
     }
+
+    fn uncommitted(&self) -> Result<Uncommitted, Failure> {
+        Ok(Uncommitted::of(&self.folders(&|| false)?.git_dir))
+    }
+}
+
+fn paths_of(files: &[String]) -> BTreeSet<VaultPath> {
+    files.iter().filter_map(|path| VaultPath::file(path).ok()).collect()
 }
 
 impl Commits for Git {
+    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Result<Permit, vault::Error> {
+        let deadline = Deadline::after(self.options.timeout);
+        let attempt = || match self.changes.take("", limits::HANG_UP_EVERY) {
+            None if gives_up() => Err(vault::Error::Busy),
+            permit => Ok(permit),
+        };
+        deadline.poll(Duration::ZERO, attempt)?.ok_or(vault::Error::Busy)
+    }
+
+    fn note(&self, files: &[String]) -> Vec<String> {
+        let new = self.uncommitted().map(|list| list.add(&paths_of(files))).unwrap_or_default();
+        new.iter().map(|path| path.as_str().to_owned()).collect()
+    }
+
+    fn forget(&self, files: &[String]) {
+        if let Ok(list) = self.uncommitted() {
+            list.remove(&paths_of(files));
+        }
+    }
+
     /// All in one commit, with the files whose commits failed before, or were interrupted. What git ignores is not committed.
     fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String> {
         let started = clock::instant();
-        let list = Uncommitted::of(&self.folders(&|| false).map_err(|failure| failure.to_string())?.git_dir);
-        let own: BTreeSet<VaultPath> = changed.iter().filter_map(|path| VaultPath::file(path).ok()).collect();
-        let earlier = list.read();
-        // Before the commit, so that after a kill -9 the next commit has them.
+        let list = self.uncommitted().map_err(|failure| failure.to_string())?;
+        let (own, earlier) = (paths_of(changed), list.read());
+        // Another process may have taken them off the list since they were noted.
         list.add(&own);
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
         let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<_, Failure> {

@@ -29,22 +29,26 @@ impl Uncommitted {
         String::from_utf8_lossy(&list).lines().filter_map(|line| VaultPath::file(line).ok()).collect()
     }
 
-    pub(super) fn add(&self, paths: &BTreeSet<VaultPath>) {
+    /// Returns those that were not on the list.
+    pub(super) fn add(&self, paths: &BTreeSet<VaultPath>) -> BTreeSet<VaultPath> {
         let _one_at_a_time = CHANGING.lock().unpoisoned();
-        disk::append(&self.0, lines(paths - &self.read()).as_bytes()).unwrap_or_else(warn);
+        let new = paths - &self.read();
+        disk::append(&self.0, lines(&new).as_bytes()).unwrap_or_else(warn);
+        new
     }
 
     pub(super) fn remove(&self, paths: &BTreeSet<VaultPath>) {
         let _one_at_a_time = CHANGING.lock().unpoisoned();
-        match lines(&self.read() - paths).as_str() {
+        match lines(&(&self.read() - paths)).as_str() {
             "" => disk::discard(&self.0),
             left => disk::replace(&self.0, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),
         }
     }
 }
 
-fn lines(paths: BTreeSet<VaultPath>) -> String {
-    paths.iter().map(|path| format!("{}\n", path.as_str())).collect()
+/// Each path after a line feed: a full disk may have left half a path, which the next one must not continue.
+fn lines(paths: &BTreeSet<VaultPath>) -> String {
+    paths.iter().map(|path| format!("\n{}", path.as_str())).collect()
 }
 
 fn warn(error: io::Error) {

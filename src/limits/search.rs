@@ -45,8 +45,14 @@ pub const POSTINGS_OVERHEAD: usize = 64;
 pub const RECENT_CHANGES: usize = 16_384;
 /// Changes after which the word index is rebuilt.
 pub const CHANGES_BEFORE_REBUILD: usize = 64;
+/// In a smaller vault, one change for so many files: there a change alters sooner how rare a word is.
+pub const FILES_PER_CHANGE: usize = 50;
+/// Bytes of postings of a word index that is rebuilt after so few changes; one of large files takes long.
+pub const QUICK_INDEX_BYTES: usize = 1024 * 1024;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
+/// Occurrences of a stem in one file that are looked at for those: a single letter is in each word.
+pub const STEMS_LOOKED_AT: usize = 64 * RANKED_OCCURRENCES;
 /// Bytes at the start of a text that weigh as much as a heading: frontmatter and some sixty words.
 pub const RANKED_HEAD_BYTES: usize = 500;
 /// Attempts to correct words of one query that no file contains, two at most for a word; each takes up to a few milliseconds.
@@ -81,4 +87,4 @@ pub const REGEX_MATCH_BYTES: usize = REGEX_WINDOW_BYTES / 4;
 pub const SEARCH_TIME: Duration = Duration::from_secs(3);
 /// Regular-expression searches that may wait per core while one per core runs; further ones are refused, so that most workers
 /// remain available.
-pub const EXPRESSIONS_WAITING_PER_CORE: usize = 2;
+pub const REGEX_SEARCHES_WAITING_PER_CORE: usize = 2;

@@ -42,10 +42,12 @@ pub const COMMENT_CHECK_BYTES: usize = 4 * 1024 * 1024;
 pub const QUERY_BYTES: usize = 10_000;
 /// Maximum depth of an expression, chains of operators included: each level uses some of a thread's stack.
 pub const QUERY_DEPTH: usize = 100;
-/// Evaluation steps of one query; they take about two seconds on a Pi.
-pub const QUERY_STEPS: u64 = 10_000_000;
+/// Evaluation steps of one query, each for eight bytes at most; [`QUERY_TIME`] bounds how long they take.
+pub const QUERY_STEPS: u64 = 20_000_000;
 /// How long one query may take.
 pub const QUERY_TIME: Duration = Duration::from_secs(5);
+/// Regular expressions in a query, and in a base; each takes up to [`super::REGEX_BYTES`].
+pub const QUERY_PATTERNS: usize = 16;
 /// Formulas of a base.
 pub const QUERY_FORMULAS: usize = 200;
 /// Columns and summaries of one answer of `vault_query`; their names together have [`QUERY_BYTES`] at most.

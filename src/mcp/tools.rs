@@ -8,8 +8,8 @@ use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
-use crate::tools::{self, Arguments, Code, Context, Reply, Tool, Toolset};
-use crate::vault::versions::Author;
+use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool, Toolset};
+use crate::vault::commits::Author;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -61,11 +61,16 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let paths = logged_paths(name, &arguments);
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
-    let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name));
+    let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name, call.server.systems.commits.clone()));
     let vault = call.vault().on_behalf_of(&author);
     let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
+        // An `ingest` takes minutes, and commits by itself.
+        let takes_turns = tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
+        let busy = |_| tools::Error::new(Code::Conflict, "Another call is still committing its changes; nothing was done. Try again.");
+        let commits = context.systems.commits.as_ref().filter(|_| takes_turns);
+        let _turn = commits.map(|commits| commits.begin_changes(&|| context.requester.has_cancelled()).map_err(busy)).transpose()?;
         let reply = (tool.run)(&context, &arguments)?;
         with_commit(reply, &context, &author)
     }));

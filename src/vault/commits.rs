@@ -1,7 +1,39 @@
-//! Commits changed files for tools that know nothing of git; implemented by the repository of toolset `git`.
+//! Who changes files, and how they are committed for tools that know nothing of git; implemented by the repository of toolset `git`.
 
-use super::versions::Author;
+use super::error::Error;
+use crate::lock::Unpoisoned;
+use crate::quota::Permit;
 use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+/// One tool call: who changes files, and which were changed so far.
+#[derive(Debug)]
+pub struct Author {
+    pub by: String,
+    pub tool: &'static str,
+    /// Where the call commits its changes when it has made them.
+    pub(super) commits: Option<Arc<dyn Commits>>,
+    /// Paths of changed files, old names included.
+    changed: Mutex<Vec<String>>,
+}
+
+impl Author {
+    pub fn new(by: &str, tool: &'static str, commits: Option<Arc<dyn Commits>>) -> Author {
+        Author { by: by.to_owned(), tool, commits, changed: Mutex::default() }
+    }
+
+    /// The paths of all files that were changed, old names included, sorted.
+    pub fn changed(&self) -> Vec<String> {
+        let mut paths = self.changed.lock().unpoisoned().clone();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
+    }
+
+    pub(super) fn add_changed(&self, paths: Vec<String>) {
+        self.changed.lock().unpoisoned().extend(paths);
+    }
+}
 
 /// The outcome of [`Commits::commit_files`].
 #[derive(Debug, Clone, Default)]
@@ -20,10 +52,75 @@ pub struct Committed {
 
 /// A commit history of the vault.
 pub trait Commits: Debug + Send + Sync {
+    /// Waits until no other call changes files; to be held until they are committed. A commit has files as they are on disk, so it would
+    /// have the changes of other calls.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when that takes too long, or `gives_up` says so.
+    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Result<Permit, Error>;
+
+    /// Notes, before they are changed, files that are to be committed: after a kill the next commit has them. Returns those that were not
+    /// noted yet.
+    fn note(&self, files: &[String]) -> Vec<String>;
+
+    /// Takes back such a note: the files were not changed.
+    fn forget(&self, files: &[String]);
+
     /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, whose last lines
     /// name the tool and the login of the author.
     ///
     /// # Errors
     /// Why, in words; then nothing was committed, and the files are as they were.
     fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vault::journal::Step;
+    use crate::vault::{Vault, VaultPath};
+    use std::path::PathBuf;
+
+    /// A history of commits that looks at each file when it is noted.
+    #[derive(Debug)]
+    struct Recorder(PathBuf, Mutex<Vec<(String, String)>>);
+
+    impl Commits for Recorder {
+        fn begin_changes(&self, _: &dyn Fn() -> bool) -> Result<Permit, Error> {
+            Err(Error::Busy)
+        }
+
+        fn note(&self, files: &[String]) -> Vec<String> {
+            let seen = |file: &String| (file.clone(), std::fs::read_to_string(self.0.join(file)).unwrap_or_default());
+            self.1.lock().unwrap().extend(files.iter().map(seen));
+            files.to_vec()
+        }
+
+        fn forget(&self, files: &[String]) {
+            self.1.lock().unwrap().retain(|(file, _)| !files.contains(file));
+        }
+
+        fn commit_files(&self, _: &[String], _: &str, _: &Author) -> Result<Committed, String> {
+            Ok(Committed::default())
+        }
+    }
+
+    #[test]
+    fn files_are_noted_for_the_commit_before_they_are_changed_and_forgotten_if_they_are_not() {
+        let root = std::env::temp_dir().join(format!("vsm-commits-{}", crate::secret::new_id()));
+        std::fs::create_dir_all(&root).unwrap();
+        ["a.md", "b.md"].iter().for_each(|name| std::fs::write(root.join(name), "old").unwrap());
+        let vault = Vault::open(&root).unwrap();
+        let recorder = Arc::new(Recorder(root.clone(), Mutex::default()));
+        let author = Arc::new(Author::new("agent", "tool", Some(Arc::clone(&recorder) as Arc<dyn Commits>)));
+        let vault = vault.on_behalf_of(&author);
+        let change = |name: &str, known: &[u8]| {
+            let step = Step::write(VaultPath::file(name).unwrap(), Some(known.to_vec()), b"new".to_vec());
+            vault.begin_transaction().unwrap().change(&[step])
+        };
+        change("a.md", b"old").unwrap();
+        change("b.md", b"another").unwrap_err();
+        assert_eq!(*recorder.1.lock().unwrap(), [("a.md".to_owned(), "old".to_owned())]);
+        std::fs::remove_dir_all(root).unwrap();
+    }
 }

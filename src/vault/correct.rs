@@ -53,7 +53,7 @@ impl Vault {
             return self.correct(word, run);
         }
         let version = self.index.with_table(|table| table.version);
-        let lock = || self.postings.corrections.lock().unpoisoned();
+        let lock = || self.postings_cache.corrections.lock().unpoisoned();
         if let Some((_, known)) = lock().get(word).filter(|(at, _)| *at == version) {
             return Ok(known.clone());
         }

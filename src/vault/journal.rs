@@ -54,6 +54,9 @@ pub(super) struct Journal {
     pub(super) version: u32,
     /// Which vault on which computer: a sync program may copy the file to others, where it does not apply.
     pub(super) vault: String,
+    /// What the log of versions calls the change.
+    #[serde(default)]
+    pub(super) call: String,
     pub(super) steps: Vec<Step>,
 }
 

@@ -5,7 +5,7 @@ use super::error::{description, warn_once};
 use super::index::{Index, Memory};
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
-use super::walk;
+use super::walk::{self, StampedBytes};
 use crate::clock;
 use crate::limits;
 use crate::markdown::{self, frontmatter};
@@ -39,7 +39,7 @@ impl Index {
             return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }
         let seen = clock::system();
-        let (bytes, stamp, stable) = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
+        let StampedBytes { bytes, stamp, is_stable } = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
             Ok(read) => read,
             Err(error) => {
                 warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(&error)));
@@ -48,16 +48,16 @@ impl Index {
                 return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
             }
         };
-        let uncertain = !stable || stamp.may_hide_a_change(seen);
-        let whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
+        let uncertain = !is_stable || stamp.may_hide_a_change(seen);
+        let is_whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // It begins as text, but is binary. Of a file that was not read to its end, the last character may be cut.
-            Err(error) if kind == Kind::Other && (whole || error.utf8_error().error_len().is_some()) => {
+            Err(error) if kind == Kind::Other && (is_whole || error.utf8_error().error_len().is_some()) => {
                 return make_entry(stamp, Vec::new(), Text::None, uncertain);
             }
             Ok(text) => text,
             Err(error) => {
-                if whole {
+                if is_whole {
                     warn_once("UTF-8", format!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD"));
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
@@ -72,34 +72,37 @@ impl Index {
         } else {
             Vec::new()
         };
+        let text = self.text_to_keep(path, &text, is_whole);
+        make_entry(stamp, tags, text, uncertain)
+    }
+
+    /// What the index keeps of a file's text. `is_whole` is false if the file was not read to its end.
+    fn text_to_keep(&self, path: &str, text: &str, is_whole: bool) -> Text {
         // Without the text that this one replaces.
         let kept_bytes = self.with_table(|table| table.kept_bytes - table.entries.get(path).map_or(0, |known| known.text.kept_bytes()));
-        let fits = kept_bytes + text.len() as u64 <= limits::INDEX_BYTES;
-        if !whole || !fits {
-            if !whole {
-                let most = limits::INDEXED_BYTES >> 20;
-                warn_once("large files", format!("{path:?} is larger than {most} MB: it is found by name, tag and property only"));
-            } else {
-                let most = limits::INDEX_BYTES >> 20;
-                warn_once(
-                    "the size of the vault",
-                    format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"),
-                );
-            }
-            let head = frontmatter::head(&text);
-            let head_fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
-            let text = Text::NotKept {
-                frontmatter: if head_fits { head.into() } else { Box::default() },
-                // Of a file that was not read to its end, a random number: the file counts as changed.
-                hash: if whole { hash_of(&text) } else { RandomState::new().build_hasher().finish() },
+        if is_whole && kept_bytes + text.len() as u64 <= limits::INDEX_BYTES {
+            return match self.memory {
+                Memory::Full => Text::Kept(Kept::of(text)),
+                Memory::Small => Text::OnDisk { frontmatter: frontmatter::head(text).into(), hash: hash_of(text) },
             };
-            return make_entry(stamp, tags, text, uncertain);
         }
-        let text = match self.memory {
-            Memory::Full => Text::Kept(Kept::of(&text)),
-            Memory::Small => Text::OnDisk { frontmatter: frontmatter::head(&text).into(), hash: hash_of(&text) },
-        };
-        make_entry(stamp, tags, text, uncertain)
+        if is_whole {
+            let most = limits::INDEX_BYTES >> 20;
+            warn_once(
+                "the size of the vault",
+                format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"),
+            );
+        } else {
+            let most = limits::INDEXED_BYTES >> 20;
+            warn_once("large files", format!("{path:?} is larger than {most} MB: it is found by name, tag and property only"));
+        }
+        let head = frontmatter::head(text);
+        let head_fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+        Text::NotKept {
+            frontmatter: if head_fits { head.into() } else { Box::default() },
+            // Of a file that was not read to its end, a random number: the file counts as changed.
+            hash: if is_whole { hash_of(text) } else { RandomState::new().build_hasher().finish() },
+        }
     }
 }
 

@@ -118,6 +118,7 @@ use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
+use commits::Author;
 use index::Index;
 use jail::{Jail, ResolvedPath};
 use sha2::{Digest, Sha256};
@@ -126,7 +127,7 @@ use std::io;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
-use versions::{Author, Versions};
+use versions::Versions;
 
 /// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
@@ -158,7 +159,7 @@ pub struct Shared {
     whole: Option<Arc<Shared>>,
     /// The parts for callers whose grant is limited to folders, the last used at the end.
     parts: Mutex<Vec<Arc<Shared>>>,
-    postings: postings::Cache,
+    postings_cache: postings::Cache,
     #[cfg(feature = "notes")]
     links: Mutex<links::LinkIndex>,
 }
@@ -185,7 +186,7 @@ impl Shared {
             costly_calls,
             whole,
             parts: Mutex::default(),
-            postings: postings::Cache::default(),
+            postings_cache: postings::Cache::default(),
             #[cfg(feature = "notes")]
             links: Mutex::default(),
         }
@@ -213,7 +214,7 @@ impl Vault {
             writes: RwLock::new(()),
         };
         let costly_calls =
-            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::EXPRESSIONS_WAITING_PER_CORE });
+            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::REGEX_SEARCHES_WAITING_PER_CORE });
         let shared = Shared::new(jail, memory, Arc::new(locks), costly_calls, None);
         Ok(Vault { shared: Arc::new(shared), versions: None, author: None })
     }
@@ -408,7 +409,7 @@ impl Vault {
         found.sort_by_key(|found| std::cmp::Reverse(shared(found)));
         found.truncate(3);
         match found.as_slice() {
-            [] => "Use vault_list or vault_search to see what exists.".into(),
+            [] => "Look for it by another name or in another folder.".into(),
             some => format!("Did you mean: {}?", some.join(", ")),
         }
     }

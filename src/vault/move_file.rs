@@ -2,11 +2,10 @@
 
 use super::links::{LinkIndex, folder_of, resolve_path};
 use super::rewrite::{Options, Plan, Rewritten};
-use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::insert::{Edit, Target};
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
-use crate::markdown::parts::{Note, comparable_heading, heading_in_link, subpath_headings};
+use crate::markdown::parts::{Heading, Note, comparable_heading, heading_in_link, subpath_headings};
 use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +15,7 @@ enum Decision {
     Stays,
     /// It has to be rewritten to name this file.
     Changes(String),
-    /// It matches several files, one of which moves; these are their paths.
+    /// It matches several files, one of which moves, or from another folder; these are their paths.
     Ambiguous(String),
 }
 
@@ -53,7 +52,11 @@ impl<'a> Moves<'a> {
         let (folder, new_folder) = (folder_of(source), folder_of(self.new_path(source)));
         match resolve_path(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
             Resolved::Missing => Decision::Stays,
-            Resolved::Several(files) if files.iter().any(|file| self.moved.contains_key(*file)) => Decision::Ambiguous(files.join(", ")),
+            Resolved::Several(files)
+                if files.iter().any(|file| self.moved.contains_key(*file)) || is_relative(path) && folder != new_folder =>
+            {
+                Decision::Ambiguous(files.join(", "))
+            }
             Resolved::Several(_) => Decision::Stays,
             Resolved::One(file) => {
                 let wanted = self.new_path(file);
@@ -90,6 +93,54 @@ impl<'a> Moves<'a> {
                 && (self.format != "relative" || !is_relative(path) || leads_to(path, folder, wanted))
         };
         preferred.into_iter().chain([bare.to_owned()]).find(is_meant).unwrap_or_else(|| wanted.to_owned())
+    }
+}
+
+/// A heading of a note that gets another text.
+struct RenamedHeading<'a> {
+    headings: Vec<Heading>,
+    /// Its number among them.
+    number: usize,
+    to: &'a str,
+    edit: Edit,
+}
+
+impl<'a> RenamedHeading<'a> {
+    /// `path` is that of the note, `text` its text.
+    ///
+    /// # Errors
+    /// As [`Vault::rename_heading`].
+    fn of(path: &str, text: &str, from: &str, to: &'a str) -> Result<RenamedHeading<'a>, Error> {
+        let note = Note::of(text);
+        let headings = note.headings();
+        let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
+        let number =
+            note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error(Target::Heading(&wanted), error))?;
+        let mut others = headings.iter().enumerate().filter(|(other, _)| *other != number);
+        if others.any(|(_, heading)| comparable_heading(&heading.text) == comparable_heading(to)) {
+            return Err(Error::Exists(format!("{path}#{to}")));
+        }
+        let Some(range) = note.heading_text(&headings, number) else {
+            return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
+        };
+        if text.get(range.clone()) == Some(to) {
+            return Err(Error::Invalid(format!("The heading is {to:?} already.")));
+        }
+        let edit = Edit { range, text: to.to_owned() };
+        if Note::of(&edit.apply(text)).headings().get(number).is_none_or(|heading| heading.text != to) {
+            return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
+        }
+        Ok(RenamedHeading { headings, number, to, edit })
+    }
+
+    /// The subpath to write into a link to the note; `None` if it does not name the heading.
+    fn new_subpath(&self, subpath: &str) -> Option<String> {
+        let parts = subpath_headings(&self.headings, subpath);
+        parts.contains(&self.number).then(|| {
+            let segments = subpath.trim_start_matches('#').split('#').zip(parts);
+            let new = segments.map(|(old, heading)| if heading == self.number { heading_in_link(self.to) } else { old.to_owned() });
+            new.map(|segment| format!("#{segment}")).collect()
+        })
     }
 }
 
@@ -139,10 +190,9 @@ impl Vault {
 
     fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
         let (_, on_disk) = self.locate(from)?;
-        if options.if_match.is_some() {
-            must_match(&self.bytes(from)?, options.if_match)?;
-        }
-        match self.jail.existing(to) {
+        self.check_etag(from, options.if_match)?;
+        // A name that exists in another Unicode form is that file.
+        match self.jail.existing(&self.spelled(to)) {
             Ok(found) if found.below() == on_disk.below() || crate::disk::is_same_file(&found, &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
             Err(Error::NotFound { .. }) => self.may_create(to)?,
@@ -201,33 +251,11 @@ impl Vault {
     fn plan_heading(&self, index: &LinkIndex, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
         let (path, text, now) = self.note(path)?;
         self.check_grant(path.as_str())?;
+        super::write::writable_metadata(&self.locate(&path)?.1, &path)?;
         if options.if_match.is_some_and(|wanted| wanted != now) {
             return Err(Error::Conflict(Some(now)));
         }
-        let note = Note::of(&text);
-        let headings = note.headings();
-        let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
-        let number =
-            note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error(Target::Heading(&wanted), error))?;
-        if headings
-            .iter()
-            .enumerate()
-            .any(|(other, heading)| other != number && comparable_heading(&heading.text) == comparable_heading(to))
-        {
-            return Err(Error::Exists(format!("{}#{to}", path.as_str())));
-        }
-        let Some(heading_at) = note.heading_text(&headings, number) else {
-            return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
-        };
-        if text.get(heading_at.clone()) == Some(to) {
-            return Err(Error::Invalid(format!("The heading is {to:?} already.")));
-        }
-        let edit = Edit { range: heading_at, text: to.to_owned() };
-        let after = edit.apply(&text);
-        let is_heading = Note::of(&after).headings().get(number).is_some_and(|heading| heading.text == to);
-        if !is_heading {
-            return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
-        }
+        let renamed = RenamedHeading::of(path.as_str(), &text, from, to)?;
         let mut plan =
             Plan { moved_instead: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
         let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));
@@ -240,7 +268,7 @@ impl Vault {
                 if own_text != text {
                     return Err(Error::Busy);
                 }
-                edits.push(edit.clone());
+                edits.push(renamed.edit.clone());
             }
             for link in links {
                 let is_meant = if link.path.is_empty() {
@@ -248,15 +276,8 @@ impl Vault {
                 } else {
                     index.resolve(&link, folder_of(&source)) == Resolved::One(path.as_str())
                 };
-                let Some(subpath) = link.subpath.as_ref().filter(|_| is_meant) else { continue };
-                let parts = subpath_headings(&headings, subpath);
-                if !parts.contains(&number) {
-                    continue;
-                }
-                let segments = subpath.trim_start_matches('#').split('#').zip(parts);
-                let new: String = segments
-                    .map(|(segment, heading)| format!("#{}", if heading == number { heading_in_link(to) } else { segment.to_owned() }))
-                    .collect();
+                let subpath = link.subpath.as_ref().filter(|_| is_meant);
+                let Some(new) = subpath.and_then(|subpath| renamed.new_subpath(subpath)) else { continue };
                 if options.update_links {
                     edits.push(Edit { range: link.subpath_at.clone(), text: link.write(&new) });
                 } else {
@@ -268,7 +289,9 @@ impl Vault {
             plan.add(file);
         }
         if !plan.files.iter().any(|file| file.path == path.as_str()) {
-            return Err(Error::ReadOnly(path.as_str().into()));
+            let left = plan.left_alone.iter().find(|left| left.path == path.as_str());
+            let reason = left.map_or("it is reached through a symbolic link; name the file itself", |left| &left.reason);
+            return Err(Error::Invalid(format!("{} was not changed: {reason}.", path.as_str())));
         }
         Ok(plan)
     }

@@ -152,7 +152,7 @@ impl Vault {
             for (text, list) in terms.iter().zip(lists) {
                 let postings = Postings::new(version, list);
                 if unread == unread_before {
-                    self.postings.put(text, &postings, self.size());
+                    self.postings_cache.put(text, &postings, self.size());
                 }
                 found.insert((*text).to_owned(), postings);
             }
@@ -163,7 +163,7 @@ impl Vault {
     /// The postings of a term from the cache; for a word also from the word index, plus the files left out of it.
     fn known_postings(&self, text: &str, word_index: Option<&WordIndex>, table: &Table, read: &AtomicU64) -> Option<Arc<Postings>> {
         let word_index = word_index.filter(|word_index| table.changed_since(word_index.version).is_some());
-        if let Some(postings) = self.postings.get(text, table, word_index.map_or(0, |word_index| word_index.version)) {
+        if let Some(postings) = self.postings_cache.get(text, table, word_index.map_or(0, |word_index| word_index.version)) {
             return Some(postings);
         }
         let word_index = word_index.filter(|_| is_indexed_word(text))?;
@@ -179,7 +179,7 @@ impl Vault {
         let postings = Postings::new(word_index.version, found);
         // A file that could not be read now may be readable for the next query.
         if is_complete {
-            self.postings.put(text, &postings, table.id_bound());
+            self.postings_cache.put(text, &postings, table.id_bound());
         }
         Some(postings)
     }
@@ -320,7 +320,7 @@ mod tests {
         while vault.word_index().is_none() {
             std::thread::yield_now();
         }
-        *vault.postings.lists.lock().unwrap() = Default::default();
+        *vault.postings_cache.lists.lock().unwrap() = Default::default();
         assert_eq!(ask(&vault), scanned);
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(scanned.iter().take(26).all(|found| !found.is_empty()));

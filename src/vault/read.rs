@@ -4,7 +4,8 @@ use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
 use super::media::{self, Kind};
 use super::path::VaultPath;
-use super::{Vault, count_lines, etag, walk};
+use super::walk::{self, StampedBytes};
+use super::{Vault, count_lines, etag};
 use crate::limits;
 use crate::slice::Part;
 use std::path::Path;
@@ -137,8 +138,8 @@ impl Vault {
     /// be resolved again. `None` if it has changed or is too large.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);
-        let read = |limit| walk::read_stamped(&on_disk, limit + 1).ok().filter(|(_, stamp, stable)| *stable && *stamp == entry.stamp);
-        Some(entry.stamp.size).filter(|size| *size <= limit).and_then(read).map(|(bytes, ..)| bytes)
+        let read = |limit| walk::read_stamped(&on_disk, limit + 1).ok().filter(|read| read.is_stable && read.stamp == entry.stamp);
+        Some(entry.stamp.size).filter(|size| *size <= limit).and_then(read).map(|read| read.bytes)
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
@@ -148,7 +149,7 @@ impl Vault {
             return Ok((path.clone(), bytes, entry.stamp));
         }
         let (path, on_disk) = self.locate(path)?;
-        let (bytes, stamp, _) = bytes_on_disk(&path, &on_disk, limit)?;
+        let StampedBytes { bytes, stamp, .. } = bytes_on_disk(&path, &on_disk, limit)?;
         Ok((path, bytes, stamp))
     }
 
@@ -164,13 +165,13 @@ impl Vault {
             return Ok(text_of(bytes));
         }
         let path = VaultPath::unchecked(&entry.path);
-        let (bytes, ..) = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
-        Ok(text_of(bytes))
+        let read = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
+        Ok(text_of(read.bytes))
     }
 }
 
-/// The bytes of a file of at most `limit` bytes, with its stamp, and whether it stayed the same while they were read.
-pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Result<(Vec<u8>, Stamp, bool), Error> {
+/// The bytes of a file of at most `limit` bytes.
+pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Result<StampedBytes, Error> {
     let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
     if metadata.is_dir() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
@@ -181,9 +182,9 @@ pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Res
     }
     let check_size = |size| if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok(()) };
     check_size(metadata.len())?;
-    let (bytes, stamp, stayed) = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
-    check_size(stamp.size.max(bytes.len() as u64))?;
-    Ok((bytes, stamp, stayed))
+    let read = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+    check_size(read.stamp.size.max(read.bytes.len() as u64))?;
+    Ok(read)
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.

@@ -1,11 +1,12 @@
 //! Recovery, at startup or before the next change, of a transaction that a crash interrupted.
 
 use super::Vault;
+use super::commits::Author;
 use super::error::Error;
 use super::journal::{Journal, State, Step, derives_from_new, is_disk_failure};
 use super::path::VaultPath;
 use super::transaction::{JOURNAL, Transaction};
-use super::versions::new_id;
+use super::versions::{UNDO, new_id};
 use crate::disk;
 use crate::limits;
 
@@ -32,7 +33,7 @@ impl Transaction<'_> {
         };
         let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let Some(steps) = ours.map(|journal| journal.steps).filter(|steps| steps.iter().all(Step::is_valid)) else {
+        let Some(Journal { call, steps, .. }) = ours.filter(|journal| journal.steps.iter().all(Step::is_valid)) else {
             log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
             return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", JOURNAL));
@@ -48,12 +49,17 @@ impl Transaction<'_> {
         } else {
             all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(step, _)| self.undo(step, true)).collect()
         };
+        let is_undone = !finishes && outcomes.iter().all(Result::is_ok) && states().all(|state| state != State::OriginalChanged);
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
                 // The disk has to be repaired first.
                 error if is_disk_failure(&error) => return Err(error),
                 other => log::warn!("a file changed since the interruption is left as it is: {other}"),
             }
+        }
+        // For history and undo, a change that is undone completely was not made. Otherwise the old texts must stay restorable.
+        if let Some(versions) = self.vault.versions.as_ref().filter(|_| is_undone) {
+            versions.end(&Author::new("owner", UNDO, None), &call)?;
         }
         self.remove_journal();
         Ok(())

@@ -4,7 +4,6 @@
 use super::journal::Step;
 use super::links::{LinkIndex, folder_of, shown_line};
 use super::tag::TagRename;
-use super::write::must_match;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
@@ -126,14 +125,12 @@ impl Vault {
         let paths: Vec<VaultPath> = paths.iter().map(|path| self.spelled(path)).collect();
         for path in &paths {
             let (path, on_disk) = self.locate(path)?;
-            if if_match.is_some() {
-                must_match(&self.bytes(&path)?, if_match)?;
-            }
+            self.check_etag(&path, if_match)?;
             if on_disk.is_dir() {
                 let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
-                        "{} has {} other files, such as {}; nothing was deleted. Name each file to delete, or move the folder.",
+                        "{} has files that are not named ({}, such as {}); nothing was deleted. Name each file to delete, or move the folder.",
                         path.as_str(),
                         others.len(),
                         other.path

@@ -10,7 +10,7 @@ use super::jail::ResolvedPath;
 use super::journal::{Journal, Step};
 use super::moves::TRASH;
 use super::path::VaultPath;
-use super::versions::{Change, Did, wait_for_lock};
+use super::versions::{Change, Did, new_id, wait_for_lock};
 use super::write::removal_change;
 use super::{Entry, Vault, etag};
 use crate::disk::{self, Mode};
@@ -99,10 +99,27 @@ impl Transaction<'_> {
         let files: Vec<String> = steps.iter().flat_map(|step| self.files_of(step)).collect();
         let steps = self.with_trash_names(steps)?;
         let changes = || steps.iter().flat_map(|step| self.step_changes(step)).collect();
-        // A change of one file needs no journal: it is replaced atomically.
-        let journal = || if steps.len() > 1 { self.write_journal(&steps) } else { Ok(()) };
-        self.vault.keep_and_apply(files, changes, || journal().and_then(|()| self.apply_steps(&steps)))?;
-        self.remove_journal();
+        let call = new_id();
+        // A text that is replaced alone needs no journal: what the log of versions says can be compared with it.
+        let has_journal = !matches!(steps.as_slice(), [Step::Write { .. }]);
+        // One step is atomic without it, so a full disk forbids only changes of several files.
+        if has_journal
+            && let Err(error) = self.write_journal(&call, &steps)
+            && steps.len() > 1
+        {
+            return Err(error);
+        }
+        let mut has_begun = false;
+        let act = || {
+            has_begun = true;
+            self.apply_steps(&steps)
+        };
+        let applied = self.vault.keep_and_apply(&call, files, changes, act);
+        // Steps that failed are undone already, or stay in the journal for the next change to undo.
+        if has_journal && (applied.is_ok() || !has_begun) {
+            self.remove_journal();
+        }
+        applied?;
         let in_trash = steps.iter().filter_map(|step| if let Step::Trash { trash_name, .. } = step { Some(trash_name) } else { None });
         Ok(in_trash.map(|name| format!("{TRASH}/{name}")).collect())
     }
@@ -118,8 +135,8 @@ impl Transaction<'_> {
         Ok(named)
     }
 
-    pub(super) fn write_journal(&self, steps: &[Step]) -> Result<(), Error> {
-        let journal = Journal { version: 2, vault: self.vault.identity(), steps: steps.to_vec() };
+    pub(super) fn write_journal(&self, call: &str, steps: &[Step]) -> Result<(), Error> {
+        let journal = Journal { version: 2, vault: self.vault.identity(), call: call.to_owned(), steps: steps.to_vec() };
         let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
         if size > limits::JOURNAL_BYTES {
@@ -229,6 +246,8 @@ impl Transaction<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vault::commits::Author;
+    use crate::vault::versions::Versions;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use std::path::{Path, PathBuf};
@@ -281,7 +300,7 @@ mod tests {
             {
                 let transaction = vault.begin_transaction().unwrap();
                 let noted = transaction.with_trash_names(&steps()).unwrap();
-                transaction.write_journal(&noted).unwrap();
+                transaction.write_journal("call", &noted).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             drop(vault);
@@ -293,6 +312,28 @@ mod tests {
         }
     }
 
+    /// Otherwise `undo` would move back what a person has renamed later.
+    #[test]
+    fn a_change_that_is_undone_after_a_crash_was_not_made() {
+        let (root, vault) = vault();
+        let state = root.with_extension("state");
+        let versions = Versions::open(&state).unwrap();
+        let vault = vault.with_versions(Some(Arc::clone(&versions)));
+        let steps =
+            [Step::Rename { from: path("a.md"), to: path("z.md") }, Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{ }".to_vec())];
+        {
+            let transaction = vault.begin_transaction().unwrap();
+            transaction.write_journal("call", &steps).unwrap();
+            let changes = steps.iter().flat_map(|step| transaction.step_changes(step)).collect();
+            versions.keep(&Author::new("agent", "vault_move", None), "call", changes).unwrap();
+            transaction.apply_step(&steps[0]).unwrap();
+        }
+        vault.recover();
+        assert!(root.join("a.md").exists());
+        assert_eq!(versions.lines().unwrap(), []);
+        [root, state].iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
+    }
+
     #[test]
     fn all_steps_are_done_and_a_leftover_journal_undoes_nothing() {
         let (root, vault) = vault();
@@ -300,7 +341,7 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let journal = Journal { version: 2, vault: vault.identity(), steps: Vec::new() };
+        let journal = Journal { version: 2, vault: vault.identity(), call: String::new(), steps: Vec::new() };
         let noted = steps()[4].clone();
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(JOURNAL), serde_json::to_vec(&journal).unwrap()).unwrap();
@@ -359,7 +400,7 @@ mod tests {
             {
                 let transaction = vault.begin_transaction().unwrap();
                 let noted = transaction.with_trash_names(&change()).unwrap();
-                transaction.write_journal(&noted).unwrap();
+                transaction.write_journal("call", &noted).unwrap();
                 noted.iter().take(done).for_each(|noted| transaction.apply_step(noted).unwrap());
             }
             edit(&root);
@@ -413,7 +454,7 @@ mod tests {
         {
             let transaction = vault.begin_transaction().unwrap();
             let noted = transaction.with_trash_names(&steps()).unwrap();
-            transaction.write_journal(&noted).unwrap();
+            transaction.write_journal("call", &noted).unwrap();
             noted.iter().take(3).for_each(|noted| transaction.apply_step(noted).unwrap());
         }
         // This file's step was not done, so a person's edit of it is no reason to finish.

@@ -1,9 +1,10 @@
 //! Listing and restoring kept versions, and undoing everything that one login did.
 
+use super::commits::{Author, Commits};
 use super::entry::name_of;
 use super::journal::Step;
 use super::path::{range_below, rest_below};
-use super::versions::{Author, Did, Line, UNDO, Versions, hash};
+use super::versions::{Did, Line, UNDO, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath};
 use crate::clock::Moment;
@@ -202,9 +203,9 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
-    pub fn undo(&self, by: &str, since: Moment, dry_run: bool) -> Result<Undone, Error> {
+    pub fn undo(&self, by: &str, since: Moment, dry_run: bool, commits: Option<Arc<dyn Commits>>) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
-        let owner = Arc::new(Author::new("owner", UNDO));
+        let owner = Arc::new(Author::new("owner", UNDO, commits));
         let vault = self.on_behalf_of(&owner);
         vault.refresh_now()?;
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };

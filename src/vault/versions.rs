@@ -3,10 +3,10 @@
 //! the change fails, another line says so. A lock excludes other processes of this program.
 
 use super::Error;
+use super::commits::Author;
 use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
-use crate::lock::Unpoisoned;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 const LOG: &str = "log.jsonl";
 const LOCK: &str = "lock";
@@ -54,33 +54,6 @@ pub struct Line {
     pub tool: String,
     #[serde(flatten)]
     pub did: Did,
-}
-
-/// One tool call: who changes files, and which were changed so far.
-#[derive(Debug)]
-pub struct Author {
-    pub by: String,
-    pub tool: &'static str,
-    /// Paths of changed files, old names included.
-    changed: Mutex<Vec<String>>,
-}
-
-impl Author {
-    pub fn new(by: &str, tool: &'static str) -> Author {
-        Author { by: by.to_owned(), tool, changed: Mutex::default() }
-    }
-
-    /// The paths of all files that were changed, old names included, sorted.
-    pub fn changed(&self) -> Vec<String> {
-        let mut paths = self.changed.lock().unpoisoned().clone();
-        paths.sort_unstable();
-        paths.dedup();
-        paths
-    }
-
-    pub(super) fn add_changed(&self, paths: Vec<String>) {
-        self.changed.lock().unpoisoned().extend(paths);
-    }
 }
 
 /// A change about to be made, with the bytes that it replaces or deletes.
@@ -291,7 +264,7 @@ mod tests {
     #[test]
     fn old_versions_go_and_the_newest_of_each_path_stays() {
         let (folder, versions) = open_new();
-        let author = Author::new("me", "tool");
+        let author = Author::new("me", "tool", None);
         let keep = |path: &str, text: &str| {
             let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
             versions.keep(&author, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
@@ -320,7 +293,7 @@ mod tests {
     #[test]
     fn a_flood_of_changes_displaces_no_text_of_others() {
         let (folder, versions) = open_new();
-        let author = Author::new("agent", "tool");
+        let author = Author::new("agent", "tool", None);
         let wrote = |before: &str, after: &str| Change {
             did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
             bytes: Some(before.as_bytes().to_vec()),
@@ -344,7 +317,7 @@ mod tests {
         let log = folder.join("versions").join(LOG);
         File::create(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES).unwrap();
         let did = Did::Renamed { from: "a".into(), to: "b".into() };
-        versions.keep(&Author::new("me", "tool"), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
+        versions.keep(&Author::new("me", "tool", None), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
         assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
         let found = || versions.lines().unwrap().into_iter().map(|line| line.did).collect::<Vec<_>>();
         assert_eq!(found(), std::slice::from_ref(&did));

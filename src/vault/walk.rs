@@ -177,15 +177,24 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
 
 /// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
 pub(super) fn looks_like_text(on_disk: &Path) -> bool {
-    let Ok((bytes, ..)) = read_stamped(on_disk, limits::SNIFFED_BYTES) else { return false };
+    let Ok(StampedBytes { bytes, .. }) = read_stamped(on_disk, limits::SNIFFED_BYTES) else { return false };
     // The last character may be cut.
     let is_cut = |error: std::str::Utf8Error| error.error_len().is_none() && bytes.len() as u64 == limits::SNIFFED_BYTES;
     std::str::from_utf8(&bytes).map_or_else(is_cut, |_| true) && memchr::memchr(0, &bytes).is_none()
 }
 
-/// Reads at most `max` bytes of a file; also returns its stamp, and whether it stayed the same while it was read. Does not follow
-/// links.
-pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<(Vec<u8>, Stamp, bool)> {
+/// What was read of a file.
+#[derive(Debug)]
+pub(super) struct StampedBytes {
+    pub(super) bytes: Vec<u8>,
+    /// The file's stamp after it was read.
+    pub(super) stamp: Stamp,
+    /// Whether the file stayed the same while it was read.
+    pub(super) is_stable: bool,
+}
+
+/// Reads at most `max` bytes of a file. Does not follow links.
+pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     let file = disk::open_plain(on_disk)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
@@ -200,5 +209,5 @@ pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<(Vec<u8>, Sta
     if after == before && length < before.size.min(max) {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
     }
-    Ok((bytes, after, after == before && length == before.size.min(max)))
+    Ok(StampedBytes { bytes, stamp: after, is_stable: after == before && length == before.size.min(max) })
 }

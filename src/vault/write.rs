@@ -9,6 +9,7 @@ use super::path::VaultPath;
 use super::read::bytes_on_disk;
 use super::replace_text::{Replacement, replace_all, replace_once};
 use super::versions::{Change, Did, UNDO, hash, new_id};
+use super::walk::StampedBytes;
 use super::{Stamp, Vault, count_lines, etag};
 use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
@@ -136,7 +137,7 @@ impl Vault {
             self.index.check_available()?;
             self.wait_until_closed(path, on_disk, patience)?;
             let before = writable_metadata(on_disk, path)?;
-            let known = current(on_disk, path)?.map(|(bytes, _)| bytes);
+            let known = current(on_disk, path)?.map(|read| read.bytes);
             let bytes = make(known.as_deref())?;
             check_size(path, bytes.len())?;
             let mode = before.as_ref().map_or(Mode::New, Mode::Like);
@@ -144,7 +145,7 @@ impl Vault {
             let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path));
             let change = || vec![self.write_change(path, known.as_deref(), &bytes)];
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
-            match self.keep_and_apply(vec![path.as_str().to_owned()], change, put) {
+            match self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
                 kept => {
                     let previous = kept?.pop().filter(|_| known.is_some());
@@ -153,7 +154,7 @@ impl Vault {
                 }
             }
         }
-        Err(current(on_disk, path)?.map_or(Error::Busy, |(now, _)| Error::Conflict(Some(etag(&now)))))
+        Err(current(on_disk, path)?.map_or(Error::Busy, |read| Error::Conflict(Some(etag(&read.bytes)))))
     }
 
     /// Checks, right before the file is changed, that the vault is mounted and the file, read at the path `at`, has these bytes or
@@ -165,33 +166,42 @@ impl Vault {
         self.index.check_available()?;
         match (current(at, path)?, known) {
             (None, None) => Ok(()),
-            (Some((bytes, true)), Some(known)) if bytes == known && self.index.is_being_written(on_disk, at) != Some(true) => Ok(()),
+            (Some(StampedBytes { bytes, is_stable: true, .. }), Some(known))
+                if bytes == known && self.index.is_being_written(on_disk, at) != Some(true) =>
+            {
+                Ok(())
+            }
             _ => Err(Error::Busy),
         }
     }
 
-    /// Checks the grant for all files, keeps what the changes replace or delete, then calls `act`. If that fails, the log of versions says
-    /// so. Returns the ids of the kept versions, in the order of the changes.
+    /// Checks the grant for all files, keeps what the changes replace or delete as those of `call`, then calls `act`. If that fails, the
+    /// log of versions says so. Returns the ids of the kept versions, in the order of the changes.
     pub(super) fn keep_and_apply(
         &self,
+        call: &str,
         files: Vec<String>,
         changes: impl FnOnce() -> Vec<Change>,
         act: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Vec<String>, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
         let Some(author) = &self.author else { return act().map(|()| Vec::new()) };
-        let (call, mut ids) = (new_id(), Vec::new());
+        let mut ids = Vec::new();
         if let Some(versions) = &self.versions {
-            ids = versions.keep(author, &call, changes())?;
+            ids = versions.keep(author, call, changes())?;
         }
+        let noted = author.commits.as_ref().map(|commits| (commits, commits.note(&files)));
         let outcome = act();
+        if let Some((commits, noted)) = noted.filter(|_| outcome.is_err()) {
+            commits.forget(&noted);
+        }
         if let Some(versions) = self.versions.as_ref().filter(|_| !ids.is_empty()) {
             // What undo replaces must not displace what it is about to bring back.
             if author.tool != UNDO {
                 versions.clean_when_due();
             }
             if outcome.is_err() {
-                versions.end(author, &call)?;
+                versions.end(author, call)?;
             }
         }
         outcome?;
@@ -279,7 +289,7 @@ impl Vault {
         writable_metadata(on_disk, path)?;
         let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
         let change = || vec![removal_change(path, String::new(), Some(known.to_vec()))];
-        self.keep_and_apply(vec![path.as_str().to_owned()], change, || {
+        self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, || {
             disk::remove(on_disk, look).map_err(|error| change_error(error, path))
         })?;
         self.index.update(path.as_str(), true);
@@ -328,6 +338,18 @@ impl Vault {
     }
 }
 
+#[cfg(feature = "notes")]
+impl Vault {
+    /// Refuses a file whose etag is not the one that the caller expects; a folder has none.
+    pub(super) fn check_etag(&self, path: &VaultPath, if_match: Option<&str>) -> Result<(), Error> {
+        match if_match {
+            None => Ok(()),
+            Some(_) if self.is_folder(path) => Err(Error::Invalid("Argument if_match is for a file, not for a folder.".into())),
+            Some(_) => must_match(&self.bytes(path)?, if_match),
+        }
+    }
+}
+
 impl Written {
     pub(super) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
         Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes), previous: None }
@@ -335,7 +357,7 @@ impl Written {
 }
 
 /// Refuses bytes whose etag is not the one that the caller expects.
-pub(super) fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
+fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
     match if_match.map(|wanted| (wanted, etag(bytes))) {
         Some((wanted, now)) if now != wanted => Err(Error::Conflict(Some(now))),
         _ => Ok(()),
@@ -359,11 +381,9 @@ pub(super) fn writable_metadata(on_disk: &Path, path: &VaultPath) -> Result<Opti
     }
 }
 
-/// The current bytes of the file, and whether it stayed the same while they were read; `None` if it does not exist. A file too large to
-/// be read here has no etag that a client could know.
-fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<(Vec<u8>, bool)>, Error> {
-    let read = bytes_on_disk(path, on_disk, limits::NOTE_BYTES).map(|(bytes, _, stayed)| (bytes, stayed));
-    Error::none_if_missing(read)
+/// The current bytes of the file; `None` if it does not exist. A file too large to be read here has no etag that a client could know.
+fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<StampedBytes>, Error> {
+    Error::none_if_missing(bytes_on_disk(path, on_disk, limits::NOTE_BYTES))
 }
 
 /// A disk error with the path that the caller knows. One that already has a path has been logged.

@@ -14,7 +14,7 @@ use crate::git::{Done, Failure, Git, NoteChange};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
-use crate::vault::versions::Author;
+use crate::vault::commits::Author;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ fn change(
     }
     context.requester.progress(1, None, "committing and pushing");
     // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
-    let author = Arc::new(Author::new(&context.principal.login, tool));
+    let author = Arc::new(Author::new(&context.principal.login, tool, None));
     let vault = context.vault.on_behalf_of(&author);
     let wanted = NoteChange { path, after, message: &message, author: &author, if_match: arguments.maybe("if_match") };
     let changed = repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());

@@ -52,7 +52,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if directory.starts_with('/')
         || directory.trim_end_matches('/').split('/').any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
     {
-        return Err(Error::new(Code::PathNotAllowed, "Path not allowed: a directory is relative, without empty segments or a ."));
+        return Err(Error::new(
+            Code::PathNotAllowed,
+            "Path not allowed: give directory without a slash at the start, empty segments or a .; leave it out for the whole vault",
+        ));
     }
     let folder = VaultPath::folder(directory)?;
     let folder = context.vault.existing_folder(Some(&folder))?.unwrap_or(folder);
