@@ -164,6 +164,8 @@ fn a_link_leads_no_change_out_of_a_grant() {
     std::os::unix::fs::symlink("../Private", folder.vault().join("Work/ld")).unwrap();
     let code = |path: &str| called(&server, "vault_read", json!({ "path": path }))["content"][0]["text"].as_str().unwrap()[..40].to_owned();
     assert_eq!(code("Work/ld/b.md"), code("Work/ld/nothing.md"));
+    std::os::unix::fs::symlink("../Nowhere", folder.vault().join("Work/le")).unwrap();
+    assert_eq!(code("Work/ld/b.md").replace("ld", "le"), code("Work/le/b.md"));
 }
 
 #[test]
@@ -183,6 +185,10 @@ fn what_is_hidden_stays_hidden_under_other_names() {
         }
     }
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 2, "macOS writes names in NFD");
+    let folder = Folder::with(&[("Cafe\u{301}/a.md", b"hidden"), ("b.md", b"b")]);
+    let server = Server::with(&folder.vault(), &[("HIDE", "Café/")]);
+    assert_eq!(server.call("vault_list", json!({}))["total_entries"], 1);
+    assert_eq!(server.fail("vault_list", json!({ "path": "Café" }))["code"], "FILE_NOT_FOUND");
 }
 
 #[test]

@@ -254,3 +254,45 @@ fn a_tag_is_renamed_only_where_it_is_a_tag_afterwards() {
     }
     assert_eq!(rename("older", "Older")["tags_updated"], rename("Older", "older")["tags_updated"]);
 }
+
+/// macOS writes names decomposed, and models composed.
+#[test]
+fn a_name_that_exists_in_another_unicode_form_is_taken() {
+    let folder =
+        vault(&[("f/cafe\u{301}.md", "1"), ("f/b.md", "2"), ("a.md", "[[b]] [[f/café]]"), ("n.md", "## Café\n[[#Cafe\u{301}]]\n")]);
+    let server = serve(&folder);
+    let before = all(&folder);
+    assert_eq!(server.fail("vault_move", json!({ "from": "f/b.md", "to": "f/café.md" }))["code"], "ALREADY_EXISTS");
+    assert_eq!(all(&folder), before);
+    let renamed = server.call("vault_move", json!({ "from": "n.md#Cafe\u{301}", "to": "n.md#Bar" }));
+    assert_eq!((&renamed["links_updated"], text(&folder, "n.md")), (&json!(1), "## Bar\n[[#Bar]]\n".into()));
+}
+
+#[test]
+fn of_files_whose_names_differ_in_case_only_no_link_is_moved_to_the_other() {
+    let canvas = r#"{"nodes":[{"id":"1","type":"file","file":"f/a.md"}],"edges":[]}"#;
+    let folder = vault(&[("f/A.md", "1"), ("f/a.md", "2"), ("n.md", "[[f/a]] [t](f/a.md)"), ("c.canvas", canvas)]);
+    let server = serve(&folder);
+    let moved = server.call("vault_move", json!({ "from": "f/A.md", "to": "g/Other.md" }));
+    assert_eq!((text(&folder, "n.md"), text(&folder, "c.canvas")), ("[[f/a]] [t](f/a.md)".into(), canvas.into()));
+    assert_eq!(moved["left_alone"].as_array().unwrap().len(), 2, "{moved}");
+}
+
+#[test]
+fn names_that_look_like_others_are_moved_as_they_are() {
+    let files = [("README.md.md", "1"), ("a.md", "[[README.md]] [t](README.md)")];
+    assert_eq!(after_move(&files, "README.md.md", "sub/Read.md", "a.md"), "[[Read.md]] [t](Read.md)");
+    let files = [(" plan.md", "1"), ("plan.md", "2"), ("Straße.md", "3")];
+    assert_eq!(after_move(&files, " plan.md", "old plan.md", "plan.md"), "2");
+    assert_eq!(after_move(&files, "plan.md", "Strasse.md", "Strasse.md"), "2");
+    let files = [("N.md", "# Old\n")];
+    assert_eq!(after_move(&files, "N.md#Old", "N.md#About [[Bob]]", "N.md"), "# About [[Bob]]\n");
+}
+
+#[test]
+fn a_folder_has_no_etag() {
+    let folder = vault(&[("d/x.md", "x")]);
+    let server = serve(&folder);
+    let error = server.fail("vault_move", json!({ "from": "d", "to": "e", "if_match": "0000000000000000" }));
+    assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("if_match"), "{error}");
+}

@@ -269,10 +269,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a line is in a paragraph: neither in an HTML block, nor a thematic break, nor a comment on a line of its own.
+/// Whether a line is in a paragraph, in a quote or not: neither in an HTML block, nor a thematic break, a heading or a comment on a line
+/// of its own.
 fn in_paragraph(text: &str, line: &Line) -> bool {
-    let own = text.part(line.range.clone());
-    line.kind == Kind::Text && !line.is_html && !is_rule(own) && !own.trim_start().starts_with("<!--")
+    let (_, own) = unquoted(text.part(line.range.clone()));
+    line.kind == Kind::Text && !line.is_html && !is_rule(own) && heading(own).is_none() && !own.trim_start().starts_with("<!--")
 }
 
 /// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a code block, the frontmatter, a

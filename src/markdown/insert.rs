@@ -3,7 +3,7 @@
 use super::blocks::{Kind, line_end};
 use super::frontmatter;
 use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below};
-use super::marks::{columns, unquoted};
+use super::marks::{columns, is_rule, unquoted};
 use super::parts::{Block, Note, PartError};
 use super::properties::splice;
 use crate::slice::Part;
@@ -132,8 +132,8 @@ fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str
     if position != Position::Replace {
         return (around(with_id.start..behind_children(note, &with_id), position), None);
     }
-    // A block replaced by nothing loses its id, too.
-    let stays = !new.trim().is_empty();
+    // A block that is replaced by nothing, or by a text that has the id itself, loses its own.
+    let stays = !new.trim().is_empty() && Note::of(new).find_block(&block.id).is_err();
     let id = Some(&*block.id).filter(|_| stays && block.id_line.is_none());
     (if stays { block.lines.clone() } else { with_id }, id)
 }
@@ -218,10 +218,12 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
     let mut line = start + 1;
     let inserted = Note::of(&text);
     let mut whole = text.clone();
-    // Prose that replaces lines of a paragraph stays in it.
+    // Prose that replaces lines of a paragraph stays in it; a thematic break is in none.
     let replaced = Note::of(note.text.part(range.clone()));
     let is_prose = |line: usize| matches!(inserted.kind(line), Some(Kind::Text)) && !inserted.line(line).starts_with([' ', '\t', '|', '>']);
-    let stays = start < end && (0..inserted.lines.len()).all(is_prose);
+    let stays = start < end
+        && (0..inserted.lines.len()).all(is_prose)
+        && (is_rule(&text) || !(0..replaced.lines.len()).any(|line| is_rule(replaced.line(line))));
     let was_joined_before_too = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
     let must_separate_above = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| needs_blank_line_above(note, before, new));
     if must_separate_above(&inserted) && (is_underline(inserted.line(0)) || !was_joined_before_too(&must_separate_above)) {

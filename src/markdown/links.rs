@@ -181,7 +181,10 @@ fn link(text: &str, syntax: Syntax, range: Range<usize>, target: &str, start: us
     let (path_end, end) = (start + path.trim_end().len(), start + target.len());
     let read = |part: &str| if syntax == Syntax::Markdown { decode(part) } else { part.to_owned() };
     Link {
-        is_embed: text.part(..range.start).ends_with('!'),
+        is_embed: text
+            .part(..range.start)
+            .strip_suffix('!')
+            .is_some_and(|before| (before.len() - before.trim_end_matches('\\').len()) % 2 == 0),
         syntax,
         quoting: Quoting::None,
         range,
@@ -250,10 +253,11 @@ fn encode(target: &str) -> String {
     target.chars().map(|c| if must_be_encoded(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
 }
 
-/// The last name of a path as [`comparable_name`] gives it, without `.md`: a link can only resolve to a file with the same key.
+/// The last name of a path as [`comparable_name`] gives it, without any `.md` at its end: a link can only
+/// resolve to a file with the same key.
 pub fn key_of(path: &str) -> String {
     let name = comparable_name(path.trim().rsplit('/').next().unwrap_or_default());
-    name.strip_suffix(".md").map(str::to_owned).unwrap_or(name)
+    name.trim_end_matches(".md").to_owned()
 }
 
 /// What a target means.
@@ -307,7 +311,15 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     let name_at = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
     let name = wanted.get(name_at(wanted)..);
     let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(name_at(own)..) == name).collect();
-    let exact = |path: &str| candidates.iter().find(|(own, _)| *own == path).map(|(_, file)| Resolved::One(file));
+    let exact = |path: &str| {
+        let found: Vec<&str> = candidates.iter().filter(|(own, _)| *own == path).map(|(_, file)| *file).collect();
+        match found.as_slice() {
+            [] => None,
+            [only] => Some(Resolved::One(only)),
+            // Their names differ in case only.
+            _ => Some(Resolved::Several(found)),
+        }
+    };
     match candidates.as_slice() {
         [] => return Resolved::Missing,
         [(_, only)] if !wanted.contains('/') => return Resolved::One(only),
@@ -327,11 +339,12 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     }
     let ending = wanted.trim_start_matches("./").trim_start_matches("../");
     let below = if source.is_empty() { source } else { source + "/" };
-    // As in Obsidian the ending may begin inside the name of a folder. First what is below the note's folder, then the shortest path.
+    // As in Obsidian the ending may begin inside the name of a folder. First what is below the note's folder, then the shortest
+    // path, as JavaScript counts it.
     let mut ranked: Vec<(bool, usize, &str)> = candidates
         .iter()
         .filter(|(own, _)| own.ends_with(ending))
-        .map(|(own, file)| (!own.starts_with(&below), own.chars().count(), *file))
+        .map(|(own, file)| (!own.starts_with(&below), own.encode_utf16().count(), *file))
         .collect();
     ranked.sort_unstable();
     let best = ranked.first().map(|(is_elsewhere, length, _)| (*is_elsewhere, *length));

@@ -1,10 +1,11 @@
 //! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
 
 use super::blocks::{Kind, Line, lines};
-use super::marks::{columns, is_delimiter_row};
+use super::marks::{columns, heading, is_delimiter_row, is_rule, unquoted};
 use crate::slice::Part;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
 
 /// A text with its lines.
 #[derive(Debug)]
@@ -185,7 +186,11 @@ impl<'a> Note<'a> {
             }
             let content = self.text.part(line.content..line.range.end).trim_end();
             let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
-            let continues = self.kind(number + 1) == Some(Kind::Text) && !self.line(number + 1).trim_start().starts_with('^');
+            let next = self.line(number + 1).trim_start();
+            // A deeper quote, a heading and a thematic break end a paragraph.
+            let ((depth, inner), (own_depth, _)) = (unquoted(next), unquoted(self.line(number).trim_start()));
+            let ends = next.starts_with('^') || is_rule(inner) || heading(inner).is_some() || depth > own_depth;
+            let continues = self.kind(number + 1) == Some(Kind::Text) && !ends;
             if before.trim().is_empty() && line.kind == Kind::Text && !self.closes(number) {
                 let above =
                     [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
@@ -341,7 +346,7 @@ pub fn heading_in_link(heading: &str) -> String {
 pub fn comparable_heading(heading: &str) -> String {
     let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
     let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();
-    words.join(" ").to_lowercase()
+    words.join(" ").nfc().collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         (at - line.len()..at, line)
     });
     let (first, colon) = lines.find_map(|(range, line)| {
-        let rest = [key.to_owned(), format!("\"{key}\""), format!("'{key}'")].iter().find_map(|key| line.strip_prefix(key.as_str()))?;
+        let rest = [key.to_owned(), json(key), single_quoted(key)].iter().find_map(|key| line.strip_prefix(key.as_str()))?;
         let value = rest
             .trim_start_matches(' ')
             .strip_prefix(':')
@@ -262,20 +262,25 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
 
 /// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).
 fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
-    let single = format!("'{}'", text.replace('\'', "''"));
     let is_flow = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
     let plain = !text.contains(is_flow)
         && text.trim() == text
+        // Within brackets these begin a key or a value; lists without brackets are written with the same quotes.
+        && !(in_list && text.starts_with(['?', ':']))
         && yaml::parse(text, 0).is_ok_and(|value| value.as_str() == Some(text))
         // Other YAML parsers read a string such as a postcode as a number.
         && !(text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) && text.parse::<f64>().is_ok())
         && !text.contains(" #");
     match quote {
         None if plain => text.to_owned(),
-        Some('\'') if !text.chars().any(char::is_control) => single,
+        Some('\'') if !text.chars().any(char::is_control) => single_quoted(text),
         // JSON is YAML, and has an escape for everything.
         _ => json(text),
     }
+}
+
+fn single_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn json(text: &str) -> String {

@@ -103,8 +103,9 @@ impl Jail {
             Err(error) if is_absent(&error) => {
                 // Behind a link that leads out, or to what is hidden, the answer is the same whether the name exists or not.
                 let real = |above: &Path| Some(disk::canonicalize(above).ok()?.join(wanted.strip_prefix(above).ok()?));
-                let leads_out = || wanted.ancestors().find_map(real).is_some_and(|real| !self.serves(&real));
-                if fs::symlink_metadata(&wanted).is_ok() || leads_out() && self.root.is_dir() {
+                // The nearest name that exists may be a broken link.
+                let nearest = wanted.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
+                if self.root.is_dir() && nearest.is_some_and(|above| real(above).is_none_or(|real| !self.serves(&real))) {
                     return Err(outside());
                 }
                 Err(self.absent(path))

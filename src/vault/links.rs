@@ -72,7 +72,7 @@ struct Known {
 pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
-    /// Files by key: file name without folder and `.md`, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
+    /// Files by key: file name without folder and any `.md` at its end, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
     files: HashMap<Box<str>, FilesOfKey>,
     /// Links by key.
     links: HashMap<Box<str>, LinksOfKey>,
@@ -100,7 +100,9 @@ pub(super) fn resolve_path<'a>(
         return resolve(path, folder, files);
     }
     let wanted = comparable_name(path);
-    files.find(|(own, _)| *own == wanted).map_or(Resolved::Missing, |(_, file)| Resolved::One(file))
+    // Of files whose paths differ in case only, the one that is written.
+    let same = files.clone().find(|(_, file)| *file == path);
+    same.or_else(|| files.find(|(own, _)| *own == wanted)).map_or(Resolved::Missing, |(_, file)| Resolved::One(file))
 }
 
 impl LinkIndex {

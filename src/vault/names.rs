@@ -130,8 +130,8 @@ impl Vault {
         Ok(Named { path, template: template.map(|template| (template, day)) })
     }
 
-    /// Refuses a name that other systems do not allow, and one that differs from another only in case: there both would be the
-    /// same file. `instead_of` is the file that is being renamed.
+    /// Refuses a name that other systems do not allow, and one that differs from another only in case or in a no-break
+    /// space: there, or for links, both would be the same file. `instead_of` is the file that is being renamed.
     ///
     /// # Errors
     /// [`Error::Invalid`].
@@ -146,15 +146,17 @@ impl Vault {
                 return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
             }
         }
-        let wanted = fold(name);
+        // For other systems the two small letters sigma are one.
+        let form = |name: &str| comparable_name(name).replace('ς', "σ");
+        let wanted = form(name);
         let old = instead_of.map(VaultPath::as_str);
         let twin = self.index.read(|entries| {
             let mut children = children_of(entries, folder);
-            children.find(|child| name_of(child) != name && fold(name_of(child)) == wanted && Some(*child) != old).map(str::to_owned)
+            children.find(|child| name_of(child) != name && form(name_of(child)) == wanted && Some(*child) != old).map(str::to_owned)
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
-                "{missing} differs from {twin} only in upper and lower case, and would be the same file on other systems; use its spelling, or another name."
+                "{missing} differs from {twin} only in upper and lower case or in a no-break space: links or other systems would take both for one file; use its spelling, or another name."
             ))),
             None => Ok(()),
         }

@@ -91,10 +91,10 @@ impl Hidden {
             return false;
         }
         let composed = composed(path);
-        let path = &*composed;
-        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.filter_map(|end| path.split_at_checked(end)).any(|(above, rest)| {
-            let is_folder = || !rest.is_empty() || root.join(above).is_dir();
+        let ends = composed.match_indices('/').map(|(at, _)| at).chain([composed.len()]);
+        ends.filter_map(|end| composed.split_at_checked(end)).any(|(above, rest)| {
+            // Without a rest it is the whole path, which is on disk as it was given.
+            let is_folder = || !rest.is_empty() || root.join(path).is_dir();
             let last = self.0.iter().rev().find(|pattern| pattern.matches.is_match(above) && (!pattern.folders_only || is_folder()));
             last.is_some_and(|pattern| !pattern.is_negated)
         })

@@ -10,10 +10,13 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_delete",
     title: "Delete files",
     description: "Deletes notes or files, to delete or remove a note, folder or attachment; to remove text use \
-        vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder goes when \
-        it is empty, or with each of its files named.",
+        vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder must be \
+        empty, or have each of its files named.",
     effect: Effect::Replaces { idempotent: false },
-    input: &[required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today"), IF_MATCH],
+    input: &[
+        required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today; one with if_match"),
+        IF_MATCH,
+    ],
     output: &[required("deleted broken", Shape::List(&Shape::AnyObject), "The first 20 broken links"), required("broken_links", COUNT, "")],
     run,
 };

@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool = Tool {
             "where",
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
             DefaultValue::Text("end"),
-            "Of a heading: end and start are inside its section, before its line, after the section, replace the text below the heading",
+            "Of a heading: end and start are inside its section, before its line, after the section, replace the text below the heading; of a block or line: end behind, start in front",
         ),
         HEADING,
         BLOCK,

@@ -36,7 +36,9 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (from, to) = (arguments.text("from").trim(), arguments.text("to").trim());
+    // A name may begin with a space.
+    let (given, to) = (arguments.text("from"), arguments.text("to").trim());
+    let from = if context.path_or_folder(given).is_ok() { given } else { given.trim() };
     let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options {
         update_links: arguments.flag("update_links"),
@@ -54,7 +56,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Some((note, heading)) => {
             let path = note_of_heading(context, note)?;
             let new = new_heading(context, &path, heading, to)?;
-            context.vault.rename_heading(&path, heading.trim_end_matches("]]"), new, options)?
+            context.vault.rename_heading(&path, without_brackets(note, heading), new, options)?
         }
         None => {
             let path = context.path_or_folder(from)?;
@@ -94,9 +96,14 @@ fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a 
     if !is_same_note || (!to.contains('#') && is_note(to)) {
         return Err(Error::invalid("A heading stays in its note: give to as the same note with #New heading."));
     }
-    let new = new.trim_end_matches("]]");
+    let new = without_brackets(note, new);
     let above = from.rsplit_once('#').map_or("", |(above, _)| above);
     Ok(new.strip_prefix(above).and_then(|new| new.strip_prefix('#')).filter(|_| !above.is_empty()).unwrap_or(new))
+}
+
+/// The heading of `[[Note#Heading]]` without the brackets of the link; `note` is what stands before the `#`.
+fn without_brackets<'a>(note: &str, heading: &'a str) -> &'a str {
+    heading.strip_suffix("]]").filter(|_| note.starts_with("[[")).unwrap_or(heading)
 }
 
 /// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.

@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
         vault_query.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today"),
+        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today; one with if_match"),
         optional("set", Shape::AnyObject, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
         optional("remove", Shape::List(&ANY_TEXT), "Names of properties to remove"),
         optional("add_values", Shape::AnyObject, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
@@ -125,15 +125,15 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
     let mut text = text.to_owned();
     for (name, change) in changes {
         let properties = if frontmatter::block(&text).is_some() { parse(&text)? } else { serde_yaml::Mapping::new() };
-        let (name, tags) = (name_in(&properties, name), is_tags(name));
+        let name = name_in(&properties, name);
         let own = properties.get(&name).cloned().map(crate::vault::properties::json);
         let new = match change {
             Change::Set(value) => value.clone(),
             Change::Add(_) | Change::Remove(_) if own.as_ref().is_some_and(has_nested) => {
                 return Err(format!("its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"));
             }
-            Change::Add(values) => with_values(own, values, true, tags),
-            Change::Remove(values) => with_values(own, values, false, tags),
+            Change::Add(values) => with_values(own, values, true, &name),
+            Change::Remove(values) => with_values(own, values, false, &name),
         };
         text = set(&text, &name, new.as_ref())?;
     }
@@ -167,12 +167,18 @@ fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
 }
 
 /// The items of a property, and what separates them if they are tags in one text.
-fn items_of(own: &Value, tags: bool) -> (Vec<Value>, Option<&'static str>) {
+fn items_of(own: &Value, name: &str) -> (Vec<Value>, Option<&'static str>) {
+    // Obsidian reads a text as a list in these, too.
+    let separators: &[char] = match name.to_lowercase().as_str() {
+        "tags" | "tag" => &[',', ' '],
+        "aliases" | "alias" => &[','],
+        _ => &[],
+    };
     match own {
         Value::Array(items) => (items.clone(), None),
-        Value::String(text) if tags && text.trim().contains([',', ' ']) => {
-            let items = text.split([',', ' ']).filter(|item| !item.is_empty()).map(Value::from);
-            (items.collect(), Some(if text.contains(',') { ", " } else { " " }))
+        Value::String(text) if text.trim().contains(separators) => {
+            let items = text.split(separators).map(str::trim).filter(|item| !item.is_empty()).map(Value::from);
+            (items.collect(), is_tags(name).then_some(if text.contains(',') { ", " } else { " " }))
         }
         Value::Null => (Vec::new(), None),
         Value::String(text) if text.trim().is_empty() => (Vec::new(), None),
@@ -181,13 +187,15 @@ fn items_of(own: &Value, tags: bool) -> (Vec<Value>, Option<&'static str>) {
 }
 
 /// A property with values added or removed; unchanged if it has all of them, or none.
-fn with_values(own: Option<Value>, values: &[Value], adds: bool, tags: bool) -> Option<Value> {
-    let (mut items, separator) = own.as_ref().map(|own| items_of(own, tags)).unwrap_or_default();
+fn with_values(own: Option<Value>, values: &[Value], adds: bool, name: &str) -> Option<Value> {
+    let (tags, (mut items, separator)) = (is_tags(name), own.as_ref().map(|own| items_of(own, name)).unwrap_or_default());
     let before = items.len();
     for value in values.iter().filter(|value| !adds || !value.is_null()) {
+        // A text of several items may also be named whole.
+        let is_whole = own.as_ref() == Some(value);
         if !adds {
-            items.retain(|item| !is_same(item, value, tags));
-        } else if !items.iter().any(|item| is_same(item, value, tags)) {
+            items.retain(|item| !is_whole && !is_same(item, value, tags));
+        } else if !is_whole && !items.iter().any(|item| is_same(item, value, tags)) {
             items.push(value.clone());
         }
     }

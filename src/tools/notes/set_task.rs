@@ -17,8 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Sets { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),
-        required("line", LINE, "Its line"),
-        required("text", ANY_TEXT, "What follows the box, which must still be there"),
+        required("line", LINE, "Line number, from 1"),
+        required("text", ANY_TEXT, "Text behind the box, as it is now"),
         defaulted("status", ANY_TEXT, DefaultValue::Text("done"), "done, todo, or the character for the box"),
     ],
     output: Answer::FIELDS,

@@ -14,8 +14,8 @@ use crate::vault::notes::{Status, TaskQuery, VaultTask};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
     title: "List tasks",
-    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, which are still \
-        open, due or done: what is overdue; with heading, due date and priority; for other text use vault_search. \
+    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, that are still \
+        open, due, overdue or done, with heading, due date and priority; for other text use vault_search. \
         vault_set_task changes one, vault_insert adds one.",
     effect: Effect::Reads,
     input: &[

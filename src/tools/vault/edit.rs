@@ -14,8 +14,8 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_edit",
     title: "Edit a file",
     description: "Changes a word or a piece of text: to replace, correct or remove it, or several with edits; to \
-        append or insert use vault_insert, and for frontmatter vault_set_properties. Every other byte stays. old_text \
-        must match exactly, white space and line breaks included, and appear exactly once: include enough of the \
+        append or insert use vault_insert, and for frontmatter vault_set_properties. Every other byte \
+        stays. old_text must match exactly, white space and line breaks included, and appear exactly once: include enough of the \
         surrounding lines, or set replace_all. Empty new_text deletes. Not a regular expression; line breaks become \
         those of the file.",
     effect: Effect::Replaces { idempotent: false },

@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
     description: "Searches notes, to find those about something or where you mention a word, and answers questions \
-        about what you wrote, know or decide; to list tasks use vault_tasks. Names, aliases, tags, headings and text \
+        about what you wrote, know or decided; to list tasks use vault_tasks. Names, aliases, tags, headings and text \
         are searched, the most relevant first. Files that have all words are counted apart from those that have some. \
         One result per file, with a snippet and the line, for vault_read as offset.",
     effect: Effect::Reads,
