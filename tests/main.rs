@@ -23,10 +23,12 @@
 //! | `git_hooks` | what hooks see, what a delete keeps, how a refusal is reported |
 //! | `grants` | grants by folder, against vaults that hold only those folders; `HIDE` |
 //! | `grant_choice` | choosing the folders of a grant, and what leads out of none |
+//! | `search_words` | which words of a note are the words that were asked for |
 //! | `search` | search against a slow reference, with little memory, while the vault is indexed or gone |
 //! | `fresh` | changes by other programs, and the next call |
 //! | `vault` | hostile paths, links, odd files |
 //! | `vault_writers` | writers at the same time, in this program and in others; kill -9 |
+//! | `note_parts` | ids of blocks, properties and breaks as other programs write them |
 //! | `links`, `link_rules`, `renames` | what links mean; moves and renames of files, headings and tags |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes before and after, documents, answers |
@@ -108,6 +110,8 @@ mod mcp;
 #[cfg(feature = "notes")]
 mod misuse;
 #[cfg(feature = "notes")]
+mod note_parts;
+#[cfg(feature = "notes")]
 mod notes;
 mod oauth;
 mod oauth_attacks;
@@ -125,6 +129,7 @@ mod results;
 mod search;
 mod search_language;
 mod search_results;
+mod search_words;
 mod stdio;
 mod streams;
 mod support;

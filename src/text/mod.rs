@@ -50,6 +50,19 @@ pub fn escape_html(text: &str) -> String {
 }
 
 /// Pseudo-random numbers for tests, the same in every run.
+/// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
+fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(mark)?;
+    let mut is_escaped = false;
+    let end = inner.find(|c| {
+        let closes = c == mark && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        closes
+    })?;
+    let (inside, rest) = inner.split_at_checked(end)?;
+    Some((inside, rest.strip_prefix(mark)?))
+}
+
 #[cfg(test)]
 pub(crate) mod random {
     /// A linear congruential generator; Knuth's constants.

@@ -5,6 +5,7 @@
 pub use super::condition::{Condition, Field, Scope, Term};
 use super::fold::fold;
 use super::pattern::Expression;
+use super::unescaped;
 use super::words::{is_stop_word, query_words};
 use crate::limits;
 use std::collections::HashSet;
@@ -65,8 +66,10 @@ pub struct Known<'a> {
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
 pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
-    // Phones and word processors type these for `"`.
-    let typed = query.replace(['“', '”', '„', '«', '»'], "\"");
+    // Phones and word processors type these for `"`; between straight quotes they are part of a phrase.
+    let with_quotes = |part: &str| part.replace(['“', '”', '„', '«', '»'], "\"");
+    let parts = query.split('"').enumerate().map(|(number, part)| if number % 2 == 0 { with_quotes(part) } else { part.to_owned() });
+    let typed = parts.collect::<Vec<_>>().join("\"");
     let rest = typed.trim();
     let mut parser = Parser {
         whole: rest,
@@ -161,10 +164,19 @@ impl<'a> Parser<'a> {
     }
 
     fn all(&mut self) -> Option<Condition> {
-        let mut parts = vec![self.part()?];
-        while !self.rest.is_empty() && !self.rest.starts_with(')') && !self.is_at_or() {
-            parts.push(self.part()?);
+        let (mut parts, mut stop_words) = (Vec::new(), Vec::new());
+        loop {
+            let before = self.rest;
+            let part = self.part()?;
+            let is_quoted = before.strip_suffix(self.rest).is_some_and(|read| read.contains('"'));
+            let is_stop_word = matches!(&part, Condition::Has(Field::Any, Term::Folded(word)) if !is_quoted && is_stop_word(word));
+            if is_stop_word { &mut stop_words } else { &mut parts }.push(part);
+            if self.rest.is_empty() || self.rest.starts_with(')') || self.is_at_or() {
+                break;
+            }
         }
+        // Stop words count only where there is nothing else.
+        let mut parts = if parts.is_empty() { stop_words } else { parts };
         Some(if parts.len() == 1 { parts.remove(0) } else { Condition::All(parts) })
     }
 
@@ -256,13 +268,16 @@ impl<'a> Parser<'a> {
     }
 
     fn property(&mut self) -> Option<Condition> {
-        let (inside, rest) = self.rest.strip_prefix('[')?.split_once(']')?;
+        let body = self.rest.strip_prefix('[')?;
+        // The value may be a quoted link, `[author:"[[Jane Doe]]"]`, and is its target then.
+        let is_link = body.split(']').next()?.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with("\"[["));
+        let (inside, rest) = body.split_once(if is_link { "]]\"]" } else { "]" })?;
         let is_whole = rest.is_empty() && self.rest.len() == self.whole.len();
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
-        let unquoted = |text: &str| fold(text.trim().trim_matches('"'));
+        let unquoted = |text: &str| fold(text.trim().trim_matches(['"', '[', ']']));
         let name = unquoted(name);
         // Links and checkboxes.
-        if name.is_empty() || name.len() < 2 && values.is_empty() || inside.contains('[') {
+        if name.is_empty() || name.len() < 2 && values.is_empty() || inside.contains('[') && !is_link {
             return None;
         }
         self.rest = rest;
@@ -277,7 +292,10 @@ impl<'a> Parser<'a> {
         let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inner| !inner.contains(['(', ')']));
         let alternatives = inner.filter(|inner| inner.contains(" OR ")).unwrap_or(values);
         let is_quoted = values.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).is_some_and(|inner| !inner.contains('"'));
-        let of_value = |value: &str| Condition::Property(name.clone(), Some(unquoted(value)).filter(|value| !value.is_empty()));
+        let of_value = |value: &str| {
+            let target = value.split('|').next().filter(|_| is_link).unwrap_or(value);
+            Condition::Property(name.clone(), Some(unquoted(target)).filter(|value| !value.is_empty()))
+        };
         let mut any: Vec<Condition> = alternatives.split(if is_quoted { "\n" } else { " OR " }).map(of_value).collect();
         Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
@@ -358,19 +376,6 @@ impl<'a> Parser<'a> {
     fn skip(&mut self, text: &str) {
         self.rest = self.rest.strip_prefix(text).unwrap_or(self.rest).trim_start();
     }
-}
-
-/// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
-fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix(mark)?;
-    let mut is_escaped = false;
-    let end = inner.find(|c| {
-        let closes = c == mark && !is_escaped;
-        is_escaped = c == '\\' && !is_escaped;
-        closes
-    })?;
-    let (inside, rest) = inner.split_at_checked(end)?;
-    Some((inside, rest.strip_prefix(mark)?))
 }
 
 #[cfg(test)]

@@ -65,7 +65,8 @@ fn without_ending(word: &str) -> Option<&str> {
             _ => stem.len() >= 3,
         };
         let stem = word.strip_suffix(ending).filter(fits)?;
-        Some(if ending == "s" { stem } else { undoubled(stem) })
+        // `carries` is no form of `car`.
+        Some(if matches!(ending, "s" | "y" | "ies" | "ied") { stem } else { undoubled(stem) })
     })
 }
 

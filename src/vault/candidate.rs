@@ -7,6 +7,7 @@ use super::rank::{NameQuality, Word, name_quality, rough_score, tag_quality};
 use super::table::Table;
 use crate::limits;
 use crate::text::query::Parsed;
+use crate::text::words::is_form;
 use serde::{Deserialize, Serialize};
 
 /// Sort key of results, smallest first: class, quality, score (best is smallest), modification time (latest is smallest), path.
@@ -100,9 +101,18 @@ impl Candidate {
                 self.count += posting.count();
             }
             QueryPart::Stem(number) => {
-                self.stems |= u32::from(!posting.is_inside()) << number;
-                let is_named = posting.fields() & (IN_NAME | IN_TAG) != 0;
-                let weight = inputs.words.get(number).map_or(0.0, |word| word.weight_if(is_named));
+                let Some(word) = inputs.words.get(number) else { return };
+                // Where the text has it only inside other words, the path, a tag or an alias may have a form of it.
+                let has_form = |text: &str| text.match_indices(word.stem()).any(|(at, stem)| is_form(text, at, stem.len()));
+                let is_elsewhere = |entry: &Entry| {
+                    has_form(entry.searched_path())
+                        || entry.folded_tags().iter().any(|tag| has_form(tag))
+                        || posting.fields() & IN_NAME != 0 && entry.aliases().iter().any(|alias| has_form(alias))
+                };
+                let may_be_elsewhere = posting.is_inside() && posting.fields() != 0 && self.words >> number & 1 == 0;
+                let has_stem = !posting.is_inside() || may_be_elsewhere && table.entry(self.id).is_some_and(|entry| is_elsewhere(entry));
+                self.stems |= u32::from(has_stem) << number;
+                let weight = word.weight_if(posting.fields() & (IN_NAME | IN_TAG) != 0);
                 self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / inputs.average_length);
             }
         }

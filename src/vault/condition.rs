@@ -168,7 +168,13 @@ impl<'a> File<'a> {
                     _ => true,
                 };
                 let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
-                tasks.map(|line| line.content..line.range.end).collect()
+                // A task goes on to the end of its block.
+                let blocks = blocks::blocks(lines);
+                let block_of = |line: &Line| blocks.get(blocks.partition_point(|block| block.end < line.range.end));
+                // Inside of a line it ends with the line.
+                let most = part.map_or(usize::MAX, |part| part.end);
+                let end_of = |line: &Line| block_of(line).map_or(line.range.end, |block| block.end.min(most).max(line.range.end));
+                tasks.map(|line| line.content..end_of(line)).collect()
             }
         };
         parts.retain(|own| part.is_none_or(|part| part.start <= own.start && own.end <= part.end));

@@ -108,52 +108,62 @@ impl Vault {
                 cancelled = !proceed(number, total);
                 !cancelled && deadline.left().is_some()
             };
-            let (mut count, mut excerpts) = (0, Vec::new());
-            let mut add = |excerpt: &dyn Fn() -> (usize, String)| {
-                count += 1;
-                if excerpts.len() < limits::GREP_EXCERPTS {
-                    excerpts.push(excerpt());
-                }
-                true
-            };
             if number % limits::SEARCH_BLOCK == 0 {
                 // For the progress, and a cancellation; kept texts are searched after the deadline, too.
                 let _ = in_time();
             }
-            let is_searched = match (pattern, &entry.text) {
-                // Only excerpts are taken from the original.
-                (Pattern::Folded(finders, _), text) => {
-                    (matches!(text, Text::Kept(_)) || in_time())
-                        && self.kept_text(&entry).is_ok_and(|kept| {
-                            let take = |at: Range<usize>| add(&|| excerpt_of_kept(&kept, at.clone(), context));
-                            matches(finders, kept.folded()).all(take)
-                        })
-                }
-                // Most originals need not be restored.
-                (_, Text::Kept(kept)) if !pattern.may_be_in(kept) => true,
-                _ => {
-                    in_time()
-                        && self.text(&entry).is_ok_and(|original| {
-                            let take = |at: Range<usize>| {
-                                at.is_empty() || add(&|| (line_of(&original, at.start), excerpt_around(&original, at.clone(), context)))
-                            };
-                            match pattern {
-                                Pattern::Regex(expression) => expression.each(&original, &mut in_time, take),
-                                Pattern::Exact(finders, _) | Pattern::Folded(finders, _) => matches(finders, &original).all(take),
-                            }
-                        })
-                }
-            };
+            let mut in_note = Occurrences { entry, count: 0, excerpts: Vec::new() };
+            let is_searched = self.grep_note(pattern, context, &mut in_note, &mut in_time);
             if cancelled {
                 return Err(Error::Cancelled);
             }
             found.not_searched += usize::from(!is_searched);
-            if count > 0 {
-                found.notes.push(Occurrences { entry, count, excerpts });
+            if in_note.count > 0 {
+                found.notes.push(in_note);
             }
         }
         found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
+    }
+    /// Adds the matches in one note. Whether it was read and searched to its end.
+    fn grep_note(&self, pattern: &Pattern, context: usize, found: &mut Occurrences, in_time: &mut dyn FnMut() -> bool) -> bool {
+        let entry = Arc::clone(&found.entry);
+        match (pattern, &entry.text) {
+            // Only excerpts are taken from the original.
+            (Pattern::Folded(finders, _), text) => {
+                (matches!(text, Text::Kept(_)) || in_time())
+                    && self.kept_text(&entry).is_ok_and(|kept| {
+                        matches(finders, kept.folded()).for_each(|at| found.add(|| excerpt_of_kept(&kept, at, context)));
+                        true
+                    })
+            }
+            // Most originals need not be restored.
+            (_, Text::Kept(kept)) if !pattern.may_be_in(kept) => true,
+            _ => {
+                in_time()
+                    && self.text(&entry).is_ok_and(|original| {
+                        let take = |at: Range<usize>| {
+                            if !at.is_empty() {
+                                found.add(|| (line_of(&original, at.start), excerpt_around(&original, at, context)));
+                            }
+                            true
+                        };
+                        match pattern {
+                            Pattern::Regex(expression) => expression.each(&original, in_time, take),
+                            Pattern::Exact(finders, _) | Pattern::Folded(finders, _) => matches(finders, &original).all(take),
+                        }
+                    })
+            }
+        }
+    }
+}
+
+impl Occurrences {
+    fn add(&mut self, excerpt: impl FnOnce() -> (usize, String)) {
+        self.count += 1;
+        if self.excerpts.len() < limits::GREP_EXCERPTS {
+            self.excerpts.push(excerpt());
+        }
     }
 }
 

@@ -211,6 +211,9 @@ impl<'a> Ranking<'a> {
             MatchType::Filename
         } else if candidate.is_in(IN_TAG) {
             MatchType::Tag
+        } else if at.is_none() {
+            // Only its path or a tag has a form of the word.
+            relevance.match_type
         } else {
             MatchType::Content
         }

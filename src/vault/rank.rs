@@ -328,13 +328,18 @@ struct Occurrence {
 /// The weighted number of occurrences of a form in a text; each is added to `all`.
 fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> f32 {
     let length = form.stem.needle().len();
-    let mut count = 0.0;
-    for at in form.stem.find_iter(text.as_bytes()).take(limits::RANKED_OCCURRENCES) {
+    // Those inside other words are limited apart: a short word is inside many.
+    let (mut count, mut forms_left, mut inside_left) = (0.0, limits::RANKED_OCCURRENCES, limits::RANKED_OCCURRENCES);
+    for at in form.stem.find_iter(text.as_bytes()).take(limits::STEMS_LOOKED_AT) {
         let is_form = is_form(text, at, length);
         // A stem inside another word is not a match, unless the whole word follows.
-        if !is_form && text.get(at..at + form.text.len()) != Some(form.text) {
+        if !is_form && (inside_left == 0 || text.get(at..at + form.text.len()) != Some(form.text)) {
             continue;
         }
+        if is_form && forms_left == 0 {
+            break;
+        }
+        *(if is_form { &mut forms_left } else { &mut inside_left }) -= 1;
         let line = text.as_bytes().get(..at).and_then(|before| memchr::memrchr(b'\n', before)).map_or(0, |end| end + 1);
         let is_heading = text.get(line..at + length).is_some_and(|line| markdown::heading(line).is_some());
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');

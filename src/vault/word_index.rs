@@ -94,7 +94,10 @@ impl Vault {
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
         let newest = self.index.word_index.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
-        let is_old = changes.is_none_or(|changes| changes > limits::CHANGES_BEFORE_REBUILD);
+        let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.postings.len() < limits::QUICK_INDEX_BYTES);
+        let few = if is_quick { self.size() / limits::FILES_PER_CHANGE } else { limits::CHANGES_BEFORE_REBUILD };
+        let most = limits::CHANGES_BEFORE_REBUILD.min(few);
+        let is_old = changes.is_none_or(|changes| changes > most);
         if is_old && !self.index.is_first_indexing() {
             let vault = self.clone();
             let build = move || {
