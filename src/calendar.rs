@@ -17,9 +17,13 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// The zone with a name such as `Europe/Berlin`; `None` if the system has no data for it.
+    /// UTC, or the zone with a name such as `Europe/Berlin`; `None` if the system has no data for it.
     pub fn named(name: &str) -> Option<Zone> {
-        TimeZone::from_posix_tz(name).ok().map(Zone)
+        if name == "UTC" {
+            return Some(Zone::default());
+        }
+        // After a colon only a name is read: as a rule of POSIX, `UTC+2` would be two hours west.
+        TimeZone::from_posix_tz(&format!(":{name}")).ok().map(Zone)
     }
 
     /// The zone of `/etc/localtime`, or else UTC.
@@ -80,7 +84,7 @@ pub fn span(text: &str) -> Option<(Moment, Moment)> {
 }
 
 /// Seconds since 1970-01-01T00:00:00 of the local calendar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime(i64);
 
 const DAY: i64 = 86_400;

@@ -41,6 +41,9 @@ fn filters_choose_notes_by_properties_tags_dates_folders_and_links() {
         ("file.hasTag(\"urgent\") || done", &[boiler, roof]),
         ("file.inFolder(\"Projects\") && !file.inFolder(\"Projects/Garden\")", &[boiler, roof]),
         ("file.folder == \"Projects/Garden\"", &[fence]),
+        ("file.folder == \"/\" && file.fullname.endsWith(\".md\")", &["Overview.md", "Plain.md"]),
+        // What is missing is in no folder, and no part of a text.
+        ("file.inFolder(missing) || file.name.contains(missing) || file.path.startsWith(missing)", &[]),
         ("file.hasLink(\"Ada\")", &[boiler]),
         ("owner == link(\"People/Ada\")", &[boiler]),
         ("owner == \"Ada\"", &[boiler]),
@@ -109,7 +112,8 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
 /// Work that grows without end stops, and the server goes on.
 #[test]
 fn hostile_expressions_end() {
-    let (_folder, server) = server();
+    let (folder, server) = server();
+    let nested = format!("[{}].reduce([acc, acc], [1])", ["1"; 60].join(","));
     let started = std::time::Instant::now();
     for condition in [
         "\"x\".repeat(99999).split(\"\").map(\"x\".repeat(99999).split(\"\").map(value)).length > 0",
@@ -124,11 +128,23 @@ fn hostile_expressions_end() {
         "[1].reduce(\"x\".repeat(99999).split(\"\").map(acc).flat().length, \"x\".repeat(99999).split(\"\"))",
         "\"x\".repeat(99999).split(\"\").map(\"x\".repeat(99999 + index)).length",
         "\"x\".repeat(9999).split(\"\").map(/[ab]*a[ab]{300}c/.matches(\"ab\".repeat(30000) + index)).length > 0",
+        // Lists that have others many times.
+        &format!("{nested} == {nested}"),
+        &format!("{nested}.sort() == [{nested}, 1].sort()"),
+        "\"a,\".repeat(1500).split(\",\").map(\"a,\".repeat(300).split(\",\").map(note)).length > 0",
+        "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1].reduce(acc + acc, [\"x\".repeat(90000)]).sort().length > 1",
+        &format!("[{}].length > 0", vec!["/\\w{40}/"; 1000].join(",")),
     ] {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_query", "arguments": { "where": condition } } });
         assert!(server.post(&message).status < 500, "{condition}");
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    let formulas = "formulas:\n  cell: '[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1].reduce([acc, acc], [])'\n";
+    std::fs::write(folder.vault().join("Nested.base"), formulas).unwrap();
+    let cells =
+        server.call("vault_query", json!({ "base": "Nested.base", "select": ["formula.cell"], "sort": ["formula.cell"], "limit": 1 }));
+    assert!(cells["rows"][0]["formula.cell"]["error"].as_str().unwrap().contains("more than"), "{cells}");
+    assert!(started.elapsed() < std::time::Duration::from_secs(30), "{:?}", started.elapsed());
+    assert!(server.peak_kb() < 300_000, "{} kB", server.peak_kb());
     assert_eq!(paths(&server, "status == \"done\"").len(), 1);
 }
 
@@ -194,6 +210,13 @@ fn a_base_is_answered_as_its_view_describes() {
     assert_eq!(active["rows"][0]["path"], "Projects/Roof.md", "what is empty comes last");
     let both = server.call("vault_query", json!({ "base": "Books.base", "where": "formula.half < 50" }));
     assert_eq!(both["total"], 2);
+    // What a view does not use may be wrong, an empty part is no condition, and not every file is a base.
+    for (name, text, total) in [("Not", "filters:\n  not:\n", 10), ("Sum", "summaries:\n  bad: values.nothing()\n", 11)] {
+        std::fs::write(folder.vault().join(format!("{name}.base")), text).unwrap();
+        assert_eq!(server.call("vault_query", json!({ "base": format!("{name}.base") }))["total"], total, "{name}");
+    }
+    std::fs::write(folder.vault().join("c.canvas"), "{\"nodes\":[]}").unwrap();
+    assert_eq!(server.fail("vault_query", json!({ "base": "c.canvas" }))["code"], "INVALID_ARGUMENT");
     // Blocks in notes: `this` is the note.
     let block = server.call("vault_query", json!({ "base": "Overview.md#base" }));
     assert_eq!(block["rows"], json!([{ "path": "People/Bob.md" }]));

@@ -2,7 +2,7 @@
 //! passed over.
 
 use super::Failure;
-use super::parse::{Expr, parse};
+use super::parse::{Expr, ParseContext, parse};
 use crate::limits;
 use crate::markdown::blocks::{Kind, Line, lines};
 use crate::slice::Part;
@@ -17,12 +17,12 @@ pub(super) struct Base {
     pub(super) filter: Expr,
     pub(super) formulas: Vec<(String, Formula)>,
     /// Summaries that the base defines, by name.
-    pub(super) summaries: Vec<(String, Expr)>,
+    pub(super) summaries: Vec<(String, Formula)>,
     /// `None` for a base without views.
     pub(super) view: Option<View>,
 }
 
-/// An expression, or why it is not one: a mistake in a formula does not affect views that do not use it.
+/// An expression, or why it is not one: a mistake in a formula or summary does not affect views that do not use it.
 pub(super) type Formula = Result<Expr, String>;
 
 /// One view of a base.
@@ -78,13 +78,14 @@ impl Base {
             members.iter().map(|(name, expression)| Ok((text_of(name, key)?, text(expression)?))).collect()
         };
         let formulas = expressions("formulas")?;
-        let names = names_of(&formulas);
-        let parsed = |what: &str, name: &str, text: &str| parse(text, &names).map_err(|wrong| format!("In {what} {name:?}, {wrong}"));
-        let formula_of = |(name, text): (String, String)| (name.clone(), parsed("formula", &name, &text));
-        let formulas: Vec<(String, Formula)> = formulas.into_iter().map(formula_of).collect();
-        let summary_of = |(name, text): (String, String)| Ok((name.clone(), parsed("summary", &name, &text).map_err(Failure::Wrong)?));
-        let summaries = expressions("summaries")?.into_iter().map(summary_of).collect::<Result<Vec<_>, Failure>>()?;
-        let filter = filter(yaml.get("filters"), &names, "filters of the base")?;
+        let context = ParseContext::of(&formulas);
+        let parsed = |what: &str, (name, text): (String, String)| {
+            let expression = parse(&text, &context).map_err(|wrong| format!("In {what} {name:?}, {wrong}"));
+            (name, expression)
+        };
+        let formulas: Vec<(String, Formula)> = formulas.into_iter().map(|formula| parsed("formula", formula)).collect();
+        let summaries = expressions("summaries")?.into_iter().map(|summary| parsed("summary", summary)).collect();
+        let filter = filter(yaml.get("filters"), &context, "filters of the base")?;
         let views = match yaml.get("views") {
             None | Some(Yaml::Null) => Vec::new(),
             Some(Yaml::Sequence(views)) => views.iter().enumerate().map(|(number, view)| (name_of(view, number), view)).collect(),
@@ -100,14 +101,9 @@ impl Base {
                 Some(found.ok_or_else(missing)?)
             }
         };
-        let view = found.map(|(name, yaml)| View::parse(yaml, name, &names)).transpose()?;
+        let view = found.map(|(name, yaml)| View::parse(yaml, name, &context)).transpose()?;
         Ok(Base { filter, formulas, summaries, view })
     }
-}
-
-/// The names of formulas.
-pub(super) fn names_of<T>(formulas: &[(String, T)]) -> Vec<String> {
-    formulas.iter().map(|(name, _)| name.clone()).collect()
 }
 
 fn name_of(view: &Yaml, number: usize) -> String {
@@ -115,7 +111,7 @@ fn name_of(view: &Yaml, number: usize) -> String {
 }
 
 impl View {
-    fn parse(yaml: &Yaml, name: &str, formulas: &[String]) -> Result<View, Failure> {
+    fn parse(yaml: &Yaml, name: &str, context: &ParseContext) -> Result<View, Failure> {
         let list = |key: &str| yaml.get(key).and_then(Yaml::as_sequence).map(Vec::as_slice).unwrap_or_default();
         let sort = |yaml: &Yaml| -> Option<Sort> {
             let id = yaml.as_str().or_else(|| yaml.get("property").or_else(|| yaml.get("column"))?.as_str())?.to_owned();
@@ -127,7 +123,7 @@ impl View {
             summaries.push((text_of(id, "summaries")?, text_of(summary, "summaries")?));
         }
         Ok(View {
-            filter: filter(yaml.get("filters"), formulas, &format!("filters of view {name:?}"))?,
+            filter: filter(yaml.get("filters"), context, &format!("filters of view {name:?}"))?,
             order: list("order").iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
             sort: list("sort").iter().filter_map(sort).collect(),
             group_by: yaml.get("groupBy").and_then(sort),
@@ -138,16 +134,16 @@ impl View {
 }
 
 /// The expression of filters; `part` names them in messages.
-fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str) -> Result<Expr, Failure> {
+fn filter(yaml: Option<&Yaml>, context: &ParseContext, part: &str) -> Result<Expr, Failure> {
     let wrong =
         |what: &str, near: &str| Failure::Malformed { what: format!("no base: in the {part}, {what}"), near: Some(near.to_owned()) };
     let all = |list: &Yaml| match list {
-        Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), formulas, part)).collect::<Result<Vec<_>, _>>(),
-        one => Ok(vec![filter(Some(one), formulas, part)?]),
+        Yaml::Sequence(list) => list.iter().map(|one| filter(Some(one), context, part)).collect::<Result<Vec<_>, _>>(),
+        one => Ok(vec![filter(Some(one), context, part)?]),
     };
     match yaml {
         None | Some(Yaml::Null) => Ok(Expr::All(Vec::new())),
-        Some(Yaml::String(text)) => parse(text, formulas).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}"))),
+        Some(Yaml::String(text)) => parse(text, context).map_err(|wrong| Failure::Wrong(format!("In the {part}, {text:?}, {wrong}"))),
         Some(Yaml::Bool(truth)) => Ok(if *truth { Expr::All(Vec::new()) } else { Expr::Any(Vec::new()) }),
         Some(Yaml::Mapping(members)) => {
             let mut parts = Vec::new();
@@ -155,7 +151,7 @@ fn filter(yaml: Option<&Yaml>, formulas: &[String], part: &str) -> Result<Expr, 
                 parts.push(match key.as_str() {
                     Some("and") => Expr::All(all(list)?),
                     Some("or") => Expr::Any(all(list)?),
-                    Some("not") => Expr::Not(Box::new(Expr::Any(all(list)?))),
+                    Some("not") => Expr::Not(Box::new(Expr::Any(if list.is_null() { Vec::new() } else { all(list)? }))),
                     _ => {
                         let key = text_of(key, part)?;
                         return Err(wrong(&format!("there is {key:?} where and, or or not should be"), &key));

@@ -4,7 +4,7 @@ use super::base::Formula;
 use super::duration::Duration;
 use super::parse::Expr;
 use super::source::Source;
-use super::value::{Date, Link, Value, is_wikilink};
+use super::value::{Date, Link, OrderKey, Value, is_wikilink};
 use crate::calendar::DateTime;
 use crate::clock::Deadline;
 use crate::limits;
@@ -152,8 +152,9 @@ impl<'a> Evaluator<'a> {
         self.value(expr, row, locals).is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may; a step is about one evaluated part of an expression, and work on long
-    /// texts and lists counts as more by its measured time. Cancellation and deadline are checked now and then.
+    /// Counts work, so that no expression takes longer than a search may, or too much memory. A step is about one evaluated part of an
+    /// expression; work on long texts and lists counts by its measured time, and what is made by its size: at least a step for every
+    /// eight bytes. Cancellation and deadline are checked now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
@@ -169,11 +170,20 @@ impl<'a> Evaluator<'a> {
         if text.len() > limits::QUERY_TEXT_BYTES {
             return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
         }
-        self.spend(text.len() / 16)?;
+        self.spend(text.len() / 8)?;
         Ok(Value::Text(text.into()))
     }
 
-    /// A computed list as a value; its length costs steps, because each value takes memory.
+    /// What a value is sorted by.
+    pub(super) fn order_key(&self, value: &Value) -> Result<OrderKey, String> {
+        let key = value.order_key();
+        if let OrderKey::Text(text, _) = &key {
+            self.spend(text.len() / 4)?;
+        }
+        Ok(key)
+    }
+
+    /// A computed list as a value.
     pub(super) fn list(&self, values: impl IntoIterator<Item = Value>) -> Outcome {
         let list = Value::list_of(values);
         let Value::List(inner, depth) = &list else { return Ok(list) };
@@ -256,8 +266,11 @@ impl<'a> Evaluator<'a> {
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Null, Value::Null) => true,
+            // A list may have another many times: there can be far more comparisons than values.
             (Value::List(one, _), Value::List(another, _)) => {
-                one.len() == another.len() && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
+                self.spend(one.len()).is_ok()
+                    && one.len() == another.len()
+                    && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
             }
             (Value::Object(one), Value::Object(another)) => one == another,
             (Value::File(one), Value::File(another)) => one == another,

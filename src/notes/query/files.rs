@@ -8,7 +8,7 @@ use crate::slice::Part;
 use crate::vault::links::LinkIndex;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Error};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,7 +28,9 @@ impl<'a> Evaluator<'a> {
             "file" => Value::File(path.into()),
             "name" | "basename" => Value::text_of(stem),
             "path" => Value::text_of(path),
-            "folder" => Value::Text(folder_of(entry)),
+            "fullname" => Value::text_of(entry.name()),
+            // The app's name of the root.
+            "folder" => Value::text_of(Some(&*folder_of(entry)).filter(|folder| !folder.is_empty()).unwrap_or("/")),
             "ext" => Value::text_of(ending),
             "size" => Value::Number(entry.stamp.size as f64),
             "mtime" => self.moment(entry.stamp.modified()),
@@ -68,12 +70,15 @@ impl<'a> Evaluator<'a> {
     pub(super) fn property(&self, name: &str, entry: &Entry) -> Outcome {
         let frontmatter = entry.properties_json().unwrap_or_default();
         self.spend(frontmatter.len() / 128)?;
-        Ok(property_in(frontmatter, name).map_or(Value::Null, |json| self.value_of(&json, entry)))
+        let json = property_in(frontmatter, name).unwrap_or_default();
+        self.spend(memory(&json))?;
+        Ok(self.value_of(&json, entry))
     }
 
     pub(super) fn properties(&self, entry: &Entry) -> Outcome {
-        self.spend(entry.properties_json().map_or(0, str::len) / 16)?;
-        Ok(Value::Object(Rc::new(entry.properties().unwrap_or_default())))
+        let members = entry.properties().unwrap_or_default();
+        self.spend(memory_of(&members))?;
+        Ok(Value::Object(Rc::new(members)))
     }
 
     /// A value of the frontmatter: texts that are dates or links become values of those types.
@@ -123,6 +128,20 @@ impl<'a> Evaluator<'a> {
         self.linkers.borrow_mut().insert(path.to_owned(), Rc::clone(&found));
         Ok(found)
     }
+}
+
+/// What a value takes, in steps of a query.
+fn memory(json: &Json) -> usize {
+    match json {
+        Json::String(text) => text.len() / 8,
+        Json::Array(items) => items.iter().map(|item| 4 + memory(item)).sum(),
+        Json::Object(members) => memory_of(members),
+        Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+    }
+}
+
+fn memory_of(members: &Map<String, Json>) -> usize {
+    64 + members.iter().map(|(name, value)| 8 + name.len() / 8 + memory(value)).sum::<usize>()
 }
 
 /// The folder of a file; empty for the root.

@@ -4,7 +4,7 @@ use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::files::folder_of;
 use super::parse::Expr;
-use super::value::{Date, Link, Pattern, Value, joined};
+use super::value::{Date, Link, OrderKey, Pattern, Value, joined};
 use crate::limits;
 use crate::text::escape_html;
 use crate::text::fold::fold;
@@ -85,6 +85,11 @@ impl Evaluator<'_> {
             (_, "isEmpty") => Ok(Value::Bool(of.is_empty())),
             // A property that a note does not have.
             (Value::Null, _) => Ok(Value::Null),
+            (Value::Text(_) | Value::Link(_), "contains" | "startsWith" | "endsWith") | (Value::File(_), "inFolder")
+                if matches!(first, Value::Null) =>
+            {
+                Ok(Value::Null)
+            }
             (Value::Text(text), _) => self.of_text(text, name, &values),
             (Value::Number(number), _) => of_number(*number, name, &first),
             (Value::List(list, _), _) => self.of_list(list, name, &values),
@@ -132,7 +137,7 @@ impl Evaluator<'_> {
     fn of_text(&self, text: &str, name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
         let argument = first.text();
-        let has = |value: &Value| text.contains(&value.text());
+        let has = |value: &Value| !matches!(value, Value::Null) && text.contains(&value.text());
         let truth = |truth: bool| Ok(Value::Bool(truth));
         self.spend(text.len() / 64)?;
         match name {
@@ -152,7 +157,7 @@ impl Evaluator<'_> {
             "slice" => {
                 let chars: Vec<char> = text.chars().collect();
                 let part = chars.get(between(chars.len(), values)?).unwrap_or_default();
-                Ok(Value::Text(part.iter().collect::<String>().into()))
+                self.made(part.iter().collect())
             }
             "split" => self.split(text, values),
             "replace" => {
@@ -196,11 +201,12 @@ impl Evaluator<'_> {
             "join" => self.made(joined(list, &first.text())),
             "reverse" => self.list(list.iter().rev().cloned()),
             "sort" => {
-                let mut sorted = list.to_vec();
-                sorted.sort_by(Value::order);
-                self.list(sorted)
+                let keyed = list.iter().map(|value| Ok((self.order_key(value)?, value)));
+                let mut sorted = keyed.collect::<Result<Vec<(OrderKey, &Value)>, String>>()?;
+                sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+                self.list(sorted.into_iter().map(|(_, value)| value.clone()))
             }
-            "slice" => Ok(Value::list_of(list.get(between(list.len(), values)?).unwrap_or_default().iter().cloned())),
+            "slice" => self.list(list.get(between(list.len(), values)?).unwrap_or_default().iter().cloned()),
             "flat" => {
                 let parts = || list.iter().map(|value| if let Value::List(of, _) = value { &**of } else { std::slice::from_ref(value) });
                 self.spend(parts().map(<[Value]>::len).sum())?;

@@ -6,6 +6,7 @@ use super::value::{Pattern, Value};
 use crate::limits;
 use crate::slice::Part;
 use regex::RegexBuilder;
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -87,8 +88,23 @@ const OPERATORS: [(&str, u8); 13] = [
 ];
 
 /// Properties of files.
-const FILE_PROPERTIES: [&str; 14] =
-    ["backlinks", "basename", "ctime", "embeds", "ext", "file", "folder", "links", "mtime", "name", "path", "properties", "size", "tags"];
+const FILE_PROPERTIES: [&str; 15] = [
+    "backlinks",
+    "basename",
+    "ctime",
+    "embeds",
+    "ext",
+    "file",
+    "folder",
+    "fullname",
+    "links",
+    "mtime",
+    "name",
+    "path",
+    "properties",
+    "size",
+    "tags",
+];
 
 /// What is wrong with an expression, and where. `Display` is one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,12 +120,27 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// Parses an expression. `formulas` are the names of the formulas that it may use.
+/// What the expressions of one query or base share.
+#[derive(Debug, Default)]
+pub(super) struct ParseContext {
+    /// The names of the formulas that they may use.
+    pub(super) formulas: Vec<String>,
+    /// How many regular expressions they have.
+    patterns: Cell<usize>,
+}
+
+impl ParseContext {
+    pub(super) fn of<T>(formulas: &[(String, T)]) -> ParseContext {
+        ParseContext { formulas: formulas.iter().map(|(name, _)| name.clone()).collect(), patterns: Cell::default() }
+    }
+}
+
+/// Parses an expression.
 ///
 /// # Errors
 /// [`Wrong`].
-pub(super) fn parse(text: &str, formulas: &[String]) -> Result<Expr, Wrong> {
-    let mut parser = Parser { text, at: 0, depth: 0, formulas };
+pub(super) fn parse(text: &str, context: &ParseContext) -> Result<Expr, Wrong> {
+    let mut parser = Parser { text, at: 0, depth: 0, context };
     if text.len() > limits::QUERY_BYTES {
         return Err(parser.wrong(0, format!("it is longer than {} bytes", limits::QUERY_BYTES)));
     }
@@ -122,8 +153,8 @@ pub(super) fn parse(text: &str, formulas: &[String]) -> Result<Expr, Wrong> {
 ///
 /// # Errors
 /// [`Wrong`].
-pub(super) fn property(id: &str, formulas: &[String]) -> Result<Expr, Wrong> {
-    let parser = Parser { text: id, at: 0, depth: 0, formulas };
+pub(super) fn property(id: &str, context: &ParseContext) -> Result<Expr, Wrong> {
+    let parser = Parser { text: id, at: 0, depth: 0, context };
     match id.split_once('.') {
         Some(("file", name)) => parser.member(Expr::File, name.to_owned(), 0),
         Some(("formula", name)) => parser.formula(name.to_owned(), 0),
@@ -136,7 +167,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
-    formulas: &'a [String],
+    context: &'a ParseContext,
 }
 
 impl<'a> Parser<'a> {
@@ -259,10 +290,10 @@ impl<'a> Parser<'a> {
     }
 
     fn formula(&self, name: String, at: usize) -> Result<Expr, Wrong> {
-        if self.formulas.contains(&name) {
+        if self.context.formulas.contains(&name) {
             return Ok(Expr::Formula(name));
         }
-        let known: Vec<&str> = self.formulas.iter().map(String::as_str).collect();
+        let known: Vec<&str> = self.context.formulas.iter().map(String::as_str).collect();
         Err(self.unknown(at, "formula", &name, &known))
     }
 
@@ -271,7 +302,7 @@ impl<'a> Parser<'a> {
             .iter()
             .min_by_key(|known| strsim::levenshtein(known, name))
             .filter(|known| strsim::levenshtein(known, name) <= name.len() / 3);
-        let meant = nearest.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+        let meant = nearest.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default();
         self.wrong(at, format!("there is no {what} {name}{meant}"))
     }
 
@@ -410,6 +441,10 @@ impl<'a> Parser<'a> {
         let Some(end) = end else { return Err(self.wrong(start, "the slash that ends the regular expression is missing")) };
         let source = self.rest().part(1..end);
         self.at += end + 1;
+        let number = self.context.patterns.replace(self.context.patterns.get() + 1);
+        if number >= limits::QUERY_PATTERNS {
+            return Err(self.wrong(start, format!("there are more than {} regular expressions", limits::QUERY_PATTERNS)));
+        }
         let rest = self.rest();
         let flags = rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         if let Some(flag) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::base::{Sort, View};
-use super::parse::{Expr, parse, property};
+use super::parse::{Expr, ParseContext, parse, property};
 use crate::limits;
 use crate::vault::VaultPath;
 use serde::{Deserialize, Serialize};
@@ -56,19 +56,17 @@ pub(super) struct Expressions<'a> {
 }
 
 impl<'a> Expressions<'a> {
-    /// `formulas` are the names of the base's formulas.
-    ///
     /// # Errors
     /// [`Failure::Wrong`] naming the part, [`Failure::Argument`] for too many columns.
-    pub(super) fn of(query: &Query, view: Option<&'a View>, formulas: &[String]) -> Result<Expressions<'a>, Failure> {
-        let condition = query.condition.as_deref().map(|text| parse(text, formulas)).transpose();
+    pub(super) fn of(query: &Query, view: Option<&'a View>, context: &ParseContext) -> Result<Expressions<'a>, Failure> {
+        let condition = query.condition.as_deref().map(|text| parse(text, context)).transpose();
         let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
         let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
         if has_this && query.base.is_none() {
             return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
         }
         let expr_of =
-            |part: &str, id: &str| property(id, formulas).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
+            |part: &str, id: &str| property(id, context).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
         let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { key: expr_of(part, &sort.key)?, is_descending: sort.is_descending });
         let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
         if order.is_empty() {

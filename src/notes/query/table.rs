@@ -1,14 +1,14 @@
 //! The answer to a query: the matching files as rows, sorted and grouped, with summaries; or only counts.
 
 use super::Failure;
-use super::base::{Base, Sort, in_note, names_of, refuse_broken};
+use super::base::{Base, Formula, Sort, in_note, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::functions::{mean, numbers};
-use super::parse::Expr;
+use super::parse::{Expr, ParseContext};
 use super::request::{Expressions, LastRow, Query};
 use super::source::Source;
-use super::value::Value;
+use super::value::{OrderKey, Value};
 use crate::limits;
 use crate::slice::first_chars;
 use crate::text::fitting_in;
@@ -53,13 +53,14 @@ pub struct Answer {
 struct Sorted<'e> {
     row: Row<'e>,
     group: Value,
-    keys: Vec<Value>,
+    group_key: OrderKey,
+    keys: Vec<OrderKey>,
 }
 
 impl Sorted<'_> {
     fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        format!("{:?} {:?}", self.group, self.keys).hash(&mut hasher);
+        (&self.group_key, &self.keys).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -79,7 +80,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let Base { filter, formulas, summaries, view } = base;
     let view = view.as_ref();
     let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
-    let Expressions { condition, order, group, cells, summarized, counted } = &Expressions::of(query, view, &names_of(&formulas))?;
+    let Expressions { condition, order, group, cells, summarized, counted } = &Expressions::of(query, view, &ParseContext::of(&formulas))?;
     let of_filters = filters.iter().copied().chain(condition).chain(counted);
     let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
     let used: Vec<&Expr> = of_filters.chain(of_columns).chain(order.iter().chain(group).map(|sort| &sort.key)).collect();
@@ -151,15 +152,18 @@ fn cell(outcome: Outcome) -> Json {
 }
 
 /// Empty values come last in both directions.
-fn ordered(a: &Value, b: &Value, is_descending: bool) -> Ordering {
-    let order = a.order(b);
+fn ordered(a: &OrderKey, b: &OrderKey, is_descending: bool) -> Ordering {
+    let order = a.cmp(b);
     if is_descending && !a.is_empty() && !b.is_empty() { order.reverse() } else { order }
 }
 
 fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize, view: Option<&str>) -> Result<Base, Failure> {
     let text = vault.text(entry)?;
-    if !entry.is_note() {
+    if entry.path.to_ascii_lowercase().ends_with(".base") {
         return Base::parse(&text, 0, view);
+    }
+    if !entry.is_note() {
+        return Err(Failure::Argument(format!("{} is neither a .base file nor a note", entry.path)));
     }
     let Some((text, line)) = in_note(&text, number) else {
         return Err(Failure::Argument(format!("{} has no code block {number} of the language base", entry.path)));
@@ -207,11 +211,13 @@ fn select<'e>(
 fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<Expr>>, order: &[Sort<Expr>]) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
         let value = |key: &Sort<Expr>| evaluator.value(&key.key, &row, &Locals::default()).unwrap_or(Value::Null);
-        Sorted { group: group.map_or(Value::Null, value), keys: order.iter().map(value).collect(), row }
+        let group = group.map_or(Value::Null, value);
+        let order_key = |value: &Value| evaluator.order_key(value).unwrap_or(OrderKey::Empty);
+        Sorted { group_key: order_key(&group), keys: order.iter().map(|key| order_key(&value(key))).collect(), group, row }
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
     rows.sort_by(|a, b| {
-        let by_group = group.map_or(Ordering::Equal, |key| ordered(&a.group, &b.group, key.is_descending));
+        let by_group = group.map_or(Ordering::Equal, |key| ordered(&a.group_key, &b.group_key, key.is_descending));
         let mut by_keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), key)| ordered(a, b, key.is_descending));
         by_group.then_with(|| by_keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
     });
@@ -243,7 +249,7 @@ fn cells_within<'c>(max: usize, values: impl IntoIterator<Item = (&'c str, Outco
 /// The groups of the rows of a page, and how many rows each has in all.
 fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
     let mut end = 0;
-    let groups = rows.chunk_by(|a, b| a.group.order(&b.group).is_eq()).filter_map(|group| {
+    let groups = rows.chunk_by(|a, b| a.group_key == b.group_key).filter_map(|group| {
         end += group.len();
         let first = group.first().filter(|_| end - group.len() < from + count && end > from)?;
         Some(json!({ "value": cell(Ok(first.group.clone())), "count": group.len() }))
@@ -265,13 +271,18 @@ fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
 
 /// How many files have each tag, property, folder or value.
 fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: &[Row<'_>]) -> Result<BTreeMap<String, usize>, Failure> {
+    // What they take counts: a list may have one long text a million times.
+    let shown = |value: &Value| {
+        let name = first_chars(&value.text(), limits::QUERY_CELL_CHARS).to_owned();
+        evaluator.spend(name.len() / 8).is_ok().then_some(name)
+    };
     let counted_names = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
         match (count, value) {
             (_, Some(expr)) => match evaluator.value(expr, row, &Locals::default()) {
-                Ok(Value::List(values, _)) => values.iter().map(Value::text).collect::<BTreeSet<_>>().into_iter().collect(),
+                Ok(Value::List(values, _)) => values.iter().map_while(shown).collect(),
                 Ok(Value::Null) | Err(_) => Vec::new(),
-                Ok(value) => vec![value.text()],
+                Ok(value) => shown(&value).into_iter().collect(),
             },
             ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
             ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
@@ -292,11 +303,11 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
             *spellings.entry(name).or_default() += 1;
         }
     }
-    let shown = |(count, spellings): (usize, BTreeMap<String, usize>)| {
+    let most_used = |(count, spellings): (usize, BTreeMap<String, usize>)| {
         let most = spellings.into_iter().max_by_key(|(_, count)| *count);
         most.map(|(name, _)| (name, count))
     };
-    Ok(counts.into_values().filter_map(shown).collect())
+    Ok(counts.into_values().filter_map(most_used).collect())
 }
 
 /// A page of counts, the most frequent first.
@@ -329,11 +340,12 @@ fn unknown_properties<'e>(files: &[Arc<Entry>], used: impl Iterator<Item = &'e E
 fn summarize(
     evaluator: &Evaluator<'_>,
     name: &str,
-    own: &[(String, Expr)],
+    own: &[(String, Formula)],
     values: &[Value],
     row: Option<&Sorted<'_>>,
 ) -> Result<Outcome, Failure> {
     if let Some((_, expr)) = own.iter().find(|(known, _)| known == name) {
+        let expr = expr.as_ref().map_err(|why| Failure::Wrong(why.clone()))?;
         let Some(sorted) = row else { return Ok(Ok(Value::Null)) };
         let locals = Locals::from([("values", Value::list_of(values.iter().cloned()))]);
         return Ok(evaluator.value(expr, &sorted.row, &locals));
@@ -341,7 +353,7 @@ fn summarize(
     let mut found = numbers(values);
     found.sort_by(f64::total_cmp);
     let dates = || values.iter().filter(|value| matches!(value, Value::Date(_)));
-    let (earliest, latest) = (dates().min_by(|a, b| a.order(b)).cloned(), dates().max_by(|a, b| a.order(b)).cloned());
+    let (earliest, latest) = (dates().min_by_key(|date| date.order_key()).cloned(), dates().max_by_key(|date| date.order_key()).cloned());
     let number = |number: Option<f64>| number.map_or(Value::Null, Value::Number);
     let count = |is_wanted: &dyn Fn(&Value) -> bool| Value::Number(values.iter().filter(|value| is_wanted(value)).count() as f64);
     let middle = || {

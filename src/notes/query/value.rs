@@ -3,6 +3,7 @@
 use super::duration::Duration;
 use crate::calendar::DateTime;
 use crate::limits;
+use crate::slice::first_chars;
 use crate::text::fold::fold;
 use regex::Regex;
 use serde_json::{Map, Number, Value as Json, json};
@@ -155,7 +156,11 @@ impl Value {
             // Whole numbers as integers.
             Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
             Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
-            Value::List(list, _) => return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array),
+            Value::List(list, _) => {
+                // The brackets count: a list may have nothing but empty lists.
+                *left = left.checked_sub(2)?;
+                return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array);
+            }
             Value::Object(members) => Json::Object((**members).clone()),
             Value::File(path) => format!("[[{path}]]").into(),
             other => other.text().into(),
@@ -178,24 +183,43 @@ impl Value {
         }
     }
 
-    /// The order of rows and of `sort`: by type, then by value; texts without regard to case. Empty values come last.
-    pub(super) fn order(&self, other: &Value) -> Ordering {
-        let rank = |value: &Value| match value {
-            Value::Number(_) => 0,
-            Value::Date(_) => 1,
-            Value::Duration(_) => 2,
-            Value::Bool(_) => 3,
-            value if value.is_empty() => 5,
-            _ => 4,
+    /// What rows, and the values of a list, are sorted by.
+    pub(super) fn order_key(&self) -> OrderKey {
+        // The bits of a number in its total order: NaN needs one, too.
+        let number = |number: f64| {
+            let bits = number.to_bits() as i64;
+            bits ^ (((bits >> 63) as u64) >> 1) as i64
         };
-        let by_text = || fold(&self.text()).cmp(&fold(&other.text())).then_with(|| self.text().cmp(&other.text()));
-        rank(self).cmp(&rank(other)).then_with(|| match (self, other) {
-            (Value::Date(_) | Value::Bool(_), _) => self.compare(other).unwrap_or(Ordering::Equal),
-            // NaN needs an order too: sorting requires a total one.
-            (Value::Number(one), Value::Number(another)) => one.total_cmp(another),
-            (Value::Duration(one), Value::Duration(another)) => one.seconds().total_cmp(&another.seconds()),
-            _ => by_text(),
-        })
+        match self {
+            Value::Number(of) => OrderKey::Number(number(*of)),
+            Value::Date(date) => OrderKey::Date(date.at),
+            Value::Duration(duration) => OrderKey::Duration(number(duration.seconds())),
+            Value::Bool(truth) => OrderKey::Bool(*truth),
+            value if value.is_empty() => OrderKey::Empty,
+            value => {
+                let text = value.text();
+                let text = first_chars(&text, limits::QUERY_CELL_CHARS);
+                OrderKey::Text(fold(text), text.to_owned())
+            }
+        }
+    }
+}
+
+/// The order of values: by type, then by value; texts without regard to case.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum OrderKey {
+    Number(i64),
+    Date(DateTime),
+    Duration(i64),
+    Bool(bool),
+    /// Folded, and as it is, so far as a cell shows it.
+    Text(String, String),
+    Empty,
+}
+
+impl OrderKey {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == OrderKey::Empty
     }
 }
 
