@@ -126,6 +126,16 @@ fn a_question_is_answered_and_what_is_cited_is_looked_up() {
     assert!(left.iter().all(|name| name == "home" || name == "ledger.jsonl"), "the session's own folder is gone: {left:?}");
 }
 
+#[test]
+fn a_session_that_goes_on_running_after_its_result_has_answered() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}sleep 98769"));
+    let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
+    let started = Instant::now();
+    assert_eq!(server.call("query", json!({ "question": "Is it?" }))["answer"], "yes");
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+    eventually("the session is ended", || scene.running("98769") == 0);
+}
+
 /// Every failure is an error that says what to do, and the server goes on.
 #[test]
 fn failures_say_what_to_do() {

@@ -197,3 +197,50 @@ fn a_dependency_can_be_removed_while_another_closes_a_cycle() {
     let removed = server.result("manage_dependency", arguments);
     assert_eq!(removed["isError"], false, "{removed}");
 }
+
+#[test]
+fn a_list_of_one_is_what_it_has() {
+    let (_folder, server) = serve(&note("status: [Completed]\npriority:\n  - High\n", ""));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!((&got["status"], &got["priority"]), (&json!("Completed"), &json!("High")));
+}
+
+#[test]
+fn the_title_given_back_renames_nothing() {
+    let (folder, server) = serve(&note("title: Another\nstatus: Blocked\n", ""));
+    let title = server.call("get_accomplishment", json!({ "id": "ACC-001" }))["title"].clone();
+    update(&server, json!({ "title": title, "status": "Completed" }));
+    assert!(text_of(&folder).contains("status: Completed"), "the file has the name that a person gave it");
+}
+
+#[test]
+fn an_estimate_in_another_unit_is_no_number_of_hours_and_stays_readable() {
+    for (written, read, changed) in
+        [("30 min", None, "5h %% 30 min %%"), ("1,5 h", None, "5h %% 1,5 h %%"), ("2h (guess)", Some(2.0), "5h (guess)")]
+    {
+        let (folder, server) = serve(&note("", &format!("\n## Tasks\n\n### Task 1: A\n- **Goal:** g\n- **Estimate:** {written}\n")));
+        let task = server.call("get_accomplishment", json!({ "id": "ACC-001" }))["tasks"][0].clone();
+        assert_eq!(task["estimate"].as_f64(), read, "{written}: {task}");
+        server.call(
+            "manage_task",
+            json!({ "operation": "update", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:A", "data": { "estimate": 5 } }),
+        );
+        assert!(text_of(&folder).contains(&format!("- **Estimate:** {changed}\n")), "{}", text_of(&folder));
+    }
+}
+
+#[test]
+fn a_replaced_text_keeps_its_block_id_outside_of_code() {
+    let body = "\n## Tasks\n\n### Task 1: A\n- **Goal:** g ^g1\n- **Notes:** n ^n1\n\n## Notes\n\nold ^o1\n";
+    let (folder, server) = serve(&note("", body));
+    let task = |data: Value| {
+        server.call(
+            "manage_task",
+            json!({ "operation": "update", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:A", "data": data }),
+        )
+    };
+    task(json!({ "goal": "new ^g1", "notes": "x" }));
+    update(&server, json!({ "notes": "x\n```\ncode\n```" }));
+    let expected = body.replace("g ^g1", "new ^g1").replace("n ^n1", "x ^n1").replace("old ^o1", "x\n```\ncode\n```\n\n^o1");
+    assert_eq!(text_of(&folder), note("", &expected));
+}

@@ -1,11 +1,12 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
-use super::markdown::{items, with_block_id};
+use super::markdown::items;
 use super::status::task_status;
 use crate::markdown::parts;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// Patterns for a status, and for hours with their unit, at the beginning of a line.
 const STATUS: &str = r"(?i)^(?:not started|in[ -]?progress|on[ -]?hold|incomplete|completed?|paused|hold|done|open|todo)\b";
@@ -28,7 +29,6 @@ pub(super) struct Field {
 impl Field {
     /// The range that a new value replaces, and its text. In a status or an estimate only the words that state it are replaced.
     pub(super) fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
-        let old = text.part(self.value.clone());
         match self.name.as_str() {
             "Status" => {
                 let line = text.part(self.value.start..self.first_end);
@@ -37,9 +37,10 @@ impl Field {
             }
             "Estimate" => {
                 let line = text.part(self.value.start..self.first_end);
-                (self.value.start..self.first_end, with_leading(line, value, HOURS, |line| hours(line) == hours(value)))
+                // In another unit there are no words that state hours.
+                let words = if hours(line).is_some() { HOURS } else { "" };
+                (self.value.start..self.first_end, with_leading(line, value, words, |line| hours(line) == hours(value)))
             }
-            "Goal" => (self.value.clone(), written(&with_block_id(old, value.trim_matches('\n').trim_end()), eol)),
             _ => (self.value.clone(), written(value, eol)),
         }
     }
@@ -94,8 +95,15 @@ pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl F
     format!(" {value} %% {words} %%{marks}")
 }
 
+/// The hours that a line states; `None` for another unit, a decimal comma or a range.
 pub(super) fn hours(text: &str) -> Option<f64> {
-    let number = text.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    static OTHERS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)^[0-9.]+ *(?:[,–-] *[0-9]|-?(?:m|mins?|minutes?|d|days?|w|weeks?|mo|months?)\b)").ok());
+    let text = text.trim_start();
+    if OTHERS.as_ref().is_some_and(|others| others.is_match(text)) {
+        return None;
+    }
+    let number = text.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     number.parse().ok().filter(|hours: &f64| hours.is_finite())
 }
 

@@ -4,6 +4,7 @@ use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
 use super::change::{Change, FullAccomplishment};
 use super::dependency::{Blocked, set_dependencies};
 use super::field::{as_read_back, shown_hours};
+use super::markdown::with_block_id;
 use super::naming::{checked_title, file_name, free_id, has_next, must_be_free, next_id};
 use super::note::{Note, must_be_text, template, unique};
 use super::position::position_for;
@@ -121,7 +122,7 @@ impl Accomplishments {
         let title = data.title.map(checked_title).transpose()?;
         let changed = self.change_note(vault, id, if_match, |change, accomplishment| {
             let path = &accomplishment.path;
-            if let Some(title) = &title {
+            if let Some(title) = title.as_ref().filter(|title| **title != accomplishment.title) {
                 retitle(change, accomplishment, title)?;
             }
             let note = change.note(path)?;
@@ -327,11 +328,16 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     for text in [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten() {
         must_be_text("Tasks", &text.replace("\r\n", "\n"))?;
     }
-    let filled = |text: &str| Some(as_read_back(text)).filter(|text| !text.is_empty());
-    task.goal = data.goal.map_or(task.goal, as_read_back);
-    task.description = data.description.map_or(task.description, as_read_back);
-    task.technical_notes = data.technical_notes.map_or(task.technical_notes, filled);
-    task.notes = data.notes.map_or(task.notes, filled);
+    // A text that is replaced keeps its block id.
+    let replaced = |old: String, new: Option<&str>| match new {
+        Some(new) => with_block_id(&old, &as_read_back(new)),
+        None => old,
+    };
+    let filled = |old: Option<String>, new| Some(replaced(old.unwrap_or_default(), new)).filter(|text| !text.is_empty());
+    task.goal = replaced(task.goal, data.goal);
+    task.description = replaced(task.description, data.description);
+    task.technical_notes = filled(task.technical_notes, data.technical_notes);
+    task.notes = filled(task.notes, data.notes);
     task.status = data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
     Ok(task)
 }

@@ -79,7 +79,13 @@ pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._"
 /// A new text with the block id at the end of the old one, to which links may point.
 pub(super) fn with_block_id(old: &str, new: &str) -> String {
     let id = old.trim_end().part(without_block_id(old).len()..);
-    if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) { new.to_owned() } else { format!("{new}{id}") }
+    if id.is_empty() || new.is_empty() || new.ends_with(id.trim_start()) {
+        return new.to_owned();
+    }
+    // Behind a block of code or mathematics, a table or a quote it has a line of its own.
+    let last = new.lines().next_back().unwrap_or_default().trim_start();
+    let is_paragraph = !["```", "~~~", "$$", "|", ">"].iter().any(|sign| last.starts_with(sign));
+    if is_paragraph { format!("{new}{id}") } else { format!("{new}\n\n{}", id.trim_start()) }
 }
 
 /// A text without a block id at its end.

@@ -38,9 +38,14 @@ impl Body {
     }
 }
 
-/// A property as text; `None` for a list or mapping.
+/// A property as text, or the one item of a list, which Obsidian makes where the property's type is list; `None` for other lists and a
+/// mapping.
 pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
-    yaml::scalar(properties.get(key)?).map(|text| text.trim().to_owned())
+    let value = match properties.get(key)? {
+        Value::Sequence(items) if items.len() == 1 => items.first()?,
+        value => value,
+    };
+    yaml::scalar(value).map(|text| text.trim().to_owned())
 }
 
 /// The ids in `depends_on`: a list, or one comma-separated text.

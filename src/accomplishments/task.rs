@@ -1,7 +1,7 @@
 //! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
-use super::markdown::{is_blank, item, section, with_appended, without_block_id};
+use super::markdown::{is_blank, item, section, with_appended};
 use super::status::task_status;
 use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::insert::{Edit, apply_all};
@@ -64,7 +64,7 @@ fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskIn
     let task = Task {
         number,
         name: name.to_owned(),
-        goal: text("Goal").map(|goal| without_block_id(&goal).to_owned()).unwrap_or_default(),
+        goal: text("Goal").unwrap_or_default(),
         description: text("Description").unwrap_or_default(),
         technical_notes: filled("Technical Notes"),
         estimate: filled("Estimate").and_then(|text| hours(&text)),
@@ -209,8 +209,6 @@ mod tests {
             let note = format!("## Tasks\n### Task 1: A\n- **Estimate:** {before}\n");
             assert_eq!(all(&note)[0].with(&note, "Estimate", "6h"), format!("## Tasks\n### Task 1: A\n- **Estimate:** {after}\n"));
         }
-        let goal = "## Tasks\n### Task 1: A\n- **Goal:** old ^g1\n";
-        assert_eq!(all(goal)[0].with(goal, "Goal", "new"), goal.replace("old", "new"));
         assert_eq!(first.with(NOTE, "Description", "c\nd"), NOTE.replace("b\n  more\n\n  and more\n", "c\n  d\n"));
         assert_eq!(first.with(NOTE, "Notes", "n"), NOTE.replace("since May\n", "since May\n- **Notes:** n\n"));
         assert_eq!(first.with(NOTE, "Technical Notes", "t"), NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n"));

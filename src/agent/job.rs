@@ -56,7 +56,7 @@ impl JobState {
     pub fn status(&self) -> &'static str {
         match self.outcome.as_deref() {
             None => "working",
-            Some(Ok(_)) if self.progress.filed.pages.is_empty() => "nothing_filed",
+            Some(Ok(_)) if !self.progress.filed.has_pages() => "nothing_filed",
             Some(Ok(_)) => "completed",
             Some(Err(Failure::Cancelled)) => "cancelled",
             Some(Err(_)) => "failed",
@@ -155,7 +155,8 @@ impl Job {
         let mut reported = String::new();
         loop {
             let (has_ended, progress, doing) = {
-                let (state, _) = self.changed.wait_timeout(self.state(), limits::HANG_UP_EVERY).unpoisoned();
+                let is_as_reported = |state: &mut JobState| state.outcome.is_none() && state.doing == reported;
+                let (state, _) = self.changed.wait_timeout_while(self.state(), limits::HANG_UP_EVERY, is_as_reported).unpoisoned();
                 (state.outcome.is_some(), state.progress.clone(), state.doing.clone())
             };
             if has_ended {

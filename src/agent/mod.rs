@@ -224,6 +224,11 @@ pub struct Filed {
 }
 
 impl Filed {
+    /// Whether the session wrote any: files in `raw` are copies of attachments.
+    pub fn has_pages(&self) -> bool {
+        self.pages.iter().any(|page| !page.path.starts_with("raw/"))
+    }
+
     /// The first pages, as many as fit by name into a result or a line of the ledger.
     pub fn shown(&self) -> impl Iterator<Item = &Page> {
         let mut left = limits::AGENT_WRITTEN_BYTES;

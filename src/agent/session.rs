@@ -58,7 +58,7 @@ pub(super) fn with_session<T>(
     let ready = prepare(agent, &mut ticket, asked, watcher)?;
     let outcome = work(&ready, progress);
     let name = match &outcome {
-        Ok(_) if asked.work.writes() && progress.filed.pages.is_empty() => "nothing_filed",
+        Ok(_) if asked.work.writes() && !progress.filed.has_pages() => "nothing_filed",
         Ok(_) => "completed",
         Err(Failure::TimedOut(_)) => "timed_out",
         Err(Failure::Cancelled) => "cancelled",
@@ -132,10 +132,8 @@ pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watche
     let mut running = start().map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
     let mut transcript = Transcript::default();
     let followed = follow(ready, &mut running, &mut transcript, watcher);
-    if followed.is_err() {
-        // The supervisor ends the session when its standard input closes.
-        running.end(limits::AGENT_GRACE + Duration::from_secs(1));
-    }
+    // The supervisor ends a session that still runs when its standard input closes.
+    running.end(limits::AGENT_GRACE + Duration::from_secs(1));
     let stderr = agent.without_paths(&running.stderr);
     *progress = Progress { took: started.elapsed(), ..transcript.progress };
     let followed = followed?;
@@ -155,7 +153,8 @@ fn api_port(base_url: Option<&str>) -> u16 {
     port.unwrap_or(if scheme == "http" { 80 } else { 443 })
 }
 
-/// Reads the output of a session until it has ended, or must be ended; gives its supervisor's exit code.
+/// Reads the output of a session until it has ended, or must be ended; gives its supervisor's exit code, `None` if it has a result and
+/// still runs.
 ///
 /// # Errors
 /// Why it must be ended; it is still running.
@@ -169,7 +168,7 @@ fn follow(
     let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
     let page = |path: &str| ready.dir.copy.shown_path(path);
     watcher.report(&transcript.progress, "the session starts");
-    let mut printed = 0;
+    let (mut printed, mut grace) = (0, None);
     let mut read = |output: &mut Vec<u8>| {
         while let Some(end) = memchr::memchr(b'\n', output) {
             let line: Vec<u8> = output.drain(..=end).collect();
@@ -184,20 +183,27 @@ fn follow(
         if output.len() > limits::AGENT_LINE_BYTES {
             return Err(too_much_output());
         }
-        if ready.agent.must_stop(watcher) { Err(Failure::Cancelled) } else { Ok(()) }
+        if ready.agent.must_stop(watcher) {
+            return Err(Failure::Cancelled);
+        }
+        // The program may go on running after its result.
+        Ok(transcript.end.is_none() || grace.get_or_insert_with(|| Deadline::after(limits::AGENT_GRACE)).left().is_some())
     };
-    let mut outcome = Ok(());
+    let mut outcome = Ok(true);
     let ended = running.wait_with_output(Deadline::after(route.timeout), limits::AGENT_PIPE_PATIENCE, &mut |output| {
-        if outcome.is_ok() {
+        if matches!(outcome, Ok(true)) {
             outcome = read(output);
         }
-        outcome.is_ok()
+        matches!(outcome, Ok(true))
     });
     outcome?;
     if let Some(Ended { status, .. }) = ended {
         // The last line may lack its end.
         transcript.read_line(&running.stdout, &page).map_err(Failure::Failed)?;
         return Ok(status.ok().and_then(|status| status.code()));
+    }
+    if transcript.end.is_some() {
+        return Ok(None);
     }
     let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
     let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
@@ -286,7 +292,7 @@ impl Agent {
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         let spawn = SpawnOptions { hold_stdin: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
-        let mut running = started.map_err(|error| format!("{}: {}. {}", self.program(), error.kind(), super::INSTALL))?;
+        let mut running = started.map_err(|error| format!("{}: {error}. {}", self.program(), super::INSTALL))?;
         if running.wait_with_output(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &mut |_| true).is_none() {
             running.end(limits::AGENT_GRACE);
             return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));

@@ -13,9 +13,9 @@ pub(super) static TOOL: Tool = Tool {
     name: "ingest",
     title: "File material into the wiki",
     description: "Files material (a mail, a transcript, a document) into the vault's wiki by a session of its own: a source page, and \
-        every page that it touches, written anew; to only add a note use vault_write. Takes minutes and costs money, so put \
+        the pages that it concerns, rewritten; to only add a note use vault_write. Takes minutes and costs money, so put \
         what belongs together into one call. If your calls time out before that, set background and ask ingest_status. The \
-        same call again joins the one that is running. Knowledge only, no tasks.",
+        same call again joins the one that is running. Records knowledge, no tasks.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         optional("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
@@ -64,7 +64,7 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
     let (mut attachments, mut bytes) = (Vec::new(), 0);
     for given in arguments.objects("attachments") {
         let data = STANDARD
-            .decode(given.text("data").trim())
+            .decode(given.text("data").split_whitespace().collect::<String>())
             .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
