@@ -154,7 +154,7 @@ impl Parsed {
         if let Some(since) = self.flags.get("since").filter(|_| self.since().is_none()) {
             self.mistakes.push(format!("undo: --since {since:?} is no time such as 30m, 2h or 7d"));
         } else if *name == "undo" && !["login", "since"].iter().all(|flag| self.flags.contains_key(flag)) {
-            self.mistakes.push("undo needs --login ID (see grants, or the name of an API token) and --since TIME (30m, 2h, 7d)".into());
+            self.mistakes.push("undo needs --login ID (see grants; the name of an API token or machine client; local for stdio) and --since TIME (30m, 2h, 7d)".into());
         }
         self.command = if self.mistakes.len() > before { "help" } else { name };
     }

@@ -41,7 +41,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "CLIENT_CREDENTIALS" "LIST" "" "backup:9f86d081...:read"
         "Machine clients: client_id:sha256_of_secret, or with :read at the end, separated by commas. See generate-token.";
     "API_TOKENS" "LIST" "" "laptop:9f86d081...:read"
-        "API tokens: name:sha256 or name:sha256:read, separated by commas. See generate-token.";
+        "API tokens: name:sha256, name:sha256:read or name:sha256:read=A/;B/:write=C/, separated by commas. See generate-token.";
     "STATE_DIR" "FOLDER" "" "/var/lib/vault-sync-mcp"
         "Folder for logins that survive a restart, and for what tools replace and delete. Without one logins are kept in memory, and versions not at all.";
     "VERSIONS" "0|1" "1" "0"
@@ -59,7 +59,7 @@ pub static SETTINGS: &[Setting] = settings! {
     "READ_LINES" "NUMBER" "200" "200"
         "Lines that vault_read shows of a long file when no range is asked for.";
     "TIME_ZONE" "ZONE" "" "Europe/Berlin"
-        "The time zone that decides which day daily:today is. Without it the system's.";
+        "The time zone of days and times (daily:today, vault_query). Without it the system's.";
     "SEARCH_MEMORY" "HOW" "full" "small"
         "full: all texts are kept in memory, and a search reads no files. small: a third of that, and a search reads the files it shows.";
     "HIDE" "PATTERNS" "" "Private/;*.pdf"

@@ -270,7 +270,7 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
     std::fs::write(&file, crate::support::readme("context")).unwrap();
     let server = Server::with(&folder.vault(), &settings);
     assert_eq!(fetch(&server, "fetch_context", json!({})).1["files"], 2, "as in the README");
-    for wrong in ["default_context: [", "default_context: 5", "default_context: { tags: work }", "just text"] {
+    for wrong in ["default_context: [", "default_context: 5", "default_context: { tags: work }", "API_KEY=the-secret of another file"] {
         std::fs::write(&file, wrong).unwrap();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
             .args(["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--context-config", file.to_str().unwrap()])
@@ -278,6 +278,7 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
             .unwrap();
         let shown = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && shown.contains("CONTEXT_CONFIG (--context-config) is malformed"), "{wrong}: {shown}");
+        assert!(!shown.contains("the-secret"), "{shown}");
     }
 }
 

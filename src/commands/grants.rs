@@ -46,7 +46,7 @@ pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> 
 
 /// The state folder, as for the server: the setting, or what systemd says. Without one, prints why and gives the exit code.
 pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
-    let why = "STATE_DIR (--state-dir) is required: the folder in which the server keeps logins";
+    let why = "STATE_DIR (--state-dir) is required: the state folder of the server";
     let folder = config::state_folder(raw, &environment()).ok_or_else(|| fail(why, WRONG))?;
     if folder.is_absolute() && folder.is_dir() {
         return Ok(folder);

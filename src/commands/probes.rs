@@ -20,7 +20,7 @@ pub(super) fn probe(
     if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
         && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
     {
-        add("STATE_DIR", format!("cannot be written: {}", error.kind()));
+        add("STATE_DIR", format!("cannot be written: {error}"));
     }
     if config.vault_path.as_os_str().is_empty() {
         return None;

@@ -57,11 +57,12 @@ pub(super) fn check_agent(config: &Config, vault: &Arc<Vault>, mistakes: &mut Ve
     if config.toolsets.contains(&Toolset::Agent) {
         let options = &config.agent;
         let agent = crate::agent::Agent::new(Arc::clone(vault), None, options.clone());
-        if let Err(why) = agent.check() {
-            mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
-        }
         if !agent.has_skills() {
             notes.push("the vault lacks skills for toolset agent: vault-sync-mcp init-wiki writes them".into());
+        }
+        if let Err(why) = agent.check() {
+            mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
+            return None;
         }
         let daily = options.daily_budget_usd.map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
         let (ingest, query, most) = (&options.ingest.model, &options.query.model, options.max_budget_usd);

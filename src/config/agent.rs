@@ -79,7 +79,7 @@ impl Reader<'_> {
                 Ok(real) if real.parent().is_none() => Err("has /, which is the whole machine".into()),
                 Ok(real) if real.is_dir() => Ok(real),
                 Ok(_) => Err(format!("has {name:?}, which is not a folder")),
-                Err(error) => Err(format!("has {name:?}, which cannot be opened: {}", error.kind())),
+                Err(error) => Err(format!("has {name:?}, which cannot be opened: {error}")),
             }
         })
     }

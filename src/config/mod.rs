@@ -168,22 +168,30 @@ impl Config {
             warnings: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),
         };
+        reader.check_together(&config, purpose);
+        reader.refuse_quoted();
+        reader.misspelt();
+        (Config { warnings: reader.warnings, ..config }, reader.mistakes)
+    }
+}
+
+impl Reader<'_> {
+    /// Checks settings that depend on each other.
+    fn check_together(&mut self, config: &Config, purpose: Purpose) {
         let no_logins = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
-        let is_reported =
-            reader.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
+        let is_reported = self.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
         if purpose == Purpose::Network && no_logins && !is_reported {
-            reader.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
+            self.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
         if let Some(name) = config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name)) {
-            reader
-                .warnings
+            self.warnings
                 .push(format!("{name} is in API_TOKENS and in CLIENT_CREDENTIALS: vault_history and undo take them for one login"));
         }
         if config.origin.starts_with("https:")
             && config.listen.ip().is_unspecified()
-            && reader.mistakes.iter().all(|mistake| mistake.setting != "LISTEN_ADDR")
+            && self.mistakes.iter().all(|mistake| mistake.setting != "LISTEN_ADDR")
         {
-            reader.warnings.push(format!(
+            self.warnings.push(format!(
                 "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy on this machine too, set \
                  LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the one address it uses",
                 config.listen,
@@ -192,11 +200,8 @@ impl Config {
         }
         #[cfg(feature = "agent")]
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
-            reader.warnings.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
+            self.warnings.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
         }
-        reader.refuse_quoted();
-        reader.misspelt();
-        (Config { warnings: reader.warnings, ..config }, reader.mistakes)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Settings read one by one, each checked, with the mistakes collected.
 
-use super::value::{check_origin, expand_home, is_bcrypt, named_secret, set_text, state_folder, without_default_port};
+use super::value::{check_origin, expand_home, is_usable_bcrypt, named_secret, set_text, state_folder, without_default_port};
 use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
@@ -138,8 +138,8 @@ impl<'a> Reader<'a> {
             Some((user, _)) if user.is_empty() || user.chars().any(char::is_control) => {
                 Err(format!("has an entry (number {number}) without a user name"))
             }
-            Some((user, hash)) if !is_bcrypt(hash) => Err(format!(
-                "has a hash for user {user} that is not a bcrypt hash; make one with hash-password, and note that shells expand $ in double quotes (use single ones)"
+            Some((user, hash)) if !is_usable_bcrypt(hash) => Err(format!(
+                "has a hash for user {user} that is not a bcrypt hash with a cost of 4 to 20; make one with hash-password, and note that shells expand $ in double quotes (use single ones)"
             )),
             Some((user, hash)) => Ok((user, hash.to_owned())),
         })

@@ -104,7 +104,7 @@ pub(super) fn expand_home(text: &str, home: Option<&str>) -> PathBuf {
 }
 
 /// Whether this is a bcrypt hash, with a cost that a login can wait for.
-pub(super) fn is_bcrypt(hash: &str) -> bool {
+pub(super) fn is_usable_bcrypt(hash: &str) -> bool {
     hash.parse::<bcrypt::HashParts>().is_ok_and(|parts| (4..=20).contains(&parts.get_cost()))
 }
 

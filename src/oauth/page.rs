@@ -22,24 +22,7 @@ pub enum Choice {
 /// changing notes. `user` and `choice` are what was typed and chosen.
 pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, choice: Choice, abilities: &[&str], notice: &str) -> String {
     let name = escape_html(&request.client.name);
-    let (destination, warning) = match request.redirect.target() {
-        RedirectTarget::Web(host) => (
-            format!("<strong>{}</strong>", escape_html(host)),
-            if is_known_host(host) {
-                ""
-            } else {
-                "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
-            },
-        ),
-        RedirectTarget::Loopback(host) => (
-            format!("<strong>an app on this computer</strong> ({})", escape_html(host)),
-            "The app runs on the computer you are using now. Only continue if you just started the login there.",
-        ),
-        RedirectTarget::Application(scheme) => (
-            format!("<strong>the app “{}” on this computer</strong>", escape_html(scheme)),
-            "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
-        ),
-    };
+    let (destination, warning) = destination(request.redirect.target());
     let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
     let notice = alert(notice);
     let option = |own: Choice, value: &str, label: &str, about: &str| {
@@ -93,6 +76,28 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, choice: Choic
 </form>"#
         ),
     )
+}
+
+/// How the login page names where the person is sent back to, as HTML, and its warning; empty if there is none.
+fn destination(target: &RedirectTarget) -> (String, &'static str) {
+    match target {
+        RedirectTarget::Web(host) => (
+            format!("<strong>{}</strong>", escape_html(host)),
+            if is_known_host(host) {
+                ""
+            } else {
+                "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
+            },
+        ),
+        RedirectTarget::Loopback(host) => (
+            format!("<strong>an app on this computer</strong> ({})", escape_html(host)),
+            "The app runs on the computer you are using now. Only continue if you just started the login there.",
+        ),
+        RedirectTarget::Application(scheme) => (
+            format!("<strong>the app “{}” on this computer</strong>", escape_html(scheme)),
+            "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
+        ),
+    }
 }
 
 /// The page on which a person who has logged in chooses folders.

@@ -85,6 +85,9 @@ impl Queue {
         let wait = (Duration::from_millis(250) * 2_u32.pow((failures.count - 1).min(8))).min(limits::THROTTLE_MAX_DELAY);
         // The user of an earlier login from there may be behind the same proxy.
         (failures.last, failures.until) = (now, clock::instant() + if is_known { Duration::ZERO } else { wait });
+        // Checks of this source that wait already now come last, or like those of a new source, too.
+        let standing = self.standing(is_known, from, now);
+        self.waiting.iter_mut().filter(|waiting| waiting.from == *from).for_each(|waiting| waiting.standing = standing);
         wait
     }
 
