@@ -4,7 +4,7 @@ use super::Vault;
 use super::commits::Author;
 use super::error::Error;
 use super::journal::{Journal, State, Step, derives_from_new, is_disk_failure};
-use super::path::VaultPath;
+use super::path::{VaultPath, rest_below};
 use super::transaction::{JOURNAL, Transaction};
 use super::versions::{UNDO, new_id};
 use crate::disk;
@@ -49,7 +49,7 @@ impl Transaction<'_> {
         } else {
             all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(step, _)| self.undo(step, true)).collect()
         };
-        let is_undone = !finishes && outcomes.iter().all(Result::is_ok) && states().all(|state| state != State::OriginalChanged);
+        let is_undone = !finishes && outcomes.iter().all(Result::is_ok) && steps.iter().all(|step| self.has_original(step, &steps));
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
                 // The disk has to be repaired first.
@@ -63,6 +63,24 @@ impl Transaction<'_> {
         }
         self.remove_journal();
         Ok(())
+    }
+
+    /// Whether what a step of an undone change replaces or deletes is as it was, and not only looks so because it was made and a person
+    /// has gone on.
+    fn has_original(&self, step: &Step, steps: &[Step]) -> bool {
+        match step {
+            Step::Write { path, before, .. } => {
+                let is_renamed_to =
+                    |step: &Step| matches!(step, Step::Rename { to, .. } if rest_below(path.as_str(), to.as_str()).is_some());
+                let here = self.vault.bytes_if_any(path);
+                here.is_ok_and(|here| here == *before || here.is_none() && steps.iter().any(is_renamed_to))
+            }
+            Step::Rename { .. } => true,
+            // Another file may have its path since.
+            Step::Trash { trash_name, .. } => {
+                self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).symlink_metadata().is_err())
+            }
+        }
     }
 
     pub(super) fn state(&self, step: &Step) -> Result<State, Error> {

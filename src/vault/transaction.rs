@@ -331,6 +331,17 @@ mod tests {
         vault.recover();
         assert!(root.join("a.md").exists());
         assert_eq!(versions.lines().unwrap(), []);
+        // A deletion that was made stays known, although a person has written another note of that name.
+        let steps = [Step::Trash { path: path("gone.md"), trash_name: "gone.md".into() }];
+        {
+            let transaction = vault.begin_transaction().unwrap();
+            transaction.write_journal("other", &steps).unwrap();
+            versions.keep(&Author::new("agent", "vault_delete", None), "other", transaction.step_changes(&steps[0])).unwrap();
+            transaction.apply_step(&steps[0]).unwrap();
+        }
+        std::fs::write(root.join("gone.md"), "another").unwrap();
+        vault.recover();
+        assert_eq!(versions.lines().unwrap().len(), 1);
         [root, state].iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
     }
 
