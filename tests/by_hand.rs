@@ -215,9 +215,12 @@ fn the_title_given_back_renames_nothing() {
 
 #[test]
 fn an_estimate_in_another_unit_is_no_number_of_hours_and_stays_readable() {
-    for (written, read, changed) in
-        [("30 min", None, "5h %% 30 min %%"), ("1,5 h", None, "5h %% 1,5 h %%"), ("2h (guess)", Some(2.0), "5h (guess)")]
-    {
+    for (written, read, changed) in [
+        ("30 min", None, "5h %% 30 min %%"),
+        ("1,5 h", None, "5h %% 1,5 h %%"),
+        ("1h30m", None, "5h %% 1h30m %%"),
+        ("2h (guess)", Some(2.0), "5h (guess)"),
+    ] {
         let (folder, server) = serve(&note("", &format!("\n## Tasks\n\n### Task 1: A\n- **Goal:** g\n- **Estimate:** {written}\n")));
         let task = server.call("get_accomplishment", json!({ "id": "ACC-001" }))["tasks"][0].clone();
         assert_eq!(task["estimate"].as_f64(), read, "{written}: {task}");

@@ -95,10 +95,12 @@ pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl F
     format!(" {value} %% {words} %%{marks}")
 }
 
-/// The hours that a line states; `None` for another unit, a decimal comma or a range.
+/// The hours that a line states; `None` for days and other known units, minutes besides hours, a decimal comma or a range.
 pub(super) fn hours(text: &str) -> Option<f64> {
-    static OTHERS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)^[0-9.]+ *(?:[,–-] *[0-9]|-?(?:m|mins?|minutes?|d|days?|w|weeks?|mo|months?)\b)").ok());
+    static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)^[0-9.]+ *(?:[,–-] *[0-9]|(?:h|hrs?|hours?) *[–-]? *[0-9]|-?(?:m|mins?|minutes?|d|days?|w|weeks?|mo|months?)\b)")
+            .ok()
+    });
     let text = text.trim_start();
     if OTHERS.as_ref().is_some_and(|others| others.is_match(text)) {
         return None;

@@ -105,6 +105,8 @@ impl<'a> Evaluator<'a> {
                 (Expr::This, None) => Ok(Value::Null),
                 (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
                 (Expr::This, Some(this)) => self.property(name, this),
+                // Without the other properties.
+                (Expr::Member(file, all), _) if matches!(**file, Expr::File) && all == "properties" => self.property(name, row.entry),
                 _ => self.member(&self.value(of, row, locals)?, name, row.entry),
             },
             Expr::Index(of, index) => {
@@ -177,9 +179,8 @@ impl<'a> Evaluator<'a> {
     /// What a value is sorted by.
     pub(super) fn order_key(&self, value: &Value) -> Result<OrderKey, String> {
         let key = value.order_key();
-        if let OrderKey::Text(text, _) = &key {
-            self.spend(text.len() / 4)?;
-        }
+        let length = if let OrderKey::Text(text, _) = &key { text.len() } else { 0 };
+        self.spend(4 + length / 4)?;
         Ok(key)
     }
 

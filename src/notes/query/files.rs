@@ -60,7 +60,7 @@ impl<'a> Evaluator<'a> {
     /// The links of a note, as the app lists them: with their display texts.
     fn links(&self, entry: &Arc<Entry>, only_embeds: bool) -> Outcome {
         let (text, links) = self.source.vault.links_in(entry);
-        self.spend(text.len() / 64 + links.len())?;
+        self.spend(text.len() / 64 + links.len() * 12)?;
         let folder = folder_of(entry);
         let wanted = links.iter().filter(|link| !link.path.is_empty() && (!only_embeds || link.is_embed));
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
@@ -133,6 +133,8 @@ impl<'a> Evaluator<'a> {
 /// What a value takes, in steps of a query.
 fn memory(json: &Json) -> usize {
     match json {
+        // A link has several parts.
+        Json::String(text) if is_wikilink(text) => 12 + text.len() / 8,
         Json::String(text) => text.len() / 8,
         Json::Array(items) => items.iter().map(|item| 4 + memory(item)).sum(),
         Json::Object(members) => memory_of(members),

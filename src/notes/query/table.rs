@@ -274,7 +274,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
     // What they take counts: a list may have one long text a million times.
     let shown = |value: &Value| {
         let name = first_chars(&value.text(), limits::QUERY_CELL_CHARS).to_owned();
-        evaluator.spend(name.len() / 8).is_ok().then_some(name)
+        evaluator.spend(4 + name.len() / 4).is_ok().then_some(name)
     };
     let counted_names = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
