@@ -95,6 +95,8 @@ fn a_property_is_found_by_a_link_in_quotes() {
             "[author:\"[[Jane Doe]]\"]",
             "[author: \"[[Jane Doe|Jane]]\"]",
             "[author:\"[[Jane Doe]]\" OR \"[[Ann]]\"]",
+            "[author:(\"[[Jane Doe]]\" OR \"[[Ann]]\")]",
+            "[author:Ann OR \"[[Jane Doe]]\" ]",
             "[author:Jane Doe]",
         ] {
             assert_eq!(paths(&server.call("vault_search", json!({ "query": query }))), ["a.md"], "{query}");

@@ -47,8 +47,8 @@ pub const RECENT_CHANGES: usize = 16_384;
 pub const CHANGES_BEFORE_REBUILD: usize = 64;
 /// In a smaller vault, one change for so many files: there a change alters sooner how rare a word is.
 pub const FILES_PER_CHANGE: usize = 50;
-/// Bytes of postings of a word index that is rebuilt after so few changes; one of large files takes long.
-pub const QUICK_INDEX_BYTES: usize = 1024 * 1024;
+/// Bytes of text whose word index is rebuilt after so few changes; that of more text takes long.
+pub const QUICK_INDEX_BYTES: usize = 16 * 1024 * 1024;
 /// Occurrences of one word in one file that count.
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Occurrences of a stem in one file that are looked at for those: a single letter is in each word.

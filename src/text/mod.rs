@@ -49,7 +49,6 @@ pub fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Pseudo-random numbers for tests, the same in every run.
 /// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
 fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(mark)?;
@@ -63,6 +62,7 @@ fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
     Some((inside, rest.strip_prefix(mark)?))
 }
 
+/// Pseudo-random numbers for tests, the same in every run.
 #[cfg(test)]
 pub(crate) mod random {
     /// A linear congruential generator; Knuth's constants.

@@ -270,8 +270,13 @@ impl<'a> Parser<'a> {
     fn property(&mut self) -> Option<Condition> {
         let body = self.rest.strip_prefix('[')?;
         // The value may be a quoted link, `[author:"[[Jane Doe]]"]`, and is its target then.
-        let is_link = body.split(']').next()?.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with("\"[["));
-        let (inside, rest) = body.split_once(if is_link { "]]\"]" } else { "]" })?;
+        let is_link = body.split(']').next()?.split_once(':').is_some_and(|(_, value)| value.contains("\"[["));
+        let mut in_quotes = false;
+        let end = body.find(|c| {
+            in_quotes ^= c == '"';
+            c == ']' && !(is_link && in_quotes)
+        })?;
+        let (inside, rest) = (body.get(..end)?, body.get(end + 1..)?);
         let is_whole = rest.is_empty() && self.rest.len() == self.whole.len();
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
         let unquoted = |text: &str| fold(text.trim().trim_matches(['"', '[', ']']));

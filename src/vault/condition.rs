@@ -24,13 +24,14 @@ pub(super) struct File<'a> {
     /// The original text, if a condition needs it.
     original: Option<&'a str>,
     lines: OnceCell<Vec<Line>>,
+    blocks: OnceCell<Vec<Range<usize>>>,
     tags: OnceCell<Vec<Range<usize>>>,
     proceed: &'a dyn Fn() -> bool,
 }
 
 impl<'a> File<'a> {
     pub(super) fn new(entry: &'a Entry, folded: &'a str, original: Option<&'a str>, proceed: &'a dyn Fn() -> bool) -> File<'a> {
-        File { entry, folded, original, lines: OnceCell::new(), tags: OnceCell::new(), proceed }
+        File { entry, folded, original, lines: OnceCell::new(), blocks: OnceCell::new(), tags: OnceCell::new(), proceed }
     }
 
     /// The text to which ranges refer.
@@ -169,7 +170,7 @@ impl<'a> File<'a> {
                 };
                 let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
                 // A task goes on to the end of its block.
-                let blocks = blocks::blocks(lines);
+                let blocks = self.blocks.get_or_init(|| blocks::blocks(lines));
                 let block_of = |line: &Line| blocks.get(blocks.partition_point(|block| block.end < line.range.end));
                 // Inside of a line it ends with the line.
                 let most = part.map_or(usize::MAX, |part| part.end);

@@ -28,6 +28,8 @@ pub(super) struct WordIndex {
     postings: Vec<u8>,
     /// Files that could not be read, or have a word that is too long; each query scans them.
     pub(super) unindexed: Vec<Id>,
+    /// Bytes of the texts and paths that it was built from.
+    text_bytes: usize,
     /// False if it would take too much memory or leave out too many files.
     is_usable: bool,
 }
@@ -94,7 +96,7 @@ impl Vault {
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
         let newest = self.index.word_index.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
-        let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.postings.len() < limits::QUICK_INDEX_BYTES);
+        let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
         let few = if is_quick { self.size() / limits::FILES_PER_CHANGE } else { limits::CHANGES_BEFORE_REBUILD };
         let most = limits::CHANGES_BEFORE_REBUILD.min(few);
         let is_old = changes.is_none_or(|changes| changes > most);
@@ -148,6 +150,7 @@ impl Vault {
         if cost > most_bytes || word_index.unindexed.len() > max_unindexed {
             return WordIndex { version, ..WordIndex::default() };
         }
+        word_index.text_bytes = bytes;
         lists.values_mut().for_each(PostingList::close);
         word_index.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
