@@ -62,6 +62,7 @@ impl Client {
 }
 
 /// As Claude Desktop starts it: by the README's configuration, with our program and vault in it.
+#[cfg(feature = "notes")]
 #[test]
 fn the_readmes_configuration_for_claude_desktop_starts_the_server() {
     let folder = Folder::sample();
