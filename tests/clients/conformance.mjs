@@ -39,7 +39,8 @@ async function server(url, token, revision) {
 
 async function authorization(url, user, password) {
   const origin = new URL(url).origin;
-  const port = 33424;
+  // Below the ports that the system gives to outgoing connections: one of those may be in use.
+  const port = 18424;
   const redirect_uris = [`http://127.0.0.1:${port}/callback`];
   const body = JSON.stringify({ client_name: 'conformance', redirect_uris, token_endpoint_auth_method: 'none' });
   const registered = await fetch(`${origin}/oauth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
