@@ -119,7 +119,7 @@ impl Agent {
         let outcome = session::run(ready, task, watcher, progress);
         let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name(), self.commits.clone()));
         // Where others take too long, or the session has to end, its changes and theirs may be in one commit.
-        let _alone = self.commits.as_ref().and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)).ok());
+        let _alone = self.commits.as_ref().and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)));
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
         progress.filed = filed;
         match (outcome, trouble) {

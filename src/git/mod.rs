@@ -424,13 +424,12 @@ fn paths_of(files: &[String]) -> BTreeSet<VaultPath> {
 }
 
 impl Commits for Git {
-    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Result<Permit, vault::Error> {
-        let deadline = Deadline::after(self.options.timeout);
+    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Option<Permit> {
         let attempt = || match self.changes.take("", limits::HANG_UP_EVERY) {
-            None if gives_up() => Err(vault::Error::Busy),
+            None if gives_up() => Err(()),
             permit => Ok(permit),
         };
-        deadline.poll(Duration::ZERO, attempt)?.ok_or(vault::Error::Busy)
+        Deadline::after(self.options.timeout).poll(Duration::ZERO, attempt).ok().flatten()
     }
 
     fn note(&self, files: &[String]) -> Vec<String> {

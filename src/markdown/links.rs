@@ -270,6 +270,14 @@ pub enum Resolved<'a> {
 }
 
 impl<'a> Resolved<'a> {
+    fn of(files: Vec<&'a str>) -> Resolved<'a> {
+        match files.as_slice() {
+            [] => Resolved::Missing,
+            [only] => Resolved::One(only),
+            _ => Resolved::Several(files),
+        }
+    }
+
     /// The files that it may mean.
     pub fn files(&self) -> &[&'a str] {
         match self {
@@ -311,14 +319,10 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     let name_at = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
     let name = wanted.get(name_at(wanted)..);
     let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(name_at(own)..) == name).collect();
+    // Several may differ in case only.
     let exact = |path: &str| {
-        let found: Vec<&str> = candidates.iter().filter(|(own, _)| *own == path).map(|(_, file)| *file).collect();
-        match found.as_slice() {
-            [] => None,
-            [only] => Some(Resolved::One(only)),
-            // Their names differ in case only.
-            _ => Some(Resolved::Several(found)),
-        }
+        let found = Resolved::of(candidates.iter().filter(|(own, _)| *own == path).map(|(_, file)| *file).collect());
+        Some(found).filter(|found| *found != Resolved::Missing)
     };
     match candidates.as_slice() {
         [] => return Resolved::Missing,
@@ -349,11 +353,7 @@ fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candid
     ranked.sort_unstable();
     let best = ranked.first().map(|(is_elsewhere, length, _)| (*is_elsewhere, *length));
     ranked.retain(|(is_elsewhere, length, _)| Some((*is_elsewhere, *length)) == best);
-    match ranked.as_slice() {
-        [] => Resolved::Missing,
-        [(_, _, only)] => Resolved::One(only),
-        several => Resolved::Several(several.iter().map(|(_, _, file)| *file).collect()),
-    }
+    Resolved::of(ranked.into_iter().map(|(_, _, file)| file).collect())
 }
 
 /// Whether a path is relative to the folder of its note.

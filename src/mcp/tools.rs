@@ -68,9 +68,9 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         // An `ingest` takes minutes, and commits by itself.
         let takes_turns = tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
-        let busy = |_| tools::Error::new(Code::Conflict, "Another call is still committing its changes; nothing was done. Try again.");
+        let busy = || tools::Error::new(Code::Conflict, "Another call is still committing its changes; nothing was done. Try again.");
         let commits = context.systems.commits.as_ref().filter(|_| takes_turns);
-        let _turn = commits.map(|commits| commits.begin_changes(&|| context.requester.has_cancelled()).map_err(busy)).transpose()?;
+        let _turn = commits.map(|commits| commits.begin_changes(&|| context.requester.has_cancelled()).ok_or_else(busy)).transpose()?;
         let reply = (tool.run)(&context, &arguments)?;
         with_commit(reply, &context, &author)
     }));

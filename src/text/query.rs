@@ -169,8 +169,8 @@ impl<'a> Parser<'a> {
             let before = self.rest;
             let part = self.part()?;
             let is_quoted = before.strip_suffix(self.rest).is_some_and(|read| read.contains('"'));
-            let is_stop_word = matches!(&part, Condition::Has(Field::Any, Term::Folded(word)) if !is_quoted && is_stop_word(word));
-            if is_stop_word { &mut stop_words } else { &mut parts }.push(part);
+            let is_left_out = matches!(&part, Condition::Has(Field::Any, Term::Folded(word)) if !is_quoted && is_stop_word(word));
+            if is_left_out { &mut stop_words } else { &mut parts }.push(part);
             if self.rest.is_empty() || self.rest.starts_with(')') || self.is_at_or() {
                 break;
             }

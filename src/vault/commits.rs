@@ -1,6 +1,5 @@
 //! Who changes files, and how they are committed for tools that know nothing of git; implemented by the repository of toolset `git`.
 
-use super::error::Error;
 use crate::lock::Unpoisoned;
 use crate::quota::Permit;
 use std::fmt::Debug;
@@ -53,11 +52,8 @@ pub struct Committed {
 /// A commit history of the vault.
 pub trait Commits: Debug + Send + Sync {
     /// Waits until no other call changes files; to be held until they are committed. A commit has files as they are on disk, so it would
-    /// have the changes of other calls.
-    ///
-    /// # Errors
-    /// [`Error::Busy`] when that takes too long, or `gives_up` says so.
-    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Result<Permit, Error>;
+    /// have the changes of other calls. `None` when that takes too long, or `gives_up` says so.
+    fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Option<Permit>;
 
     /// Notes, before they are changed, files that are to be committed: after a kill the next commit has them. Returns those that were not
     /// noted yet.
@@ -86,8 +82,8 @@ mod tests {
     struct Recorder(PathBuf, Mutex<Vec<(String, String)>>);
 
     impl Commits for Recorder {
-        fn begin_changes(&self, _: &dyn Fn() -> bool) -> Result<Permit, Error> {
-            Err(Error::Busy)
+        fn begin_changes(&self, _: &dyn Fn() -> bool) -> Option<Permit> {
+            None
         }
 
         fn note(&self, files: &[String]) -> Vec<String> {

@@ -158,9 +158,10 @@ impl<'a> File<'a> {
     /// The lines, blocks, sections or tasks of the text, or of a part of it.
     fn parts(&self, scope: Scope, part: Option<&Range<usize>>) -> Vec<Range<usize>> {
         let lines = self.lines.get_or_init(|| blocks::lines(self.text()));
+        let blocks = || self.blocks.get_or_init(|| blocks::blocks(lines));
         let mut parts: Vec<Range<usize>> = match scope {
             Scope::Line => lines.iter().map(|line| line.range.clone()).collect(),
-            Scope::Block => blocks::blocks(lines),
+            Scope::Block => blocks().clone(),
             Scope::Section => blocks::sections(lines),
             Scope::Task | Scope::TaskTodo | Scope::TaskDone => {
                 let wanted = |status: char| match scope {
@@ -170,8 +171,7 @@ impl<'a> File<'a> {
                 };
                 let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
                 // A task goes on to the end of its block.
-                let blocks = self.blocks.get_or_init(|| blocks::blocks(lines));
-                let block_of = |line: &Line| blocks.get(blocks.partition_point(|block| block.end < line.range.end));
+                let block_of = |line: &Line| blocks().get(blocks().partition_point(|block| block.end < line.range.end));
                 // Inside of a line it ends with the line.
                 let most = part.map_or(usize::MAX, |part| part.end);
                 let end_of = |line: &Line| block_of(line).map_or(line.range.end, |block| block.end.min(most).max(line.range.end));

@@ -125,6 +125,7 @@ impl Vault {
         found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
         Ok(found)
     }
+
     /// Adds the matches in one note. Whether it was read and searched to its end.
     fn grep_note(&self, pattern: &Pattern, context: usize, found: &mut Occurrences, in_time: &mut dyn FnMut() -> bool) -> bool {
         let entry = Arc::clone(&found.entry);

@@ -97,8 +97,8 @@ impl Vault {
         let newest = self.index.word_index.lock().unpoisoned().clone();
         let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
         let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
-        let few = if is_quick { self.size() / limits::FILES_PER_CHANGE } else { limits::CHANGES_BEFORE_REBUILD };
-        let most = limits::CHANGES_BEFORE_REBUILD.min(few);
+        let most = limits::CHANGES_BEFORE_REBUILD;
+        let most = if is_quick { most.min(self.size() / limits::FILES_PER_CHANGE) } else { most };
         let is_old = changes.is_none_or(|changes| changes > most);
         if is_old && !self.index.is_first_indexing() {
             let vault = self.clone();

@@ -29,8 +29,7 @@ impl<'a> Evaluator<'a> {
             "name" | "basename" => Value::text_of(stem),
             "path" => Value::text_of(path),
             "fullname" => Value::text_of(entry.name()),
-            // The app's name of the root.
-            "folder" => Value::text_of(Some(&*folder_of(entry)).filter(|folder| !folder.is_empty()).unwrap_or("/")),
+            "folder" => Value::text_of(shown_folder(entry)),
             "ext" => Value::text_of(ending),
             "size" => Value::Number(entry.stamp.size as f64),
             "mtime" => self.moment(entry.stamp.modified()),
@@ -149,6 +148,11 @@ fn memory_of(members: &Map<String, Json>) -> usize {
 /// The folder of a file; empty for the root.
 pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
     crate::vault::links::folder_of(&entry.path).into()
+}
+
+/// The folder of a file as the app names it: `/` for the root.
+pub(super) fn shown_folder(entry: &Entry) -> &str {
+    Some(crate::vault::links::folder_of(&entry.path)).filter(|folder| !folder.is_empty()).unwrap_or("/")
 }
 
 /// A link of a note with its display text: as written, else the target.

@@ -4,6 +4,7 @@ use super::Failure;
 use super::base::{Base, Formula, Sort, in_note, refuse_broken};
 use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
+use super::files::shown_folder;
 use super::functions::{mean, numbers};
 use super::parse::{Expr, ParseContext};
 use super::request::{Expressions, LastRow, Query};
@@ -13,7 +14,6 @@ use crate::limits;
 use crate::slice::first_chars;
 use crate::text::fitting_in;
 use crate::text::fold::fold;
-use crate::vault::links::folder_of;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Vault};
 use memchr::memmem;
@@ -286,7 +286,7 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
             },
             ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
             ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
-            _ => vec![Some(folder_of(&entry.path)).filter(|folder| !folder.is_empty()).unwrap_or("/").to_owned()],
+            _ => vec![shown_folder(entry).to_owned()],
         }
     };
     if value.is_none() && !["tag", "property", "folder"].contains(&count) {

@@ -36,9 +36,12 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    // A name may begin with a space.
     let (given, to) = (arguments.text("from"), arguments.text("to").trim());
-    let from = if context.path_or_folder(given).is_ok() { given } else { given.trim() };
+    // A name may begin with a space.
+    let (from, found) = match context.path_or_folder(given) {
+        Err(_) => (given.trim(), context.path_or_folder(given.trim())),
+        found => (given, found),
+    };
     let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options {
         update_links: arguments.flag("update_links"),
@@ -51,7 +54,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             return Err(Error::invalid(format!("Argument {name} is empty; give a path.")));
         }
     }
-    let heading = from.split_once('#').filter(|_| context.path_or_folder(from).is_err());
+    let heading = from.split_once('#').filter(|_| found.is_err());
     let rewritten = match heading {
         Some((note, heading)) => {
             let path = note_of_heading(context, note)?;
@@ -59,7 +62,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             context.vault.rename_heading(&path, without_brackets(note, heading), new, options)?
         }
         None => {
-            let path = context.path_or_folder(from)?;
+            let path = found?;
             // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
             let is_heading = |(note, _): (&str, &str)| {
                 (is_note(note) || !is_note(to))

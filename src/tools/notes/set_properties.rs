@@ -170,7 +170,7 @@ fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
 fn items_of(own: &Value, name: &str) -> (Vec<Value>, Option<&'static str>) {
     // Obsidian reads a text as a list in these, too.
     let separators: &[char] = match name.to_lowercase().as_str() {
-        "tags" | "tag" => &[',', ' '],
+        name if is_tags(name) => &[',', ' '],
         "aliases" | "alias" => &[','],
         _ => &[],
     };
