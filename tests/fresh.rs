@@ -135,6 +135,25 @@ fn files_behind_links_are_seen_by_the_very_next_call() {
     assert_eq!(paths(&server), ["folder/b.md", "real/b.md"]);
 }
 
+/// As a walk at the start would find them: each folder once, and none through a link to a folder above.
+#[test]
+fn links_to_folders_that_are_made_meanwhile_are_followed_once() {
+    let folder = Folder::with(&[("Projects/P/Plan.md", b"kettle")]);
+    let vault = folder.vault();
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, vault.join(at)).unwrap();
+    let server = Server::on(&vault);
+    assert_eq!(paths(&server).len(), 1);
+    link("..", "Projects/P/up");
+    link(".", "self");
+    assert_eq!(paths(&server), ["Projects/P/Plan.md"]);
+    link("Projects", "Y");
+    link("Projects", "Z");
+    assert_eq!(paths(&server), ["Projects/P/Plan.md", "Y/P/Plan.md"]);
+    server.call("vault_edit", json!({ "path": "Z/P/Plan.md", "old_text": "kettle", "new_text": "tea" }));
+    fs::write(vault.join("other.md"), "x").unwrap();
+    assert_eq!(paths(&server), ["Projects/P/Plan.md", "Y/P/Plan.md", "other.md"]);
+}
+
 /// As fast as the disk can make them, from three threads.
 #[test]
 fn thousands_of_files_a_second_are_seen_as_they_come() {

@@ -29,6 +29,26 @@ fn headings_are_renamed_with_the_links_to_them() {
     }
 }
 
+/// Files that come back have other ids than before, which other files may have had.
+#[test]
+fn links_to_files_that_were_away_mean_them_again() {
+    let folder = vault(&[("People/Anna.md", "a"), ("People/Bob.md", "b"), ("Home.md", "[[Anna]] [[Bob]]\n")]);
+    let server = serve(&folder);
+    let unresolved = || server.call("vault_links", json!({ "show": "unresolved" }))["total"].clone();
+    assert_eq!(unresolved(), 0);
+    let on_disk = |name: &str| folder.vault().join(name);
+    std::fs::rename(on_disk("People"), on_disk(".away")).unwrap();
+    assert_eq!(unresolved(), 2);
+    std::fs::create_dir(on_disk("People")).unwrap();
+    for name in ["Bob.md", "Anna.md"] {
+        std::fs::rename(on_disk(".away").join(name), on_disk("People").join(name)).unwrap();
+        server.call("vault_read", json!({ "path": format!("People/{name}") }));
+    }
+    assert_eq!(unresolved(), 0);
+    server.call("vault_move", json!({ "from": "People/Anna.md", "to": "People/Eva.md" }));
+    assert_eq!(text(&folder, "Home.md"), "[[Eva]] [[Bob]]\n");
+}
+
 #[test]
 fn deleted_files_go_to_the_trash_and_broken_links_are_named() {
     let folder = vault(&[

@@ -139,7 +139,7 @@ impl Index {
     }
 
     /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck` also if an equal stamp does not prove that
-    /// it is unchanged, as within one tick of the clock. Returns whether the path is that of a served folder.
+    /// it is unchanged, as within one tick of the clock. Returns whether the path is that of a served folder, without links.
     pub(super) fn update(&self, path: &str, recheck: bool) -> bool {
         let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
@@ -166,7 +166,8 @@ impl Index {
         if metadata.is_file() {
             self.update_file(path, &on_disk, &metadata, recheck);
         }
-        metadata.is_dir()
+        // Which links to folders are followed, only a walk of the whole vault knows.
+        metadata.is_dir() && on_disk.below() == Path::new(path)
     }
 
     fn update_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, recheck: bool) {
@@ -206,7 +207,7 @@ impl Index {
     }
 
     /// Removes the entries of a path and of all below it, and their watches.
-    fn remove(&self, path: &str) {
+    pub(super) fn remove(&self, path: &str) {
         if let Some(events) = self.events() {
             events.forget(path);
         }

@@ -84,10 +84,10 @@ impl Jail {
             return Err(self.absent(path));
         }
         self.refuse_alias(path)?;
-        // The usual case: a path without links is resolved already.
+        // The usual case: a path without links is resolved already. The root is held open itself, under a link of /proc.
         if let Ok(on_disk) = self.on_disk(path.as_str().into())
             && on_disk.folder.is_held()
-            && on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink())
+            && (path.is_root() || on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
         {
             return Ok(on_disk);
         }
@@ -96,8 +96,11 @@ impl Jail {
         match disk::canonicalize(&wanted) {
             Ok(real) if self.serves(&real) => {
                 let below = real.strip_prefix(&self.root).map_err(|_| outside())?;
-                // A name that has become a link since is refused.
-                self.on_disk(below.to_path_buf()).map_err(|_| outside())
+                // A name that has become a link since is refused by the file system; other errors say nothing about the path.
+                self.on_disk(below.to_path_buf()).map_err(|error| match is_absent(&error) {
+                    true => self.absent(path),
+                    false => Error::disk("open the file", path.as_str())(error),
+                })
             }
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {

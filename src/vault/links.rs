@@ -10,7 +10,7 @@ use crate::markdown::parts::Note;
 use crate::slice::Part;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 /// Which links are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct LinksPage {
 }
 
 /// What the link index knows about a file.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Known {
     /// The version of the entry it was read from.
     version: u64,
@@ -68,7 +68,7 @@ struct Known {
 }
 
 /// The names of all files and of all links.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
@@ -219,11 +219,11 @@ impl LinkIndex {
 }
 
 impl Vault {
-    /// The link index, brought up to date with the file index; other calls that need it wait while it is held.
+    /// The link index, brought up to date with the file index. A call that still reads an older one keeps that.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn link_index(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<MutexGuard<'_, LinkIndex>, Error> {
+    pub fn link_index(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Arc<LinkIndex>, Error> {
         self.refresh()?;
         let mut index = self.links.lock().unpoisoned();
         let (version, gone, fresh) = self.index.with_table(|table| {
@@ -241,13 +241,15 @@ impl Vault {
             links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
         };
         let found = self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, proceed)?;
-        gone.into_iter().for_each(|id| index.forget(id));
-        for (entry, paths) in fresh.iter().zip(found) {
-            index.forget(entry.id);
-            index.add(entry, paths);
+        if index.version == Some(version) {
+            return Ok(Arc::clone(&index));
         }
-        index.version = Some(version);
-        Ok(index)
+        let changed = Arc::make_mut(&mut index);
+        // All before the first is added: a file that came back has another id, and its old id may be that of another file.
+        gone.into_iter().chain(fresh.iter().map(|entry| entry.id)).for_each(|id| changed.forget(id));
+        fresh.iter().zip(found).for_each(|(entry, paths)| changed.add(entry, paths));
+        changed.version = Some(version);
+        Ok(Arc::clone(&index))
     }
 
     /// The text of a note or canvas, and its links; both empty for other files, and if it cannot be read.

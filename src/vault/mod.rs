@@ -118,6 +118,7 @@ use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
+use crate::text::fold::fold;
 use commits::Author;
 use index::Index;
 use jail::{Jail, ResolvedPath};
@@ -161,7 +162,7 @@ pub struct Shared {
     parts: Mutex<Vec<Arc<Shared>>>,
     postings_cache: postings::Cache,
     #[cfg(feature = "notes")]
-    links: Mutex<links::LinkIndex>,
+    links: Mutex<Arc<links::LinkIndex>>,
 }
 
 /// Locks shared by the whole vault and its parts.
@@ -398,10 +399,10 @@ impl Vault {
         if self.refresh().is_err() {
             return String::new();
         }
-        let stem = |name: &str| crate::text::fold::fold(name.strip_suffix(".md").unwrap_or(name));
-        let wanted = stem(path.name());
+        let folded = fold(path.name());
+        let wanted = folded.strip_suffix(".md").unwrap_or(&folded);
         let mut found: Vec<String> = self.index.read(|entries| {
-            let alike = entries.values().filter(|entry| stem(entry.name()) == wanted);
+            let alike = entries.values().filter(|entry| entry::name_of(entry.searched_path()) == wanted);
             alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
         // First those that share the longest prefix with the wanted path.

@@ -39,8 +39,14 @@ impl Vault {
         if wikilink.is_none() {
             let period = PERIODS.iter().find_map(|(name, format)| Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?)));
             let path = VaultPath::file(text);
-            if path.as_ref().is_ok_and(exists) {
-                return path.map(plain);
+            let note_of = |path: &VaultPath| VaultPath::unchecked(&format!("{}.md", path.as_str()));
+            if let Ok(path) = path.as_ref()
+                && exists(path)
+            {
+                // Of a folder and the note of its name next to it, the note is the file, as in links.
+                let is_folder_note = |note: &VaultPath| self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path);
+                let note = Some(note_of(path)).filter(|note| !creates && is_folder_note(note));
+                return Ok(plain(note.unwrap_or_else(|| path.clone())));
             }
             if let Some((name, format, when)) = period {
                 return self.periodic_note(name, format, when.trim(), now);
@@ -54,7 +60,7 @@ impl Vault {
                 if path.as_str().split_once('#').is_some_and(is_heading) {
                     return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
                 }
-                let note = VaultPath::unchecked(&format!("{}.md", path.as_str()));
+                let note = note_of(&path);
                 if !is_note(path.name()) && exists(&note) {
                     return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
                 }
@@ -83,8 +89,9 @@ impl Vault {
     fn resolve_from_root(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
-            // A name that is not ASCII may be there in another Unicode form.
-            let may_be = |entry: &&Arc<Entry>| !name.is_ascii() || entry.folded_path().contains(&name);
+            // A no-break space counts as a space, but not in folded paths.
+            let part = name.split([' ', '\u{a0}']).max_by_key(|part| part.len()).unwrap_or_default();
+            let may_be = |entry: &&Arc<Entry>| entry.folded_path().contains(part);
             let paths: Vec<&str> = table.all().filter(may_be).map(|entry| &*entry.path).collect();
             let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
             match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
@@ -149,10 +156,11 @@ impl Vault {
         // For other systems the two small letters sigma are one.
         let form = |name: &str| comparable_name(name).replace('ς', "σ");
         let wanted = form(name);
+        let is_same = |other: &str| if other.is_ascii() { other.eq_ignore_ascii_case(&wanted) } else { form(other) == wanted };
         let old = instead_of.map(VaultPath::as_str);
         let twin = self.index.read(|entries| {
             let mut children = children_of(entries, folder);
-            children.find(|child| name_of(child) != name && form(name_of(child)) == wanted && Some(*child) != old).map(str::to_owned)
+            children.find(|child| name_of(child) != name && is_same(name_of(child)) && Some(*child) != old).map(str::to_owned)
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
@@ -166,14 +174,14 @@ impl Vault {
 /// The children of a folder: the paths of files, and of folders with files below them.
 fn children_of<'a>(entries: &'a BTreeMap<Arc<str>, Arc<Entry>>, folder: &str) -> impl Iterator<Item = &'a str> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let mut next = prefix.clone();
+    let from = |first: &str| entries.range::<str, _>((Bound::Included(first), Bound::Unbounded));
+    let mut rest = from(&prefix);
     std::iter::from_fn(move || {
-        let (path, _) = entries.range::<str, _>((Bound::Included(next.as_str()), Bound::Unbounded)).next()?;
-        let rest = path.strip_prefix(prefix.as_str())?;
-        let end = rest.find('/').map(|end| prefix.len() + end);
-        let child = path.part(..end.unwrap_or(path.len()));
-        // The first path that is neither this one nor below it.
-        next = if end.is_some() { format!("{child}0") } else { format!("{child}\0") };
+        let (path, _) = rest.next()?;
+        let Some(end) = path.strip_prefix(prefix.as_str())?.find('/') else { return Some(&**path) };
+        let child = path.part(..prefix.len() + end);
+        // The first path behind those below this folder.
+        rest = from(&format!("{child}0"));
         Some(child)
     })
 }

@@ -15,7 +15,6 @@ use crate::text::fold::fold;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// Which tasks are wanted. A field that is `None` matches every task.
 #[derive(Debug, Default)]
@@ -204,16 +203,18 @@ impl Vault {
             };
             entries.values().filter(is_wanted).cloned().collect()
         });
-        let read = AtomicU64::new(0);
         let look = |entry: &Arc<Entry>| {
             // A checkbox is a bracket, one character and a bracket; folding may make up to three of the character.
             let may_have_tasks = |folded: &str| {
                 let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
                 brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().take(4).skip(1).any(|c| c == ']')))
             };
-            // A note that is too large for search is read.
-            let is_large = matches!(entry.text, Text::NotKept { .. });
-            let is_wanted = is_large || self.folded_text(entry, &read).is_some_and(|folded| may_have_tasks(&folded));
+            let has_text = |folded: &str| query.text.as_ref().is_none_or(|wanted| folded.contains(wanted.as_str()));
+            let is_wanted = match &entry.text {
+                Text::Kept(kept) => has_text(kept.folded()) && may_have_tasks(kept.folded()),
+                Text::OnDisk { .. } | Text::NotKept { .. } => true,
+                Text::None => false,
+            };
             if is_wanted { self.tasks_of(entry, query) } else { Vec::new() }
         };
         Ok(self.map_parallel(&notes, &|entry| entry.search_cost(), &look, proceed)?.into_iter().flatten().collect())

@@ -4,7 +4,7 @@ use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::events::Changed;
 use super::index::Index;
-use super::path::range_below;
+use super::path::{VaultPath, range_below};
 use super::refresh_policy::Due;
 use super::walk::Walk;
 use crate::clock::{self, Deadline};
@@ -12,6 +12,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
 use std::time::Instant;
@@ -81,8 +82,15 @@ impl Index {
         if let Some(why) = incomplete.filter(|_| !is_gone) {
             log::info!("{why}: the vault is walked");
         }
-        let has_linked_changes = self.has_links.load(Ordering::Acquire) && !paths.is_empty();
-        if incomplete.is_some() || has_linked_changes || is_gone { self.walk() } else { self.update_all(paths) }
+        let had_links = self.has_links.load(Ordering::Acquire);
+        if incomplete.is_none() && !is_gone && (paths.is_empty() || !had_links) {
+            self.update_all(paths)?;
+            // What is served through the first link, a walk finds.
+            if self.has_links.load(Ordering::Acquire) == had_links {
+                return Ok(());
+            }
+        }
+        self.walk()
     }
 
     /// Waits for a change, or until it is time to check for one, and then brings the index up to date as for a call.
@@ -152,7 +160,16 @@ impl Index {
         } else {
             self.has_links.fetch_or(has_links, Ordering::AcqRel);
         }
-        differing.extend(unseen.keys().map(|path| (path.to_string(), true)));
+        for path in unseen.keys() {
+            // Through a link that a walk of the whole vault does not follow, a file is not served.
+            let on_disk = if is_whole { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
+            if on_disk.is_some_and(|on_disk| on_disk.below() != Path::new(&**path)) {
+                let _lock = self.update_lock.lock().unpoisoned();
+                self.remove(path);
+            } else {
+                differing.push((path.to_string(), true));
+            }
+        }
         Ok(differing)
     }
 

@@ -12,7 +12,7 @@ use crate::slice::Part;
 use crate::text::kept::{push_number, take_number};
 use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -95,7 +95,9 @@ impl Vault {
     /// The word index, if there is one that is recent enough. A missing or outdated one is built in a thread of its own.
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
         let newest = self.index.word_index.lock().unpoisoned().clone();
-        let changes = self.index.with_table(|table| Some(table.changed_since(newest.as_ref()?.version)?.count()));
+        // A query scans a file once, however often it has changed.
+        let changed = |table: &Table| Some(table.changed_since(newest.as_ref()?.version)?.collect::<HashSet<Id>>().len());
+        let changes = self.index.with_table(changed);
         let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
         let most = limits::CHANGES_BEFORE_REBUILD;
         let most = if is_quick { most.min(self.size() / limits::FILES_PER_CHANGE) } else { most };

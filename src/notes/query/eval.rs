@@ -14,7 +14,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 /// A value, or why there is none, as a message for a table cell.
 pub(super) type Outcome = Result<Value, String>;
@@ -32,7 +32,7 @@ pub(super) struct Evaluator<'a> {
     pub(super) formulas: Vec<(String, Formula)>,
     /// The base, or the note in which it stands.
     pub(super) this: Option<Arc<Entry>>,
-    pub(super) link_index: OnceCell<Result<MutexGuard<'a, LinkIndex>, Error>>,
+    pub(super) link_index: OnceCell<Result<Arc<LinkIndex>, Error>>,
     /// The files that link to a path, by that path.
     pub(super) linkers: RefCell<HashMap<String, Linkers>>,
     /// Parts of expressions that may still be evaluated.
