@@ -30,6 +30,17 @@ fn a_match_in_decomposed_letters_is_shown_in_its_line() {
 }
 
 #[test]
+fn the_snippet_is_the_line_whose_words_weigh_most() {
+    let mut notes: Vec<(String, String)> = (0..9).map(|n| (format!("n{n}.md"), format!("## Decisions\n- about {n}\n"))).collect();
+    notes.push(("here.md".into(), "# Meeting\n\n## Decisions\n- Postpone the migration to spring\n".into()));
+    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
+    for server in both(&folder) {
+        let found = server.call("vault_search", json!({ "query": "decisions about the migration" }));
+        assert_eq!((&found["results"][0]["path"], &found["results"][0]["line"]), (&json!("here.md"), &json!(4)), "{found}");
+    }
+}
+
+#[test]
 fn a_line_with_many_matches_and_changed_letters_takes_milliseconds() {
     let line = format!("{}needle {}**y**\n", "\u{1d160} ".repeat(120_000), "Aa a ".repeat(1_000));
     let folder = Folder::with(&[("n.md", line.as_bytes())]);

@@ -43,7 +43,8 @@ pub fn is_stop_word(word: &str) -> bool {
 /// The common beginning of an English word and its plural, tenses and derived nouns, at least three letters; the word itself if no
 /// rule applies. A stem is its own stem. A phrase is returned unchanged.
 pub fn stem(word: &str) -> &str {
-    if word.contains(' ') || !word.is_ascii() {
+    // Latin letters, with accents and umlauts too; words of other scripts have none of these endings.
+    if word.contains(' ') || word.chars().any(|c| c > '\u{24f}') {
         return word;
     }
     std::iter::successors(Some(word), |word| without_ending(word)).last().unwrap_or(word)
@@ -81,6 +82,10 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
         return false;
     }
     let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length)) else { return false };
+    // Without spaces between words, what follows may be the next word.
+    if found.ends_with(is_unspaced) {
+        return true;
+    }
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let word = text.part(at..at + found.len() + tail.len());
     // A phrase, and a word with punctuation, is not split.

@@ -281,12 +281,19 @@ impl Relevance {
             };
             let inside = best(&|one| (from..=to).contains(&one.start));
             let (at, _) = inside.at?;
-            if !self.occurrences.iter().any(|one| one.start == at && one.in_link_target) {
-                return inside.at;
-            }
             // A link target repeats the words of a title side by side, but is not what a reader sees.
-            let plain = best(&|one| !one.in_link_target);
-            plain.at.filter(|_| plain.weight * 2.0 >= inside.weight).or(inside.at)
+            let is_link_target = |one: &Occurrence| one.start == at && one.in_link_target;
+            let plain = if self.occurrences.iter().any(is_link_target) { Some(best(&|one| !one.in_link_target)) } else { None };
+            let shown = plain.filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight).unwrap_or(inside);
+            // Of several lines, the one whose words weigh most: a heading says less than the line below it that answers.
+            let (from, _) = shown.at?;
+            let mut in_window = self.occurrences.iter().filter(|one| (from..shown.end).contains(&one.start)).peekable();
+            let begins_in_target = in_window.peek().is_some_and(|one| one.in_link_target);
+            let window: Vec<&Occurrence> = in_window.filter(|one| begins_in_target || !one.in_link_target).collect();
+            let bits_of = |line| window.iter().filter(|one| one.line == line).fold(0, |bits, one| bits | 1_u32 << one.word);
+            let weight = |one: &&Occurrence| weight_of(words, bits_of(one.line));
+            let first_of_heaviest = window.iter().rev().copied().max_by(|one, other| weight(one).total_cmp(&weight(other)));
+            first_of_heaviest.map(|one| (one.start, one.end)).or(shown.at)
         };
         self.phrase_at.or_else(in_passage)
     }
@@ -322,6 +329,8 @@ struct Occurrence {
     end: usize,
     /// The index of the word.
     word: usize,
+    /// Where its line begins.
+    line: usize,
     in_link_target: bool,
 }
 
@@ -347,7 +356,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
         count += field * if is_form { 1.0 } else { INSIDE_WORD };
         let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
         let in_link_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
-        all.push(Occurrence { start: at, end: at + length, word: form.number, in_link_target });
+        all.push(Occurrence { start: at, end: at + length, word: form.number, line, in_link_target });
     }
     count
 }
