@@ -74,6 +74,18 @@ fn a_session_gets_what_is_left_of_the_daily_budget_and_none_when_that_is_used_up
     again.fail("query", json!({ "question": "x" }));
 }
 
+#[test]
+fn sessions_that_begin_together_share_the_daily_budget() {
+    let scene = Scene::with(&format!("{INIT}sleep 1\n{RESULT}"));
+    let server = scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "2"), ("COS_VAULT_CONCURRENCY", "2")]);
+    std::thread::scope(|scope| {
+        let ask = || server.call("query", json!({ "question": "x" }));
+        for asked in [scope.spawn(ask), scope.spawn(ask)] {
+            asked.join().unwrap();
+        }
+    });
+}
+
 /// The program says what it has cost at its end only.
 #[test]
 fn a_session_that_was_cut_off_counts_with_what_it_was_allowed() {

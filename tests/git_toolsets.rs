@@ -1,8 +1,9 @@
 //! Toolset `git` with the others: what their tools change is committed, what the remote has changed too, and what is taken back.
 
 use crate::git::{hook, outcome};
-use crate::support::eventually;
+use crate::grants::request;
 use crate::support::repository::{Repository, git};
+use crate::support::{TOKEN, eventually};
 use serde_json::{Value, json};
 
 /// Every change of every tool is one commit, and none leaves uncommitted text behind.
@@ -231,6 +232,29 @@ fn a_file_that_the_remote_has_already_is_committed_by_no_later_call() {
     repository.write("n.md", "a person goes on\n");
     server.call("vault_write", json!({ "path": "c.md", "content": "c" }));
     assert_eq!(repository.git(&["status", "--porcelain"]), " M n.md\n");
+}
+
+/// A login for some folders has no tool of toolset git, but that of toolset notes.
+#[test]
+fn a_limited_login_can_restore_what_it_replaced() {
+    let repository = Repository::with(&[("Inbox/a.md", "first\n"), ("P.canvas", "{}\n")]);
+    let state = repository.folder.path().join("state");
+    let limited = format!("{TOKEN}-limited");
+    let hash = |token: &str| vault_sync_mcp::secret::SecretHash::of(token).to_hex();
+    let tokens = format!("limited:{}:write=Inbox/,all:{}", hash(&limited), hash(TOKEN));
+    let settings = [("TOOLSETS", "vault,notes,git"), ("STATE_DIR", state.to_str().unwrap()), ("API_TOKENS", &*tokens)];
+    let server = repository.serve_with(&settings);
+    let call = |tool: &str, arguments: Value| {
+        let message = request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        server.post_with(&limited, "", &message).json()["result"]["structuredContent"].clone()
+    };
+    let written = call("vault_write", json!({ "path": "Inbox/a.md", "content": "second\n" }));
+    let restored = call("vault_restore", json!({ "path": "Inbox/a.md", "version": written["previous"] }));
+    assert_eq!((&restored["path"], repository.folder.read("Inbox/a.md")), (&json!("Inbox/a.md"), b"first\n".to_vec()), "{restored}");
+    // That of git restores every file that tools change.
+    let written = server.call("vault_write", json!({ "path": "P.canvas", "content": "" }));
+    server.call("vault_restore", json!({ "path": "/P.canvas", "version": written["previous"] }));
+    assert_eq!(repository.folder.read("P.canvas"), b"{}\n");
 }
 
 #[test]

@@ -239,7 +239,8 @@ impl WorkingCopy {
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
         // An empty original was recorded for a missing aliases.md, so that a new one is no conflict.
-        let is_new = matches!(now, Ok(None)) && (path == ALIASES || !self.originals.contains_key(path));
+        let had_none = self.originals.get(path).is_none_or(|original| path == ALIASES && *original == etag(b""));
+        let is_new = matches!(now, Ok(None)) && had_none;
         if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
             return Ok(Some((Step::write(known, None, bytes), None)));
         }

@@ -19,6 +19,8 @@ pub(super) struct Gate {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
+    /// How many of them have an allowance.
+    allowed: usize,
     /// Whether one of them writes.
     is_filing: bool,
     queue: VecDeque<(u64, Work)>,
@@ -32,6 +34,7 @@ pub(super) struct Ticket {
     number: u64,
     work: Work,
     runs: bool,
+    has_allowance: bool,
 }
 
 impl Gate {
@@ -50,12 +53,12 @@ impl Gate {
         let number = state.next;
         state.next += 1;
         state.queue.push_back((number, work));
-        Some(Ticket { gate: Arc::clone(self), number, work, runs: false })
+        Some(Ticket { gate: Arc::clone(self), number, work, runs: false, has_allowance: false })
     }
 
-    /// The number of free slots.
-    pub(super) fn free(&self) -> usize {
-        self.slots.saturating_sub(self.state().running)
+    /// The number of slots whose sessions have no allowance yet, free ones included.
+    pub(super) fn without_allowance(&self) -> usize {
+        self.slots.saturating_sub(self.state().allowed)
     }
 
     /// Waits until no session that writes runs or waits; false on timeout.
@@ -99,11 +102,20 @@ impl Ticket {
     }
 }
 
+impl Ticket {
+    /// Records that the session has an allowance, until it has ended.
+    pub(super) fn note_allowance(&mut self) {
+        self.has_allowance = true;
+        self.gate.state().allowed += 1;
+    }
+}
+
 impl Drop for Ticket {
     fn drop(&mut self) {
         let mut state = self.gate.state();
         if self.runs {
             state.running = state.running.saturating_sub(1);
+            state.allowed = state.allowed.saturating_sub(usize::from(self.has_allowance));
             state.is_filing &= !self.work.writes();
         } else {
             state.queue.retain(|&(number, _)| number != self.number);

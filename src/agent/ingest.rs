@@ -189,9 +189,13 @@ impl Agent {
                 return (filed, Some(format!("The vault refused what the session wrote: {error}")));
             }
             let commit = self.commit(author, if has_finished { "" } else { " (not finished)" });
+            // These have the remote's version instead.
+            let replaced = commit.as_ref().map(|commit| commit.replaced.as_slice()).unwrap_or_default();
+            changes.pages.retain(|page| !replaced.contains(&page.path));
+            let was_replaced = !replaced.is_empty();
             let remote_images = remote_images(&vault, &changes.pages);
             let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, remote_images, commit };
-            let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
+            let took_nothing = filed.pages.is_empty() && (was_replaced || !filed.left_out.is_empty());
             return (filed, took_nothing.then(|| "The vault took nothing of what the session wrote.".into()));
         }
     }

@@ -331,8 +331,8 @@ impl Agent {
     fn allowance(&self, spent: f64) -> Result<f64, String> {
         let most = self.options.max_budget_usd;
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
-        // Equal shares for this session, which has its slot already, and for each free slot.
-        let share = (daily - spent) / (self.gate.free() + 1) as f64;
+        // Equal shares for this session and for all others that may begin before one ends.
+        let share = (daily - spent) / self.gate.without_allowance().max(1) as f64;
         if share < limits::AGENT_MIN_USD {
             return Err(format!(
                 "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, including what \

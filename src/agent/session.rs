@@ -102,7 +102,8 @@ fn prepare<'a>(
         false => Failure::Cancelled,
     })?;
     let begun = Session::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
-    let begun = agent.ledger.begin(begun, |spent| agent.allowance(spent)).map_err(Failure::Failed)?;
+    let allow = |spent| agent.allowance(spent).inspect(|_| ticket.note_allowance());
+    let begun = agent.ledger.begin(begun, allow).map_err(Failure::Failed)?;
     Ok(PreparedSession { agent, request: asked, key, dir, begun })
 }
 

@@ -306,8 +306,12 @@ impl Git {
             };
             let now = self.open(&self.vault, &runner)?;
             if now.head == repository.head {
-                let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
-                return Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused));
+                return match publish::take_theirs(&repository, &runner, &targets) {
+                    Ok((words, replaced)) if !replaced.is_empty() => {
+                        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused))
+                    }
+                    _ => Err(conflict),
+                };
             }
             // The remote's versions are those on disk, and the branch has them now: what else there is goes on top.
             repository = now;

@@ -72,7 +72,9 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
     let vault = &repository.vault;
     let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
-    let replaced: Vec<&Target> = targets.iter().filter(|target| checkout.files.iter().any(|file| target.is(file))).collect();
+    // A file that is here what the remote has is neither copied nor replaced.
+    let differs = |target: &&Target| checkout.files.iter().any(|file| target.is(file) && target.file.new != file.new);
+    let replaced: Vec<&Target> = targets.iter().filter(differs).collect();
     replaced.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());

@@ -49,6 +49,8 @@ pub struct Server {
     /// What toolsets need besides the vault.
     pub systems: Systems,
     tools: Vec<&'static Tool>,
+    /// Those for a login that is limited to folders.
+    tools_of_folders: Vec<&'static Tool>,
     prompts: Vec<&'static Prompt>,
     resources: Vec<&'static Resource>,
     options: Options,
@@ -97,10 +99,14 @@ impl Server {
     /// A server over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
     pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
+        let tools_of = |sets: &[Toolset]| Toolset::offered(sets).into_iter().filter(|tool| offered(tool.needs())).collect();
+        // A tool that such a login is not offered does not replace another of its name.
+        let of_folders: Vec<Toolset> = toolsets.iter().copied().filter(|set| !Toolset::NEED_WHOLE_VAULT.contains(set)).collect();
         Server {
             vault,
             systems,
-            tools: Toolset::offered(toolsets).into_iter().filter(|tool| offered(tool.needs())).collect(),
+            tools: tools_of(toolsets),
+            tools_of_folders: tools_of(&of_folders),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
@@ -121,7 +127,9 @@ impl Server {
         let below = |folder: &VaultPath| {
             let children = self.vault.list(folder).unwrap_or_default().into_iter();
             let folders = children.filter(|(_, stamp)| stamp.is_none());
-            folders.filter_map(|(name, _)| folder.child(&name).ok()).collect::<Vec<VaultPath>>()
+            let paths = folders.filter_map(|(name, _)| folder.child(&name).ok());
+            // A grant is of real paths: that of a link would cover nothing.
+            paths.filter(|path| self.vault.is_real(path)).collect::<Vec<VaultPath>>()
         };
         let all = below(&VaultPath::root()).into_iter();
         let mut names =
@@ -130,7 +138,7 @@ impl Server {
         (shown, names.next().is_none())
     }
 
-    /// Whether a tool, prompt or resource is for this caller; `of` gives those of a toolset. An item of several toolsets belongs to
+    /// Whether a prompt or resource is for this caller; `of` gives those of a toolset. An item of several toolsets belongs to
     /// the first.
     fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
         let first = || Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));

@@ -8,7 +8,7 @@ use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
-use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool, Toolset};
+use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
 use crate::vault::commits::Author;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ impl Server {
 
     /// The tools offered to a login, even those it lacks the access to call.
     pub(super) fn tools_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Tool> {
-        self.tools.iter().copied().filter(|tool| Server::is_for(principal, *tool, Toolset::tools))
+        if principal.folders.is_none() { &self.tools } else { &self.tools_of_folders }.iter().copied()
     }
 
     /// The access that a request needs and its caller lacks. Checked before anything is done or streamed: over HTTP the

@@ -26,7 +26,7 @@ impl GrantedFolders {
         is_in(&self.write, path)
     }
 
-    /// Whether a folder contains one of these that exists on disk or may be created.
+    /// Whether a folder contains one of these that exists on disk (which is assumed of a name that is not ASCII) or may be created.
     pub(super) fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
         let is_inner = |folder: &&VaultPath| VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()));

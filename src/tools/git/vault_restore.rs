@@ -1,6 +1,6 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
-use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, note_path, repository};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, repository};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -14,11 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),
-        required(
-            "version",
-            Shape::Text { max: 64 },
-            "A commit from vault_history that has the version wanted, 7 digits or more; or what a result calls previous",
-        ),
+        required("version", Shape::Text { max: 64 }, "A commit from vault_history, 7 digits or more; or what a result calls previous"),
         MESSAGE,
         IF_MATCH,
     ],
@@ -39,7 +35,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = note_path(context, arguments.text("path"), Context::exact_path)?;
+    let path = context.existing_or_deleted(arguments.text("path"))?;
     let version = arguments.text("version");
     if version.len() < 7 || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::invalid("Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
