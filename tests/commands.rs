@@ -280,7 +280,7 @@ fn a_server_is_tried_from_outside() {
     let Some(output) = check_server(&format!("{url}/mcp")) else { return };
     let shown = out(&output);
     assert!(output.status.success() && shown.ends_with(&format!("with the URL {url}/mcp\n")), "{shown}{}", err(&output));
-    assert_eq!(shown.matches("ok  ").count(), 15, "{shown}");
+    assert_eq!(shown.matches("ok  ").count(), 16, "{shown}");
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, shown) in [
         (format!("{url}/mcp/"), "drop the slash"),

@@ -168,3 +168,84 @@ fn a_note_of_many_tasks_with_a_tag_takes_milliseconds() {
     server.call("vault_tasks", json!({ "tag": "t" }));
     assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
 }
+
+/// A folder in another case is not a note elsewhere that has its name.
+#[test]
+fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
+    let folder = Folder::with(&[("Recipes/Soup.md", b"- [ ] cook\n"), ("Categories/Recipes.md", b"list")]);
+    let server = serve(&folder);
+    for (tool, arguments) in [
+        ("vault_delete", json!({ "paths": ["recipes"] })),
+        ("vault_move", json!({ "from": "recipes", "to": "Archive/recipes" })),
+        ("vault_tasks", json!({ "path": "recipes" })),
+        ("vault_links", json!({ "path": "RECIPES" })),
+    ] {
+        let error = server.fail(tool, arguments);
+        assert_eq!(error["code"], "FILE_NOT_FOUND", "{tool}");
+        assert!(error["message"].as_str().unwrap().contains("Did you mean: Recipes?"), "{error}");
+    }
+    assert_eq!(text(&folder, "Categories/Recipes.md"), "list");
+    assert_eq!(server.call("vault_tasks", json!({ "path": "Recipes" }))["total"], 1);
+}
+
+#[test]
+fn a_note_beside_a_folder_of_its_name_is_the_file_that_is_meant() {
+    let folder = Folder::with(&[("Projects/Apollo.md", b"plan\n"), ("Projects/Apollo/log.md", b"x"), ("Only/x.md", b"x")]);
+    let server = serve(&folder);
+    assert_eq!(server.call("vault_read", json!({ "path": "Projects/Apollo" }))["path"], "Projects/Apollo.md");
+    assert_eq!(server.call("vault_insert", json!({ "path": "Projects/Apollo", "text": "more" }))["path"], "Projects/Apollo.md");
+    for path in ["Projects/Apollo", "Only"] {
+        assert_eq!(server.fail("vault_write", json!({ "path": path, "content": "x" }))["code"], "PATH_NOT_ALLOWED", "{path}");
+    }
+    assert_eq!(server.fail("vault_read", json!({ "path": "Only" }))["code"], "PATH_NOT_ALLOWED");
+}
+
+#[test]
+fn a_name_without_a_note_is_reported_as_missing_with_what_to_do() {
+    let folder = Folder::with(&[("Anna Berger.md", b"x"), ("data.csv", b"a,b")]);
+    let server = serve(&folder);
+    for (tool, arguments) in [
+        ("vault_insert", json!({ "path": "Anna", "text": "x" })),
+        ("vault_insert", json!({ "path": "Anna.md", "text": "x" })),
+        ("vault_set_properties", json!({ "paths": ["Anna"], "set": { "a": 1 } })),
+    ] {
+        let error = server.fail(tool, arguments.clone());
+        assert_eq!(error["code"], "FILE_NOT_FOUND", "{tool} {arguments}");
+        assert_eq!(error["message"].as_str().unwrap().contains("set create to true"), arguments["path"] == "Anna.md", "{error}");
+    }
+    assert_eq!(server.fail("vault_insert", json!({ "path": "data.csv", "text": "x" }))["code"], "INVALID_ARGUMENT");
+    let written = server.call("vault_write", json!({ "path": "Plan", "content": "x" }));
+    assert!(written["warning"].as_str().unwrap().contains(".md"), "{written}");
+    assert!(server.call("vault_write", json!({ "path": "Plan.md", "content": "x" })).get("warning").is_none());
+}
+
+#[test]
+fn previous_is_the_newest_version() {
+    let folder = Folder::with(&[("n.md", b"one")]);
+    let server = serve(&folder);
+    for (old, new) in [("one", "two"), ("two", "three")] {
+        server.call("vault_edit", json!({ "path": "n.md", "old_text": old, "new_text": new }));
+    }
+    server.call("vault_restore", json!({ "path": "n.md", "version": "previous" }));
+    assert_eq!(text(&folder, "n.md"), "two");
+}
+
+/// A client may repeat a call; then there is nothing to take back.
+#[test]
+fn a_write_that_changes_nothing_makes_no_version_and_keeps_the_time() {
+    let folder = Folder::with(&[("n.md", b"- [ ] a\n")]);
+    let server = serve(&folder);
+    let tick = json!({ "path": "n.md", "line": 1, "text": "- [ ] a", "status": "done" });
+    assert!(server.call("vault_set_task", tick)["previous"].is_string());
+    let time = || std::fs::metadata(folder.vault().join("n.md")).unwrap().modified().unwrap();
+    let before = time();
+    for (tool, arguments) in [
+        ("vault_set_task", json!({ "path": "n.md", "line": 1, "text": "- [x] a", "status": "done" })),
+        ("vault_write", json!({ "path": "n.md", "content": text(&folder, "n.md") })),
+        ("vault_edit", json!({ "path": "n.md", "old_text": "a", "new_text": "a" })),
+    ] {
+        assert!(server.call(tool, arguments).get("previous").is_none(), "{tool}");
+    }
+    assert_eq!(time(), before);
+    assert_eq!(server.call("vault_history", json!({ "path": "n.md" }))["versions"].as_array().unwrap().len(), 1);
+}

@@ -102,8 +102,7 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
     assert!(server.call("vault_query", json!({ "where": "status == \"none\"" })).get("unknown_properties").is_none());
     let query = json!({ "where": "status != activ", "select": ["prize", "STATUS", "file.name"], "sort": ["-due"] });
     assert_eq!(server.call("vault_query", query)["unknown_properties"], json!(["-due", "activ", "prize"]));
-    for arguments in
-        [json!({}), json!({ "count": "words" }), json!({ "where": "a", "cursor": "x" }), json!({ "base": "Books.base", "view": "None" })]
+    for arguments in [json!({ "count": "words" }), json!({ "where": "a", "cursor": "x" }), json!({ "base": "Books.base", "view": "None" })]
     {
         assert_eq!(server.fail("vault_query", arguments.clone())["code"], "INVALID_ARGUMENT", "{arguments}");
     }
@@ -178,6 +177,11 @@ fn rows_have_what_is_selected_in_the_order_that_is_asked_for() {
     let listed = server.call("vault_query", json!({ "where": "price", "group_by": ["status desc"], "path": "Projects" }));
     assert_eq!(listed["groups"], grouped["groups"]);
     assert_eq!(server.fail("vault_query", json!({ "where": "price", "group_by": ["a", "b"] }))["code"], "INVALID_ARGUMENT");
+    // Without a condition, all notes.
+    let all = server.call("vault_query", json!({ "where": "true", "select": ["file.name"] }));
+    assert_eq!(server.call("vault_query", json!({ "where": " ", "select": ["file.name"] })), all);
+    let message = server.fail("vault_query", json!({ "where": "price > 4 and price < 9" }))["message"].clone();
+    assert!(message.as_str().unwrap().contains("write &&"), "{message}");
     let cells = server.call("vault_query", json!({ "where": "born", "select": ["born", "note.born", "file.links", "missing"] }));
     assert_eq!(cells["rows"][0]["missing"], Value::Null);
 }

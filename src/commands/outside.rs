@@ -280,6 +280,11 @@ fn challenge(origin: &str, report: &mut Report) {
         return;
     }
     report.expect("the same to a GET", ask(url, &[], "").and_then(right));
+    let is_refused = |answer: Answer| match answer.header("www-authenticate").contains("error=\"invalid_token\"") {
+        true => Ok(()),
+        false => Err("the proxy does not pass the Authorization header on".into()),
+    };
+    report.expect("a token is passed on", post(&["--header", "Authorization: Bearer none"], INITIALIZE).and_then(is_refused));
     // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer. A proxy that refuses the body may
     // close like that without it; with it, curl reads the refusal before it sends the body.
     let large = post(&["--header", "Expect:"], &" ".repeat(LARGE)).or_else(|_| post(&[], &" ".repeat(LARGE))).and_then(right);
@@ -287,7 +292,10 @@ fn challenge(origin: &str, report: &mut Report) {
     let browser = ["--header", "Origin: https://claude.ai", "--header", "Access-Control-Request-Method: POST"];
     let preflight = [&["--request", "OPTIONS", "--header", "Access-Control-Request-Headers: authorization"][..], &browser].concat();
     let asked = ask(url, &preflight, "");
-    report.expect("a browser may ask first (OPTIONS)", asked.and_then(|answer| answer.must(answer.status / 100 == 2)));
+    report.expect(
+        "a browser may ask first (OPTIONS)",
+        asked.and_then(|answer| answer.must(answer.status / 100 == 2 && !answer.header("access-control-allow-origin").is_empty())),
+    );
 }
 
 /// The login endpoints, each with a request that it has to refuse with an error of its own.

@@ -20,6 +20,7 @@ use crate::tools::{Options, Toolset};
 use crate::vault::{Hidden, Memory};
 use log::LevelFilter;
 use reader::Reader;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -183,6 +184,13 @@ impl Reader<'_> {
         if purpose == Purpose::Network && no_logins && !is_reported {
             self.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
+        // A token is looked up by its hash: with two names, it would have the rights of the first.
+        let mut names = BTreeMap::new();
+        for (name, secret) in &config.logins.tokens {
+            if let Some(other) = names.insert(secret.hash, name) {
+                self.add_mistake("API_TOKENS", format!("has one token as {other} and as {name}; make one for each with generate-token"));
+            }
+        }
         if let Some(name) = config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name)) {
             self.warnings
                 .push(format!("{name} is in API_TOKENS and in CLIENT_CREDENTIALS: vault_history and undo take them for one login"));
@@ -260,6 +268,13 @@ mod tests {
         let config =
             read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("API_TOKENS", &entry), ("CLIENT_CREDENTIALS", &entry)]);
         assert!(config.unwrap().warnings.iter().any(|warning| warning.starts_with("backup is in")));
+    }
+
+    #[test]
+    fn one_token_under_two_names_is_refused() {
+        let tokens = format!("b:{0}:read,a:{0}", "0".repeat(64));
+        let mistakes = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("API_TOKENS", &tokens)]).unwrap_err();
+        assert!(mistakes.iter().any(|mistake| mistake.setting == "API_TOKENS" && mistake.what.contains("one token as a and as b")));
     }
 
     #[test]

@@ -314,7 +314,7 @@ impl Store {
     /// A message for the owner.
     pub fn peek(folder: &Path) -> Result<State, String> {
         let file = folder.join(FILE);
-        if !file.exists() {
+        if matches!(file.try_exists(), Ok(false)) {
             return Err(format!("it has no {FILE}: it is another folder than the server's, or no one has logged in yet"));
         }
         read(&file).map_err(|error| error.to_string())

@@ -61,7 +61,10 @@ const NOTE_CHARS: usize = limits::RESULT_CHARS - 10_000;
 
 fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>, Error> {
     let vault = context.vault;
+    let now = context.options.zone.at(Moment::read());
     let day = match date {
+        Some("today") => now.format("YYYY-MM-DD"),
+        Some("yesterday") => now.plus_days(-1).format("YYYY-MM-DD"),
         Some(day) => day.to_owned(),
         None => {
             // Notes for future days are not reviewed; a day of slack, because the client may be in another time zone.
@@ -72,7 +75,7 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         }
     };
     if DateTime::of_date(&day).is_none() {
-        return Err(Error::invalid("Argument date must be a day as YYYY-MM-DD."));
+        return Err(Error::invalid("Argument date must be a day as YYYY-MM-DD, today or yesterday."));
     }
     // As Obsidian's settings have it, or else a note named after the day.
     let by_settings = context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok());
@@ -136,6 +139,7 @@ fn gather_notes(context: &Context<'_>, topic: Option<&str>) -> Result<Vec<Conten
 
 fn tidy_note(context: &Context<'_>, path: Option<&str>) -> Result<Vec<Content>, Error> {
     let path = context.path(path.unwrap_or_default())?;
+    context.vault.entry(&path)?;
     if !media::is_note(path.name()) {
         return Err(Error::invalid(format!("{} is not a note: its name does not end in .md.", path.as_str())));
     }

@@ -344,7 +344,9 @@ impl Context<'_> {
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
         let path = match self.folder(text) {
             Ok(folder) if self.vault.is_folder(&folder) => folder,
-            _ => {
+            given => {
+                // Not a note elsewhere that has the folder's name.
+                given.map_or(Ok(()), |folder| self.vault.check_other_case(&folder))?;
                 let path = self.exact_path(text)?;
                 self.vault.entry(&path)?;
                 path

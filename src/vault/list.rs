@@ -98,17 +98,27 @@ impl Vault {
         self.index.check_available()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
-                self.refresh()?;
-                let wanted = fold(folder.as_str());
-                let of_other_case = |path: &Arc<str>| {
-                    let mut folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
-                    folders.find(|above| fold(above) == wanted).map(|above| format!("Did you mean: {above}?"))
-                };
-                let hint = self.index.read(|entries| entries.keys().find_map(of_other_case));
-                let hint = hint.unwrap_or_else(|| "Use vault_list without a path to see the folders that exist.".to_owned());
-                Err(Error::NotFound { path, hint })
+                self.check_other_case(folder)?;
+                Err(Error::NotFound { path, hint: "Use vault_list without a path to see the folders that exist.".into() })
             }
             other => other,
+        }
+    }
+
+    /// Refuses a path that names a folder in another case, with the folder's own.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Unavailable`].
+    pub fn check_other_case(&self, folder: &VaultPath) -> Result<(), Error> {
+        self.refresh()?;
+        let (below, depth) = (format!("{}/", fold(folder.as_str())), folder.segments().count());
+        let is_below = |entry: &&Arc<Entry>| entry.folded_path().starts_with(&below);
+        match self.index.read(|entries| entries.values().find(is_below).cloned()) {
+            Some(entry) => {
+                let meant = entry.path.split('/').take(depth).collect::<Vec<_>>().join("/");
+                Err(Error::NotFound { path: folder.as_str().into(), hint: format!("Did you mean: {meant}?") })
+            }
+            None => Ok(()),
         }
     }
 

@@ -181,7 +181,8 @@ impl Vault {
     /// [`Error::NoTarget`] for a version that the note does not have, and those of [`Vault::history`].
     pub fn kept_version(&self, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
         let history = self.history(path)?;
-        let kept = history.iter().find(|line| line.version == version).and_then(Line::kept);
+        // The newest is first.
+        let kept = history.iter().find(|line| version == "previous" || line.version == version).and_then(Line::kept);
         let Some((_, hash)) = kept else {
             let known = history.iter().take(limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
             return Err(Error::NoTarget { what: format!("{} has no version {version:?}", path.as_str()), known });

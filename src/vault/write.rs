@@ -142,14 +142,20 @@ impl Vault {
             check_size(path, bytes.len())?;
             let mode = before.as_ref().map_or(Mode::New, Mode::Like);
             let look = |at: &Path| self.check_unchanged(at, on_disk, path, known.as_deref());
-            let put = || disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path));
-            let change = || vec![self.write_change(path, known.as_deref(), &bytes)];
+            // A call that is repeated makes no version, and the file keeps its time.
+            let is_same = known.as_deref() == Some(bytes.as_slice());
+            let put = || {
+                if is_same { Ok(()) } else { disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path)) }
+            };
+            let change = || if is_same { Vec::new() } else { vec![self.write_change(path, known.as_deref(), &bytes)] };
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
             match self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
                 kept => {
                     let previous = kept?.pop().filter(|_| known.is_some());
-                    self.index.record_write(path);
+                    if !is_same {
+                        self.index.record_write(path);
+                    }
                     return Ok(Written { previous, ..Written::of(path, known.is_none(), &bytes) });
                 }
             }

@@ -182,6 +182,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&self) -> Wrong {
         let what = match self.rest().chars().next() {
             Some('=') => "unexpected =; equality is ==".to_owned(),
+            Some(c) if c.is_alphabetic() => format!("unexpected {c}; write &&, || and !, and list.contains(value)"),
             Some(c) => format!("unexpected {c}"),
             None => "it ends too early".to_owned(),
         };

@@ -21,8 +21,8 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let nothing = "No note matches. Names and values of properties are compared in their case; \
-        fetch_frontmatter_index without arguments shows what notes have.";
+    let nothing = "No note matches. Names and values of properties are compared in their case, as they are written: links \
+        with [[ ]], numbers as numbers, each value of a list alone. fetch_frontmatter_index without arguments shows what notes have.";
     whole_notes(context, &notes).chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?.reply()
 }
 

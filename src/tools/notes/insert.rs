@@ -63,6 +63,9 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
         }
     }
     if !is_note(named.path.name()) {
+        if !create {
+            context.vault.entry(&named.path)?;
+        }
         let message = format!("{} is no note: text is inserted only into files that end in .md.", named.path.as_str());
         return Err(Error::invalid(message));
     }
@@ -80,8 +83,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let named = note(context, arguments.text("path"), create)?;
     let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
     let Inserted { written, line, warning } = inserted.map_err(|error| match error {
-        VaultError::NotFound { path, hint } if !create && hint.is_empty() => {
-            VaultError::NotFound { path, hint: "If it is to be made, set create to true.".into() }
+        VaultError::NotFound { path, hint } if !create => {
+            VaultError::NotFound { path, hint: format!("{hint} To make a new note, set create to true.").trim_start().into() }
         }
         other => other,
     })?;

@@ -89,12 +89,11 @@ struct Page {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect::<Vec<_>>();
-    let condition = arguments.maybe("where").map(str::to_owned);
+    let condition = arguments.maybe("where").filter(|condition| !condition.trim().is_empty());
     let count = arguments.maybe("count").map(str::to_owned);
     let base = arguments.maybe("base").map(|text| base(context, text)).transpose()?;
-    if condition.is_none() && count.is_none() && base.is_none() {
-        return Err(Error::invalid("Give where, base or count."));
-    }
+    // Without any of them, all notes.
+    let condition = condition.or((count.is_none() && base.is_none()).then_some("true")).map(str::to_owned);
     if arguments.has("view") && base.is_none() {
         return Err(Error::invalid("Argument view is one of a base: give base, too."));
     }

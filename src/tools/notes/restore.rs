@@ -11,7 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Undoes a change: to undo what was just done, or bring back a deleted note or an earlier version \
         from vault_history; to write other text use vault_edit or vault_write. What it replaces is kept as a version \
         as well, so a restore can be undone.",
-    effect: Effect::Replaces { idempotent: true },
+    effect: Effect::Replaces { idempotent: false },
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],
     output: Answer::FIELDS,
     run,

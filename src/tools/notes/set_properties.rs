@@ -52,6 +52,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
     }
     if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
+        context.vault.entry(other)?;
         return Err(Error::invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
     }
     let changes = changes(context, arguments)?;

@@ -4,6 +4,7 @@ use super::{IF_MATCH, PATH, WrittenFile};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::media::extension_of;
 use crate::vault::write::Overwrite;
 
 pub(super) static TOOL: Tool = Tool {
@@ -11,7 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Write a file",
     description: "Writes a whole file: to create a new note, or to replace all of one; to change part \
         of it use vault_edit, and to add to it vault_insert. Before replacing a \
-        note read it, and pass its etag as if_match.",
+        note read it; pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -31,6 +32,7 @@ result! {
         /// Bytes.
         size: usize,
         total_lines: usize,
+        warning: Option<&'static str>,
     }
 }
 
@@ -43,5 +45,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (false, None) => Overwrite::Anything,
     };
     let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
-    Reply::of(&Answer { file: WrittenFile::of(&written), created: written.created, size: written.size, total_lines: written.total_lines })
+    let is_shown = !written.created || extension_of(path.name()).is_some();
+    Reply::of(&Answer {
+        file: WrittenFile::of(&written),
+        created: written.created,
+        size: written.size,
+        total_lines: written.total_lines,
+        warning: (!is_shown).then_some("Obsidian does not show a file without an extension; the name of a note ends in .md."),
+    })
 }
