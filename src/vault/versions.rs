@@ -96,6 +96,9 @@ impl Versions {
 
     /// Keeps the bytes that the changes of a call replace or delete, before they are made. Returns the version ids, in order.
     pub(super) fn keep(&self, author: &Author, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
         let _lock = self.lock()?;
         // A power cut may have left half a line, which the next one must not continue.
         let (at, mut lines, mut ids) = (Moment::read().0, String::from("\n"), Vec::new());
