@@ -139,7 +139,7 @@ fn results_conform_to_the_output_schemas() {
 
 #[test]
 fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
-    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL) {
+    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true) {
         let listing = tool.listing(false);
         let annotations = &listing["annotations"];
         let name = tool.name;

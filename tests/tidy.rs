@@ -280,7 +280,7 @@ fn the_readme_is_complete() {
         let row = row.unwrap_or_else(|| panic!("no row for {}", setting.variable));
         assert!(row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default), "{row}");
     }
-    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL) {
+    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true) {
         let row = readme
             .lines()
             .find(|line| line.starts_with(&format!("| `{}` |", tool.name)))

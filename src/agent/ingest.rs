@@ -213,12 +213,14 @@ impl Agent {
     fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &WorkingCopy) -> Ingested {
         let given = Structured::of(copy, end.structured_output);
         let files = vault_files(self);
+        let replaced = filed.commit.as_ref().map(|commit| commit.replaced.as_slice()).unwrap_or_default();
+        let is_kept = |name: &String| files.named(name).is_some_and(|path| !replaced.iter().any(|other| *other == *path));
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let not_found = claimed_sources.iter().chain(&claimed_pages).filter(|name| files.named(name).is_none()).cloned().collect();
         let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
         // What was actually written, joined with what the session claims, as far as the vault has that.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
-            let known = claimed.iter().filter(|name| files.named(name).is_some());
+            let known = claimed.iter().filter(|name| is_kept(name));
             let mut list: Vec<String> = known.map(|name| links::link_target(name).to_owned()).collect();
             for page in facts {
                 if !list.iter().any(|known| files.named(known) == Some(&*page.path)) {

@@ -304,14 +304,13 @@ impl Git {
                 Err(conflict @ Failure::Conflict(..)) => conflict,
                 made => return made.map(|made| (made, refused)),
             };
-            let now = self.open(&self.vault, &runner)?;
+            let mut now = self.open(&self.vault, &runner)?;
             if now.head == repository.head {
-                return match publish::take_theirs(&repository, &runner, &targets) {
-                    Ok((words, replaced)) if !replaced.is_empty() => {
-                        Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused))
-                    }
-                    _ => Err(conflict),
-                };
+                let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
+                if !replaced.is_empty() {
+                    return Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused));
+                }
+                now = self.open(&self.vault, &runner)?;
             }
             // The remote's versions are those on disk, and the branch has them now: what else there is goes on top.
             repository = now;

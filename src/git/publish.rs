@@ -72,10 +72,11 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
     let vault = &repository.vault;
     let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
-    // A file that is here what the remote has is neither copied nor replaced.
+    let changed: Vec<&Target> = targets.iter().filter(|target| checkout.files.iter().any(|file| target.is(file))).collect();
+    changed.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
+    // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
     let differs = |target: &&Target| checkout.files.iter().any(|file| target.is(file) && target.file.new != file.new);
-    let replaced: Vec<&Target> = targets.iter().filter(differs).collect();
-    replaced.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
+    let replaced: Vec<&Target> = changed.into_iter().filter(differs).collect();
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());
     let replace = || {

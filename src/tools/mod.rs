@@ -117,10 +117,10 @@ impl Toolset {
         Toolset::ALL.into_iter().filter(|set| !set.tools().is_empty())
     }
 
-    /// The tools of some sets. Of two tools with one name the later set's is offered: with toolset `git` the history of notes is
+    /// The tools of some sets that pass. Of two tools with one name the later set's is offered: with toolset `git` the history of notes is
     /// that of the repository.
-    pub fn offered(sets: &[Toolset]) -> Vec<&'static Tool> {
-        let all: Vec<&'static Tool> = sets.iter().flat_map(|set| set.tools()).copied().collect();
+    pub fn offered(sets: &[Toolset], passes: impl Fn(&&'static Tool) -> bool) -> Vec<&'static Tool> {
+        let all: Vec<&'static Tool> = sets.iter().flat_map(|set| set.tools()).copied().filter(passes).collect();
         let is_last = |(number, tool): &(usize, &&'static Tool)| !all.iter().skip(number + 1).any(|other| other.name == tool.name);
         all.iter().enumerate().filter(is_last).map(|(_, tool)| *tool).collect()
     }
@@ -332,6 +332,9 @@ impl Context<'_> {
     /// The path of a file that exists or existed: where neither it nor a kept version is found, of which git may have commits.
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
         let path = self.exact_path(text)?;
+        // Nor does the path of another file that is gone mean a file of its name elsewhere.
+        let is_elsewhere = |given: &VaultPath| fold(given.name()) == fold(path.name()) && fold(given.as_str()) != fold(path.as_str());
+        let path = VaultPath::file(&self.below_root(text)).ok().filter(is_elsewhere).unwrap_or(path);
         Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
     }
 
@@ -342,17 +345,19 @@ impl Context<'_> {
 
     /// The path of a file or folder that exists, spelled as on disk.
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
-        let path = match self.folder(text) {
-            Ok(folder) if self.vault.is_folder(&folder) => folder,
-            given => {
-                // Not a note elsewhere that has the folder's name.
-                given.map_or(Ok(()), |folder| self.vault.check_other_case(&folder))?;
-                let path = self.exact_path(text)?;
-                self.vault.entry(&path)?;
-                path
+        let folder = self.folder(text).ok();
+        if let Some(folder) = folder.as_ref().filter(|folder| self.vault.is_folder(folder)) {
+            return Ok(self.vault.spelled(folder));
+        }
+        let found = self.exact_path(text).and_then(|path| Ok(self.vault.entry(&path).map(|_| path)?));
+        if let Some(folder) = folder {
+            let at = [fold(folder.as_str()), fold(&format!("{}.md", folder.as_str()))];
+            // A folder in another case does not mean a note elsewhere that has its name.
+            if !found.as_ref().is_ok_and(|path| at.contains(&fold(path.as_str()))) {
+                self.vault.check_other_case(&folder)?;
             }
-        };
-        Ok(self.vault.spelled(&path))
+        }
+        Ok(self.vault.spelled(&found?))
     }
 }
 

@@ -134,9 +134,9 @@ impl Index {
                 differing.push((path.to_owned(), true));
             }
         };
-        let mut walk = Walk { index: self, clean, see: &mut see, has_links: false };
+        let mut walk = Walk { index: self, clean, see: &mut see, has_links: false, is_incomplete: false };
         let walked = walk.walk_folder(folder);
-        let has_links = walk.has_links;
+        let Walk { has_links, is_incomplete, .. } = walk;
         // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
         // was left in it. If that happens during a walk, the identity differs at its end.
         let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
@@ -162,7 +162,7 @@ impl Index {
         }
         for path in unseen.keys() {
             // Through a link that a walk of the whole vault does not follow, a file is not served.
-            let on_disk = if is_whole { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
+            let on_disk = if is_whole && !is_incomplete { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
             if on_disk.is_some_and(|on_disk| on_disk.below() != Path::new(&**path)) {
                 let _lock = self.update_lock.lock().unpoisoned();
                 self.remove(path);

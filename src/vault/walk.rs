@@ -45,6 +45,8 @@ pub(super) struct Walk<'a> {
     pub(super) see: &'a mut dyn FnMut(&str, Stamp),
     /// Whether it found symbolic links.
     pub(super) has_links: bool,
+    /// Whether something exists that could not be read.
+    pub(super) is_incomplete: bool,
 }
 
 impl Walk<'_> {
@@ -98,7 +100,8 @@ impl Walk<'_> {
         }
     }
 
-    fn warn(&self, path: &str, error: &io::Error) {
+    fn warn(&mut self, path: &str, error: &io::Error) {
+        self.is_incomplete = true;
         warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
     }
 

@@ -67,7 +67,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let is_heading = |(note, _): (&str, &str)| {
                 (is_note(note) || !is_note(to))
                     && !note.is_empty()
-                    && context.path_or_folder(note).is_ok_and(|note| note == path && is_note(note.name()))
+                    && note_of_heading(context, note).is_ok_and(|note| note == path && is_note(note.name()))
             };
             if to.split_once('#').is_some_and(is_heading) {
                 let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());
