@@ -38,6 +38,44 @@ fn the_snippet_is_the_line_whose_words_weigh_most() {
         let found = server.call("vault_search", json!({ "query": "decisions about the migration" }));
         assert_eq!((&found["results"][0]["path"], &found["results"][0]["line"]), (&json!("here.md"), &json!(4)), "{found}");
     }
+    // All words of a line count, also where they are before its first rare one or in an address.
+    for (text, query, shown) in [
+        (
+            "The alpha version of this was made to be a beta\ngamma\n",
+            "alpha beta gamma",
+            "**alpha** version of this was made to be a **beta**",
+        ),
+        ("get http://localhost:3000/bank now\nmethod post\n", "method localhost http", "**localhost**"),
+    ] {
+        let folder = Folder::with(&[("n.md", text.as_bytes())]);
+        for server in both(&folder) {
+            let found = server.call("vault_search", json!({ "query": query }));
+            assert!(found["results"][0]["snippet"].as_str().unwrap().contains(shown), "{found}");
+        }
+    }
+}
+
+#[test]
+fn a_word_is_shown_rather_than_a_part_of_another() {
+    let folder = Folder::with(&[("n.md", b"Areas of knowledge.\n\nAt night an owl flies.\n")]);
+    for server in both(&folder) {
+        assert_eq!(server.call("vault_search", json!({ "query": "owl" }))["results"][0]["line"], 3);
+    }
+}
+
+#[test]
+fn a_number_is_no_part_of_a_longer_one_in_a_phrase() {
+    let long = format!("see chapter 12 and chapter 13\n{}", "words of another kind\n".repeat(300));
+    let folder = Folder::with(&[
+        ("a12.md", b"chapter 12 chapter 12 chapter 12 chapter 1x"),
+        ("b.md", long.as_bytes()),
+        ("c.md", b"Chapter 1\n\nIt begins.\n"),
+    ]);
+    for server in both(&folder) {
+        let found = server.call("vault_search", json!({ "query": "chapter 1" }));
+        assert_eq!(found["results"][0]["path"], "a12.md", "{found}");
+        assert_eq!(found["results"][1]["path"], "c.md", "{found}");
+    }
 }
 
 #[test]

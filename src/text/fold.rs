@@ -55,13 +55,14 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
 }
 
 /// Unicode lower case, except for three letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
-/// Straße), and the Greek final sigma becomes σ. Full-width letters and signs, as Japanese keyboards have them, become those of ASCII.
+/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones. Full-width letters and signs, as Japanese keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),
         '\0'..='\x7f' => folded.push(c),
         'ß' | 'ẞ' => folded.push_str("ss"),
         'ς' => folded.push('σ'),
+        '‘' | '’' => folded.push('\''),
         '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),
         _ => folded.extend(c.to_lowercase()),
     }

@@ -23,7 +23,7 @@ pub fn query_words(query: &str) -> Vec<String> {
         let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '#' | '_' | '/' | '@');
         let bare = word.trim_start_matches(is_mark).trim_end_matches(|c| is_mark(c) && c != '+');
         // A possessive usually means the word itself.
-        let bare = ["'s", "’s"].iter().find_map(|ending| bare.strip_suffix(ending)).unwrap_or(bare);
+        let bare = bare.strip_suffix("'s").unwrap_or(bare);
         let word = if bare.is_empty() { word } else { bare };
         if !all.iter().any(|known| known == word) {
             all.push(word.to_owned());
@@ -37,7 +37,7 @@ pub fn query_words(query: &str) -> Vec<String> {
 
 /// Whether a folded word is an English stop word.
 pub fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word.replace('’', "'").as_str()).is_ok()
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// The common beginning of an English word and its plural, tenses and derived nouns, at least three letters; the word itself if no
@@ -53,17 +53,19 @@ pub fn stem(word: &str) -> &str {
 /// A word without its ending, if it has one of English.
 fn without_ending(word: &str) -> Option<&str> {
     const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"];
-    ENDINGS.into_iter().filter(|ending| word.len() > 4 || *ending == "s").find_map(|ending| {
+    let letters = |text: &str| text.chars().count();
+    let is_long = letters(word) > 4;
+    ENDINGS.into_iter().filter(|ending| is_long || *ending == "s").find_map(|ending| {
         let fits = |stem: &&str| match ending {
-            "s" => stem.len() >= 3 && !stem.ends_with(['s', 'u', 'i']),
-            "es" => stem.len() >= 3 && stem.ends_with(['s', 'x', 'z', 'h']),
-            "e" => stem.len() >= 6,
-            "y" => stem.len() >= 4,
+            "s" => letters(stem) >= 3 && !stem.ends_with(['s', 'u', 'i']),
+            "es" => letters(stem) >= 3 && stem.ends_with(['s', 'x', 'z', 'h']),
+            "e" => letters(stem) >= 6,
+            "y" => letters(stem) >= 4,
             // `folder` is no form of `fold`, `container` one of `contain`: as in Porter's stemmer, two vowels with a consonant behind each.
             "er" | "ers" => {
                 stem.as_bytes().windows(2).filter(|pair| matches!(pair, [one, next] if is_vowel(*one) && !is_vowel(*next))).count() >= 2
             }
-            _ => stem.len() >= 3,
+            _ => letters(stem) >= 3,
         };
         let stem = word.strip_suffix(ending).filter(fits)?;
         // `carries` is no form of `car`.
@@ -82,8 +84,9 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
         return false;
     }
     let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length)) else { return false };
-    // Without spaces between words, what follows may be the next word.
-    if found.ends_with(is_unspaced) {
+    // Without spaces between words, what follows may be the next word, as in 会議2024の.
+    let ends_here = rest.chars().next().is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c));
+    if found.ends_with(is_unspaced) || ends_here && has_unspaced(found) {
         return true;
     }
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -227,6 +230,10 @@ mod tests {
             (&["container", "contain", "containers"], "contain"),
             (&["folder", "folders"], "folder"),
             (&["bus", "class", "gas"], ""),
+            (&["développeur", "développeurs"], "développeur"),
+            (&["donnée", "données"], "donnée"),
+            (&["åring"], "åring"),
+            (&["čas"], "čas"),
         ] {
             for word in words {
                 assert!(expected.is_empty() && stem(word).len() >= 3 || stem(word) == expected, "{word}: {}", stem(word));

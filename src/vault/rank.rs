@@ -175,6 +175,14 @@ impl<'a> Ranker<'a> {
         Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), asked_bits: first_bits(asked), average_length }
     }
 
+    /// Where the query occurs as a phrase. `Chapter 1` is not a phrase of `Chapter 12`.
+    fn phrases_in<'t>(&'t self, text: &'t str) -> impl Iterator<Item = usize> + 't {
+        let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let goes_on = move |end: usize| end.checked_sub(1).is_some_and(is_digit) && is_digit(end);
+        let found = self.phrase_finder.find_iter(text.as_bytes()).filter(|_| !self.phrase.is_empty());
+        found.filter(move |at| !goes_on(at + self.phrase.len()))
+    }
+
     /// The query words in a name, as bits; `None` if it has other words that are not stop words.
     fn words_of_name(&self, name: &str) -> Option<u32> {
         let is_of =
@@ -205,13 +213,14 @@ impl<'a> Ranker<'a> {
         let whole_name = whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
-        let finds_phrase =
-            |text: &str| Some(text).filter(|_| !self.phrase.is_empty()).and_then(|text| self.phrase_finder.find(text.as_bytes()));
-        let phrase_at = finds_phrase(text).map(|at| (at, at + self.phrase.len()));
+        // What is shown is a word rather than a part of another one.
+        let begins_word = |at: &usize| is_word_start(text, *at);
+        let phrase_at = self.phrases_in(text).next().map(|first| self.phrases_in(text).find(begins_word).unwrap_or(first));
+        let phrase_at = phrase_at.map(|at| (at, at + self.phrase.len()));
         let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
         let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && whole_names.contains(&self.asked_bits) {
             0
-        } else if phrase_at.is_some() || finds_phrase(entry.path_for(self.phrase.as_bytes())).is_some() {
+        } else if phrase_at.is_some() || self.phrases_in(entry.path_for(self.phrase.as_bytes())).next().is_some() {
             1
         } else if best.words & self.asked_bits == self.asked_bits {
             2
@@ -285,13 +294,18 @@ impl Relevance {
             let is_link_target = |one: &Occurrence| one.start == at && one.in_link_target;
             let plain = if self.occurrences.iter().any(is_link_target) { Some(best(&|one| !one.in_link_target)) } else { None };
             let shown = plain.filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight).unwrap_or(inside);
-            // Of several lines, the one whose words weigh most: a heading says less than the line below it that answers.
+            // Of the matches in it, the one around which the heaviest words are shown: a heading says less than the line below it that answers.
             let (from, _) = shown.at?;
             let mut in_window = self.occurrences.iter().filter(|one| (from..shown.end).contains(&one.start)).peekable();
             let begins_in_target = in_window.peek().is_some_and(|one| one.in_link_target);
             let window: Vec<&Occurrence> = in_window.filter(|one| begins_in_target || !one.in_link_target).collect();
-            let bits_of = |line| window.iter().filter(|one| one.line == line).fold(0, |bits, one| bits | 1_u32 << one.word);
-            let weight = |one: &&Occurrence| weight_of(words, bits_of(one.line));
+            let are_near = |one: &Occurrence, other: &Occurrence| {
+                one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
+            };
+            let bits_around = |one: &Occurrence| {
+                self.occurrences.iter().filter(|other| are_near(one, other)).fold(0, |bits, other| bits | 1_u32 << other.word)
+            };
+            let weight = |one: &&Occurrence| weight_of(words, bits_around(one));
             let first_of_heaviest = window.iter().rev().copied().max_by(|one, other| weight(one).total_cmp(&weight(other)));
             first_of_heaviest.map(|one| (one.start, one.end)).or(shown.at)
         };

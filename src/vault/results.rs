@@ -14,7 +14,7 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// Results at most.
     pub max_results: usize,
-    /// Only below this folder.
+    /// Only this file, or the files below this folder; as spelled on disk.
     pub below: Option<VaultPath>,
     /// Only with this tag, or one nested below it.
     pub tag: Option<&'a str>,

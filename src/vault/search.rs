@@ -62,7 +62,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
-        let indexing = self.index.refresh_with_timeout()?;
+        let indexing = self.refresh_with_timeout()?;
         let properties = OnceCell::new();
         let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
         let everything = SearchRun { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
@@ -73,10 +73,10 @@ impl Vault {
         let known = query::Known { is_property: &is_property, is_written: &is_written };
         let parsed = query::parse(query.text, &known).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
-        let below = self.existing_folder(query.below.as_ref())?;
+        let below = query.below.as_ref();
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
-            below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
+            below.is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path))
                 && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
                 && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                 && query.until.is_none_or(|until| entry.stamp.modified() <= until)

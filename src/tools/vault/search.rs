@@ -39,7 +39,7 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Integer(20),
             "Results at most",
         ),
-        optional("path", ANY_TEXT, "Only files below this folder"),
+        optional("path", ANY_TEXT, "Only this folder or file"),
         optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
         defaulted(
             "sort",
@@ -154,7 +154,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         &Query {
             text: query,
             max_results: arguments.number("max_results"),
-            below: arguments.maybe("path").map(|path| context.folder(path)).transpose()?,
+            below: arguments.maybe("path").map(|path| context.path_or_folder(path)).transpose()?,
             tag: arguments.maybe("tag"),
             since: since.map(|(first, _)| first),
             until: until.map(|(_, last)| last),
