@@ -230,6 +230,7 @@ fn added_and_removed_files_are_sent_as_list_changes() {
     let (head, mut second) = open(&id, "text/event-stream, */*");
     assert_eq!(head.status, 200);
     assert!(stream.chunk().is_none(), "the first is ended");
+    assert_eq!(second.event().as_deref(), Some(changed), "what has arrived on the first is not known");
     assert_eq!(server.request(&format!("DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nMcp-Session-Id: {id}"), "").status, 204);
     assert!(second.event().is_none(), "and the second with its session");
     assert_eq!(open("unknown", "text/event-stream").0.status, 404);

@@ -100,17 +100,15 @@ impl Subscription {
         self.listener.lock().unpoisoned().take().iter().for_each(|listener| listener.end());
     }
 
-    /// Connects a client to the subscription. An older connection is ended: it may be broken; if it is, what has arrived is
+    /// Connects a client to the subscription. An older connection is ended: it may have been broken, and what has arrived on it is
     /// not known, so everything subscribed to counts as changed.
     pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
-        let before = self.listener.lock().unpoisoned().replace(listener);
-        if before.as_ref().is_some_and(|before| !before.is_open()) {
-            let mut known = self.known.lock().unpoisoned();
-            // Another number than the current one, so that the list counts as changed.
-            known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
-            known.resources.values_mut().for_each(|(_, state)| *state = None);
-        }
-        before.iter().for_each(|before| before.end());
+        let Some(before) = self.listener.lock().unpoisoned().replace(listener) else { return };
+        before.end();
+        let mut known = self.known.lock().unpoisoned();
+        // Another number than the current one, so that the list counts as changed.
+        known.listing = known.listing.map(|listing| listing.wrapping_sub(1));
+        known.resources.values_mut().for_each(|(_, state)| *state = None);
     }
 
     /// Subscribes to a resource. A URI that can never be one of the vault's is accepted and never notified.
@@ -120,7 +118,7 @@ impl Subscription {
     pub(super) fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
         // Later states are compared with the one now; with the last index, if the vault is unavailable.
-        let _ = vault.refresh();
+        let _ = vault.refresh_with_timeout();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
         check_limits(known.resources.keys().map(String::as_str).chain([uri]))?;
@@ -137,7 +135,7 @@ impl Subscription {
     pub fn record_current_state(&self, server: &Server) {
         let vault = server.vault_of(&self.principal);
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
-        let _ = vault.refresh();
+        let _ = vault.refresh_with_timeout();
         let mut known = self.known.lock().unpoisoned();
         if self.listen_id.is_some() && known.vault.is_none() {
             known.resources.values_mut().for_each(|(path, state)| *state = Some(vault.indexed_state(path)));
@@ -154,7 +152,7 @@ impl Subscription {
         }
         let Some(vault) = self.known.lock().unpoisoned().vault.clone() else { return };
         // If the vault is unavailable, the last index is compared.
-        let _ = vault.refresh();
+        let _ = vault.refresh_with_timeout();
         let states = states.entry(self.principal.folders.clone()).or_default();
         let mut messages = Vec::new();
         let mut known = self.known.lock().unpoisoned();

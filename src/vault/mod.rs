@@ -292,6 +292,15 @@ impl Vault {
         self.index.refresh()
     }
 
+    /// As [`Vault::refresh`], but waits only a short time for the first indexing: then the index has what was read so far. Gives whether it
+    /// is still running.
+    ///
+    /// # Errors
+    /// As [`Vault::refresh`].
+    pub fn refresh_with_timeout(&self) -> Result<bool, Error> {
+        self.index.refresh_with_timeout()
+    }
+
     /// Waits until files have changed, or until a walk may find that they have, and brings the index up to date. For one thread.
     ///
     /// # Errors
@@ -330,7 +339,7 @@ impl Vault {
 
     /// The state of a file, or of a folder and all files below it, currently in the index.
     pub fn indexed_state(&self, path: &VaultPath) -> IndexedState {
-        self.index.indexed_state(path)
+        self.index.indexed_state(&self.spelled(path))
     }
 
     /// The number of files currently in the index.
