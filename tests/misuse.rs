@@ -172,7 +172,14 @@ fn a_note_of_many_tasks_with_a_tag_takes_milliseconds() {
 /// A folder in another case is not a note elsewhere that has its name.
 #[test]
 fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
-    let folder = Folder::with(&[("Recipes/Soup.md", b"- [ ] cook\n"), ("Categories/Recipes.md", b"list")]);
+    let folder = Folder::with(&[
+        ("Recipes/Soup.md", b"- [ ] cook\n"),
+        ("Categories/Recipes.md", b"list"),
+        ("license/a.md", b"a"),
+        ("LICENSE", b"text"),
+        ("journal/a.md", b"a"),
+        ("Journal.md", b"b"),
+    ]);
     let server = serve(&folder);
     for (tool, arguments) in [
         ("vault_delete", json!({ "paths": ["recipes"] })),
@@ -185,6 +192,12 @@ fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
         assert!(error["message"].as_str().unwrap().contains("Did you mean: Recipes?"), "{error}");
     }
     assert_eq!(text(&folder, "Categories/Recipes.md"), "list");
+    // A path that exists is meant, and a note at that path.
+    for (path, deleted) in [("LICENSE", "LICENSE"), ("Journal", "Journal.md")] {
+        assert_eq!(server.call("vault_delete", json!({ "paths": [path] }))["deleted"][0]["path"], deleted);
+    }
+    let error = server.fail("vault_move", json!({ "from": "Categories/Recipes.md", "to": "Categories/Recipes#New" }));
+    assert!(error["message"].as_str().unwrap().contains("names a heading"), "{error}");
     assert_eq!(server.call("vault_tasks", json!({ "path": "Recipes" }))["total"], 1);
 }
 
@@ -228,6 +241,89 @@ fn previous_is_the_newest_version() {
     }
     server.call("vault_restore", json!({ "path": "n.md", "version": "previous" }));
     assert_eq!(text(&folder, "n.md"), "two");
+    // Of a file that is gone it is no version of another file of its name.
+    let folder = Folder::with(&[("P.canvas", b"{}"), ("sub/P.canvas", b"old")]);
+    let server = serve(&folder);
+    server.call("vault_edit", json!({ "path": "sub/P.canvas", "old_text": "old", "new_text": "new" }));
+    server.call("vault_delete", json!({ "paths": ["P.canvas"] }));
+    server.call("vault_restore", json!({ "path": "P.canvas", "version": "previous" }));
+    assert_eq!((text(&folder, "P.canvas"), text(&folder, "sub/P.canvas")), ("{}".into(), "new".into()));
+}
+
+/// A model reads a section, and sends it back with its heading.
+#[test]
+fn a_section_that_is_replaced_by_itself_stays_as_it_is() {
+    for note in ["# A\n\n## B\n\ntext\n\nmore\n\n## C\n\nend\n", "B\n---\n\ntext\n\n## C\n\nend\n", "## B\r\ntext\r\n## C\r\n"] {
+        let folder = Folder::with(&[("n.md", note.as_bytes())]);
+        let server = serve(&folder);
+        let section = server.call("vault_read_notes", json!({ "paths": ["n.md"], "heading": "B" }))["notes"][0]["text"].clone();
+        let replace = |text: &str| {
+            server.call("vault_insert", json!({ "path": "n.md", "heading": "B", "where": "replace", "text": text }));
+        };
+        replace(section.as_str().unwrap());
+        assert_eq!(text(&folder, "n.md").matches("B").count(), 1, "{note:?}");
+        assert!(text(&folder, "n.md").contains("text"), "{note:?}");
+        replace("## D\n\nother");
+        assert!(text(&folder, "n.md").contains("## D"), "another heading is text");
+    }
+}
+
+/// Kanban and Excalidraw read their data from the end of the file.
+#[test]
+fn text_is_put_before_the_data_of_a_plugin_at_the_end() {
+    let settings = "%% kanban:settings\n```\n{\"kanban-plugin\":\"board\"}\n```\n%%";
+    let board = format!("## Todo\n\n- [ ] a\n\n\n## Done\n\n**Complete**\n- [x] b\n\n\n{settings}\n");
+    let folder = Folder::with(&[
+        ("Board.md", board.as_bytes()),
+        ("Bases/Projects.base", b"views:\n  - type: table\n    name: All\n"),
+        ("Projects/p.md", b"p"),
+    ]);
+    let server = serve(&folder);
+    server.call("vault_insert", json!({ "path": "Board", "heading": "Done", "text": "- [x] new" }));
+    server.call("vault_insert", json!({ "path": "Board", "heading": "Later", "create": true, "text": "- [ ] later" }));
+    server.call("vault_insert", json!({ "path": "Board", "text": "- [ ] last" }));
+    let expected = board.replace("- [x] b\n", "- [x] b\n- [x] new\n## Later\n- [ ] later\n- [ ] last\n");
+    assert_eq!(text(&folder, "Board.md"), expected);
+    // A base by its name, also where a folder has that.
+    for base in ["Projects", "Bases/Projects", "Projects.base"] {
+        assert_eq!(server.call("vault_query", json!({ "base": base }))["total"], 3, "{base}");
+    }
+}
+
+/// Phones and word processors type curly apostrophes and dashes; models type those of a keyboard.
+#[test]
+fn typographic_signs_are_found_by_plain_ones() {
+    let folder = Folder::with(&[("n.md", "# The Baker’s Daughter\n\nShe doesn’t know — where Anna’s coat went…\n".as_bytes())]);
+    let server = serve(&folder);
+    for query in ["\"Anna's coat\"", "doesn't know", "line:(anna's)"] {
+        assert_eq!(server.call("vault_search", json!({ "query": query }))["total_matches"], 1, "{query}");
+    }
+    server.call("vault_read_notes", json!({ "paths": ["n.md"], "heading": "The Baker's Daughter" }));
+    let error = server.fail("vault_edit", json!({ "path": "n.md", "old_text": "She doesn't know - where", "new_text": "x" }));
+    assert!(error["message"].as_str().unwrap().contains("other quotation marks"), "{error}");
+}
+
+/// As macOS and PDFs have them in a text.
+#[test]
+fn decomposed_properties_values_and_tasks_are_the_same_as_composed_ones() {
+    let folder = Folder::with(&[("n.md", "---\nfa\u{308}llig: 1\nOrte: [Zu\u{308}rich]\n---\n- [ ] O\u{308}l\n".as_bytes())]);
+    let server = serve(&folder);
+    let change = json!({ "paths": ["n.md"], "set": { "fällig": 2 }, "add_values": { "Orte": ["Zürich"] } });
+    server.call("vault_set_properties", change);
+    server.call("vault_set_task", json!({ "path": "n.md", "line": 5, "text": "Öl", "status": "done" }));
+    assert_eq!(text(&folder, "n.md"), "---\nfa\u{308}llig: 2\nOrte: [Zu\u{308}rich]\n---\n- [x] O\u{308}l\n");
+}
+
+#[test]
+fn a_search_may_be_limited_to_one_note() {
+    let folder = Folder::with(&[("Novel/Chapter 05.md", b"a blue coat"), ("Novel/Chapter 06.md", b"a blue coat")]);
+    let server = serve(&folder);
+    for path in ["Novel/Chapter 05.md", "Chapter 05"] {
+        let found = server.call("vault_search", json!({ "query": "coat", "path": path }));
+        assert_eq!((&found["total_matches"], &found["results"][0]["path"]), (&json!(1), &json!("Novel/Chapter 05.md")), "{path}");
+    }
+    assert_eq!(server.call("vault_search", json!({ "query": "coat", "path": "Novel" }))["total_matches"], 2);
+    assert_eq!(server.fail("vault_search", json!({ "query": "coat", "path": "Nowhere" }))["code"], "FILE_NOT_FOUND");
 }
 
 /// A client may repeat a call; then there is nothing to take back.

@@ -86,6 +86,7 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
         ("/(a)\\1/.matches(status)", &["character 1", "backreferences"]),
         ("1.round()", &["parentheses"]),
         ("+1", &["unexpected +"]),
+        ("due < 2026-12-01", &["character 7", "needs quotes"]),
         ("{\"a\": 1}", &["objects"]),
         ("if(1)", &["2 to 3 arguments"]),
         ("file.hasLink(this)", &["`this`", "needs base"]),

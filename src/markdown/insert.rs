@@ -71,7 +71,7 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
-            (around(body..behind_text(note, body..note.lines.len()), position), None)
+            (around(body..note.behind_text(body..note.lines.len()), position), None)
         }
         Target::Note => return Err(PartError::WholeNote),
         Target::Heading(wanted) => {
@@ -92,7 +92,9 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     if lines.start < note.body() {
         return Err(PartError::Frontmatter);
     }
-    let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(new));
+    let is_section = matches!(target, Target::Heading(_)) && position == Position::Replace;
+    let below = if is_section { without_own_heading(note, lines.start, new) } else { new };
+    let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(below));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
     let is_at_start = edit.range.start == frontmatter::end(note.text) && !has_properties(note.text) && !has_properties(new);
@@ -101,6 +103,19 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         edit.text.insert_str(0, line_end(note.text, 0));
     }
     Ok((edit, line + usize::from(makes_frontmatter) + usize::from(with_heading.is_some())))
+}
+
+/// A text without the heading of the section whose text begins at a line, if it begins with that: a section as it is read does.
+fn without_own_heading<'a>(note: &Note<'_>, line: usize, new: &'a str) -> &'a str {
+    let inserted = Note::of(new);
+    let first = inserted.headings().into_iter().next().filter(|first| first.lines.start == 0);
+    let own = note.headings().into_iter().rfind(|heading| heading.lines.end <= line);
+    match first.zip(own) {
+        Some((first, own)) if (first.level, &first.text) == (own.level, &own.text) => {
+            new.part(inserted.start(first.lines.end)..).trim_matches(['\r', '\n'])
+        }
+        _ => new,
+    }
 }
 
 /// The range of a line; for a setext heading, that of all its lines.
@@ -116,11 +131,6 @@ fn around(lines: Range<usize>, position: Position) -> Range<usize> {
         Position::End | Position::After => lines.end..lines.end,
         Position::Replace => lines,
     }
-}
-
-/// The line after the last one of a range that is not blank.
-fn behind_text(note: &Note<'_>, lines: Range<usize>) -> usize {
-    lines.clone().rev().find(|line| note.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
 }
 
 /// The lines that the text replaces, and the id that the replaced block keeps.
@@ -159,7 +169,7 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
-    let last = behind_text(note, heading.end..end);
+    let last = note.behind_text(heading.end..end);
     let lines = match position {
         Position::Before | Position::After => around(heading.start..end, position),
         Position::Start | Position::End => around(heading.end..last, position),
@@ -182,7 +192,7 @@ fn new_heading(note: &Note<'_>, wanted: &str) -> Option<(usize, String)> {
         Some(Err(_)) => return None,
     };
     let level = if (1..=6).contains(&markers) { markers } else { usize::from(level.min(6)) };
-    let at = behind_text(note, section);
+    let at = note.behind_text(section);
     let name = name.trim().trim_start_matches('#').trim();
     let is_name = !name.is_empty() && !name.contains(['\n', '\r']);
     is_name.then(|| (at, format!("{} {name}", "#".repeat(level))))
@@ -473,7 +483,7 @@ mod tests {
             assert!(eol == "\n" || !text.contains('\n') || !others.contains('\n'), "{text:?}: {made:?}");
             let is_final = |text: &str| text.ends_with('\n');
             assert!(
-                text.is_empty() || is_final(&text) == is_final(&made) || edit.range.end == text.len() && new.is_empty(),
+                text.is_empty() || is_final(&text) == is_final(&made) || edit.range.end == text.len() && edit.text.is_empty(),
                 "{text:?}: {made:?}"
             );
         }

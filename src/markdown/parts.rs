@@ -125,14 +125,28 @@ impl<'a> Note<'a> {
         next.map_or(self.lines.len(), |heading| heading.lines.start)
     }
 
+    /// The line after the last one of a range that is not blank, and before a `%%` comment of several lines that ends the note: plugins such
+    /// as Kanban and Excalidraw keep data there, and read it from the end.
+    pub(super) fn behind_text(&self, lines: Range<usize>) -> usize {
+        let last = |mut lines: Range<usize>| lines.rfind(|line| self.kind(*line) != Some(Kind::Blank));
+        let end = last(lines.clone()).map_or(lines.start, |line| line + 1);
+        let opens = |line: &usize| self.line(*line).trim_start().starts_with("%%") && self.lines.get(*line).is_some_and(|line| line.opens);
+        let ends_note = last(end..self.lines.len()).is_none() && end.checked_sub(1).and_then(|line| self.kind(line)) == Some(Kind::Opaque);
+        let is_inside = |line: &usize| matches!(self.kind(*line), Some(Kind::Opaque | Kind::Code));
+        match (lines.start..end).rev().take_while(is_inside).find(opens).filter(|_| ends_note) {
+            Some(comment) => last(lines.start..comment).map_or(lines.start, |line| line + 1),
+            None => end,
+        }
+    }
+
     /// The heading with a text, or the last one of a path (`A > B`), each in the section of the previous one. Exact matches are
-    /// preferred, then those that differ only in case and spaces, then, unless `strict`, those that Obsidian considers equal.
+    /// preferred, then those that differ only in case, spaces and curly apostrophes, then, unless `strict`, those that Obsidian considers equal.
     ///
     /// # Errors
     /// [`PartError`].
     pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, PartError> {
         let exact = |text: &str| text.trim().to_owned();
-        let spaced = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let spaced = |text: &str| text.replace(['‘', '’'], "'").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
         let parts: Vec<&str> = wanted.split(" > ").collect();
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {

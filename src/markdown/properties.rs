@@ -9,6 +9,7 @@ use crate::yaml;
 use serde_json::{Value as Json, json};
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
+use unicode_normalization::UnicodeNormalization;
 
 /// The frontmatter of a note as values.
 ///
@@ -24,10 +25,11 @@ pub fn parse(text: &str) -> Result<Mapping, String> {
     }
 }
 
-/// The name of a property as the note spells it, which may differ in case.
+/// The name of a property as the note spells it, which may differ in case and Unicode form.
 pub fn name_in(properties: &Mapping, name: &str) -> String {
     let names = || properties.keys().filter_map(Value::as_str);
-    let same = names().find(|own| *own == name).or_else(|| names().find(|own| own.to_lowercase() == name.to_lowercase()));
+    let lower = |name: &str| name.nfc().collect::<String>().to_lowercase();
+    let same = names().find(|own| *own == name).or_else(|| names().find(|own| lower(own) == lower(name)));
     same.unwrap_or(name).to_owned()
 }
 

@@ -186,7 +186,10 @@ impl fmt::Display for Error {
             }
             Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
-            Error::Ambiguous { what, .. } => write!(f, "{what}; nothing was done. Say which of the candidates is meant."),
+            Error::Ambiguous { what, .. } => write!(
+                f,
+                "{what}; nothing was done. Give the path of the candidate that is meant; of a heading, those above it (A > B) or, instead, its line."
+            ),
             Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}."),
             Error::NoTarget { what, .. } => write!(f, "{what}; see candidates for what exists instead."),
             Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),

@@ -15,6 +15,7 @@ use crate::text::fold::fold;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
+use unicode_normalization::UnicodeNormalization;
 
 /// Which tasks are wanted. A field that is `None` matches every task.
 #[derive(Debug, Default)]
@@ -267,7 +268,8 @@ impl Vault {
             let is_cut = text.chars().count() == limits::TASK_CHARS;
             let is_meant = |task: &Task| {
                 let own = content(task);
-                own == text.trim() || note.line(task.line).trim() == text.trim() || is_cut && own.starts_with(text)
+                let is_same = |own: &str| own.nfc().eq(text.trim().nfc());
+                is_same(own) || is_same(note.line(task.line).trim()) || is_cut && own.starts_with(text)
             };
             let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
             let Some(task) = task else {

@@ -3,6 +3,7 @@
 
 use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, Names, names};
 use super::value::{Pattern, Value};
+use crate::calendar::DateTime;
 use crate::limits;
 use crate::slice::Part;
 use regex::RegexBuilder;
@@ -390,6 +391,9 @@ impl<'a> Parser<'a> {
 
     fn number(&mut self) -> Result<Expr, Wrong> {
         let rest = self.rest();
+        if rest.get(..10).is_some_and(|text| DateTime::of_date(text).is_some()) {
+            return Err(self.wrong(self.at, "a date needs quotes: \"2026-12-01\""));
+        }
         let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         let mut end = digits(rest);
         let behind = rest.part(end..);

@@ -59,7 +59,12 @@ fn failed(failure: Failure) -> Error {
 /// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`, `Note.md#base-2`.
 fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> {
     let Some((note, block)) = text.rsplit_once('#').filter(|(_, block)| block.starts_with("base")) else {
-        return Ok((context.path(text)?, 1));
+        // A base may be named without its ending.
+        let exists = |path: &VaultPath| context.vault.entry(path).is_ok();
+        let path = context.path(text);
+        let base = || context.path(&format!("{text}.base")).ok().filter(exists);
+        let base = if path.as_ref().is_ok_and(exists) { None } else { base() };
+        return Ok((base.map_or(path, Ok)?, 1));
     };
     let number = match block.strip_prefix("base").map(|rest| rest.strip_prefix('-').unwrap_or(rest)) {
         Some("") => Some(1),

@@ -8,8 +8,8 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Undoes a change: to undo what was just done, or bring back a deleted note or an earlier version \
-        from vault_history; to write other text use vault_edit or vault_write. What it replaces is kept as a version \
+    description: "Undoes a change of a note's text: to undo what was just done, or bring back a deleted note or an earlier \
+        version from vault_history; to undo a move use vault_move. What it replaces is kept as a version \
         as well, so a restore can be undone.",
     effect: Effect::Replaces { idempotent: false },
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],

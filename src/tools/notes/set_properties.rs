@@ -12,6 +12,7 @@ use crate::vault::media::is_note;
 use crate::vault::{Error as VaultError, VaultPath};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use unicode_normalization::UnicodeNormalization;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
@@ -161,10 +162,11 @@ fn is_tags(name: &str) -> bool {
     matches!(name.to_lowercase().as_str(), "tags" | "tag")
 }
 
-/// Whether two values are the same; tags are compared without case and number sign.
+/// Whether two values are the same, texts in any Unicode form; tags are compared without case and number sign.
 fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
+    let is_same_text = one.as_str().zip(other.as_str()).is_some_and(|(one, other)| one.nfc().eq(other.nfc()));
     let bare = |value: &Value| value.as_str().unwrap_or(&value.to_string()).trim().trim_start_matches('#').to_lowercase();
-    one == other || tags && bare(one) == bare(other)
+    one == other || is_same_text || tags && bare(one) == bare(other)
 }
 
 /// The items of a property, and what separates them if they are tags in one text.
