@@ -192,6 +192,7 @@ fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
         assert!(error["message"].as_str().unwrap().contains("Did you mean: Recipes?"), "{error}");
     }
     assert_eq!(text(&folder, "Categories/Recipes.md"), "list");
+    assert_eq!(server.fail("vault_search", json!({ "query": "a", "path": "LICense" }))["code"], "FILE_NOT_FOUND");
     // A path that exists is meant, and a note at that path.
     for (path, deleted) in [("LICENSE", "LICENSE"), ("Journal", "Journal.md")] {
         assert_eq!(server.call("vault_delete", json!({ "paths": [path] }))["deleted"][0]["path"], deleted);
@@ -248,6 +249,12 @@ fn previous_is_the_newest_version() {
     server.call("vault_delete", json!({ "paths": ["P.canvas"] }));
     server.call("vault_restore", json!({ "path": "P.canvas", "version": "previous" }));
     assert_eq!((text(&folder, "P.canvas"), text(&folder, "sub/P.canvas")), ("{}".into(), "new".into()));
+    // The name of a file that exists is that of this file.
+    let folder = Folder::with(&[("C/Only.base", b"old")]);
+    let server = serve(&folder);
+    server.call("vault_edit", json!({ "path": "C/Only.base", "old_text": "old", "new_text": "new" }));
+    server.call("vault_restore", json!({ "path": "Only.base", "version": "previous" }));
+    assert_eq!(text(&folder, "C/Only.base"), "old");
 }
 
 /// A model reads a section, and sends it back with its heading.
@@ -284,6 +291,12 @@ fn text_is_put_before_the_data_of_a_plugin_at_the_end() {
     server.call("vault_insert", json!({ "path": "Board", "text": "- [ ] last" }));
     let expected = board.replace("- [x] b\n", "- [x] b\n- [x] new\n## Later\n- [ ] later\n- [ ] last\n");
     assert_eq!(text(&folder, "Board.md"), expected);
+    // A section as it is read has the data, too.
+    let read = server.call("vault_read_notes", json!({ "paths": ["Board"], "heading": "Later" }))["notes"][0]["text"].clone();
+    server.call("vault_insert", json!({ "path": "Board", "heading": "Later", "where": "replace", "text": read }));
+    assert_eq!(text(&folder, "Board.md"), expected);
+    server.call("vault_insert", json!({ "path": "Board", "heading": "Later", "where": "after", "text": "## Never" }));
+    assert!(text(&folder, "Board.md").ends_with(&format!("- [ ] last\n## Never\n\n\n{settings}\n")), "{}", text(&folder, "Board.md"));
     // A base by its name, also where a folder has that.
     for base in ["Projects", "Bases/Projects", "Projects.base"] {
         assert_eq!(server.call("vault_query", json!({ "base": base }))["total"], 3, "{base}");

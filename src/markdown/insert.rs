@@ -169,10 +169,12 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
-    let last = note.behind_text(heading.end..end);
+    let (last, text_end) = (note.behind_lines(heading.end..end), note.behind_text(heading.end..end));
     let lines = match position {
+        Position::After if text_end < last => text_end..text_end,
         Position::Before | Position::After => around(heading.start..end, position),
-        Position::Start | Position::End => around(heading.end..last, position),
+        Position::Start | Position::End => around(heading.end..text_end, position),
+        // All that a section as it is read has.
         Position::Replace => (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)..last,
     };
     Ok((lines, None))

@@ -125,16 +125,22 @@ impl<'a> Note<'a> {
         next.map_or(self.lines.len(), |heading| heading.lines.start)
     }
 
-    /// The line after the last one of a range that is not blank, and before a `%%` comment of several lines that ends the note: plugins such
-    /// as Kanban and Excalidraw keep data there, and read it from the end.
+    /// The line after the last one of a range that is not blank.
+    pub(super) fn behind_lines(&self, lines: Range<usize>) -> usize {
+        lines.clone().rfind(|line| self.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
+    }
+
+    /// The same, but before a `%%` comment of several lines that ends the note: plugins such as Kanban and Excalidraw keep data there, and
+    /// read it from the end.
     pub(super) fn behind_text(&self, lines: Range<usize>) -> usize {
-        let last = |mut lines: Range<usize>| lines.rfind(|line| self.kind(*line) != Some(Kind::Blank));
-        let end = last(lines.clone()).map_or(lines.start, |line| line + 1);
-        let opens = |line: &usize| self.line(*line).trim_start().starts_with("%%") && self.lines.get(*line).is_some_and(|line| line.opens);
-        let ends_note = last(end..self.lines.len()).is_none() && end.checked_sub(1).and_then(|line| self.kind(line)) == Some(Kind::Opaque);
+        let end = self.behind_lines(lines.clone());
+        let opens = |line: usize| self.lines.get(line).is_some_and(|line| line.opens);
+        let closes = |line: usize| self.kind(line) == Some(Kind::Opaque) && !opens(line);
+        let ends_note = self.behind_lines(end..self.lines.len()) == end && end.checked_sub(1).is_some_and(closes);
         let is_inside = |line: &usize| matches!(self.kind(*line), Some(Kind::Opaque | Kind::Code));
-        match (lines.start..end).rev().take_while(is_inside).find(opens).filter(|_| ends_note) {
-            Some(comment) => last(lines.start..comment).map_or(lines.start, |line| line + 1),
+        let begins = |line: &usize| self.line(*line).starts_with("%%") && opens(*line);
+        match (lines.start..end).rev().take_while(is_inside).find(begins).filter(|_| ends_note) {
+            Some(comment) => self.behind_lines(lines.start..comment),
             None => end,
         }
     }

@@ -75,7 +75,7 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
             let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
             // As Obsidian's settings have it, or a note named after its day.
             let exists = |day: &String| context.path(&format!("daily:{day}")).is_ok_and(|path| vault.entry(&path).is_ok());
-            let by_settings = (-1..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD")).find(exists);
+            let by_settings = (0..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD")).find(exists);
             by_settings.max(newest).ok_or_else(|| Error::invalid("No note is named after a day (YYYY-MM-DD); give a date."))?
         }
     };

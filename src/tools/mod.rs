@@ -332,9 +332,14 @@ impl Context<'_> {
     /// The path of a file that exists or existed: where neither it nor a kept version is found, of which git may have commits.
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
         let path = self.exact_path(text)?;
-        // Nor does the path of another file that is gone mean a file of its name elsewhere.
-        let is_elsewhere = |given: &VaultPath| fold(given.name()) == fold(path.name()) && fold(given.as_str()) != fold(path.as_str());
-        let path = VaultPath::file(&self.below_root(text)).ok().filter(is_elsewhere).unwrap_or(path);
+        // Nor does the path of another file that is gone, if a version of it is kept, mean a file of its name elsewhere.
+        let is_same = |one: &VaultPath, other: &VaultPath| fold(one.as_str()) == fold(other.as_str());
+        let is_kept = |given: &VaultPath| {
+            let kept = self.vault.existing_or_deleted(given).ok().flatten();
+            kept.is_some_and(|kept| is_same(&kept, given))
+        };
+        let given = VaultPath::file(&self.below_root(text)).ok();
+        let path = given.filter(|given| !is_same(given, &path) && is_kept(given)).unwrap_or(path);
         Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
     }
 
@@ -351,9 +356,9 @@ impl Context<'_> {
         }
         let found = self.exact_path(text).and_then(|path| Ok(self.vault.entry(&path).map(|_| path)?));
         if let Some(folder) = folder {
-            let at = [fold(folder.as_str()), fold(&format!("{}.md", folder.as_str()))];
+            let note = if text.trim_end().ends_with('/') { String::new() } else { format!("{}.md", folder.as_str()) };
             // A folder in another case does not mean a note elsewhere that has its name.
-            if !found.as_ref().is_ok_and(|path| at.contains(&fold(path.as_str()))) {
+            if !found.as_ref().is_ok_and(|path| [folder.as_str(), &note].contains(&path.as_str())) {
                 self.vault.check_other_case(&folder)?;
             }
         }

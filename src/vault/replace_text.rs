@@ -151,7 +151,9 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
         return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
-    let typed = |text: &str| text.replace(['‘', '’'], "'").replace(['“', '”', '„'], "\"").replace(['–', '—'], "-").replace('…', "...");
+    let typed = |text: &str| {
+        text.replace("\r\n", "\n").replace(['‘', '’'], "'").replace(['“', '”', '„'], "\"").replace(['–', '—'], "-").replace('…', "...")
+    };
     if typed(&text).contains(&typed(old_text)) {
         return "The file has it with other quotation marks, apostrophes, dashes or dots (such as ’ “ ” — …): copy the text exactly."
             .into();
