@@ -100,9 +100,7 @@ impl Ticket {
             state = waited.unpoisoned().0;
         }
     }
-}
 
-impl Ticket {
     /// Records that the session has an allowance, until it has ended.
     pub(super) fn note_allowance(&mut self) {
         self.has_allowance = true;

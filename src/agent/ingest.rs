@@ -190,7 +190,7 @@ impl Agent {
             }
             let commit = self.commit(author, if has_finished { "" } else { " (not finished)" });
             // These have the remote's version instead.
-            let replaced = commit.as_ref().map(|commit| commit.replaced.as_slice()).unwrap_or_default();
+            let replaced = replaced_in(commit.as_ref());
             changes.pages.retain(|page| !replaced.contains(&page.path));
             let was_replaced = !replaced.is_empty();
             let remote_images = remote_images(&vault, &changes.pages);
@@ -213,7 +213,7 @@ impl Agent {
     fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &WorkingCopy) -> Ingested {
         let given = Structured::of(copy, end.structured_output);
         let files = vault_files(self);
-        let replaced = filed.commit.as_ref().map(|commit| commit.replaced.as_slice()).unwrap_or_default();
+        let replaced = replaced_in(filed.commit.as_ref());
         let is_kept = |name: &String| files.named(name).is_some_and(|path| !replaced.iter().any(|other| *other == *path));
         let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let not_found = claimed_sources.iter().chain(&claimed_pages).filter(|name| files.named(name).is_none()).cloned().collect();
@@ -250,6 +250,11 @@ impl Agent {
             filed_before,
         }
     }
+}
+
+/// The files that have the remote's version instead of that of a session.
+fn replaced_in(commit: Option<&Committed>) -> &[String] {
+    commit.map(|commit| commit.replaced.as_slice()).unwrap_or_default()
 }
 
 fn is_source(page: &str) -> bool {

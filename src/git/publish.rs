@@ -72,11 +72,12 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
 pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
     let vault = &repository.vault;
     let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
-    let changed: Vec<&Target> = targets.iter().filter(|target| checkout.files.iter().any(|file| target.is(file))).collect();
-    changed.iter().for_each(|target| checkout.accept(&target.file, target.before.clone()));
+    let incoming = |target: &Target| checkout.files.iter().find(|file| target.is(file)).map(|file| file.new.clone());
+    let changed: Vec<(&Target, _)> = targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
+    changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
     // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
-    let differs = |target: &&Target| checkout.files.iter().any(|file| target.is(file) && target.file.new != file.new);
-    let replaced: Vec<&Target> = changed.into_iter().filter(differs).collect();
+    let differing = changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs);
+    let replaced: Vec<&Target> = differing.map(|(target, _)| target).collect();
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());
     let replace = || {

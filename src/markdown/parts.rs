@@ -146,7 +146,8 @@ impl<'a> Note<'a> {
     }
 
     /// The heading with a text, or the last one of a path (`A > B`), each in the section of the previous one. Exact matches are
-    /// preferred, then those that differ only in case, spaces and curly apostrophes, then, unless `strict`, those that Obsidian considers equal.
+    /// preferred, then those that differ only in case, spaces and curly apostrophes, then, unless `strict`, those that Obsidian considers
+    /// equal.
     ///
     /// # Errors
     /// [`PartError`].

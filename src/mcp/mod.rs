@@ -99,12 +99,11 @@ impl Server {
     /// A server over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
     pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
-        let is_of_folders = |tool: &Tool| offered(tool.needs()) && !Server::needs_whole_vault(tool, Toolset::tools);
         Server {
             vault,
             systems,
             tools: Toolset::offered(toolsets, |tool| offered(tool.needs())),
-            tools_of_folders: Toolset::offered(toolsets, |tool| is_of_folders(tool)),
+            tools_of_folders: Toolset::offered(toolsets, |tool| offered(tool.needs()) && !Server::needs_whole_vault(*tool, Toolset::tools)),
             prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
@@ -136,8 +135,8 @@ impl Server {
         (shown, names.next().is_none())
     }
 
-    /// Whether a tool, prompt or resource is only for logins for the whole vault; `of` gives those of a toolset. An item of several toolsets
-    /// belongs to the first.
+    /// Whether a tool, prompt or resource is only for logins for the whole vault; `of` gives those of a toolset. An item of several
+    /// toolsets belongs to the first.
     fn needs_whole_vault<T>(item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
         let first = Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
         first.is_some_and(|set| Toolset::NEED_WHOLE_VAULT.contains(&set))

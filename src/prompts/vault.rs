@@ -64,6 +64,8 @@ const NOTE_CHARS: usize = limits::RESULT_CHARS - 10_000;
 fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>, Error> {
     let vault = context.vault;
     let now = context.options.zone.at(Moment::read());
+    // As Obsidian's settings have it.
+    let by_settings = |day: &str| context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok());
     let day = match date {
         Some("today") => now.format("YYYY-MM-DD"),
         Some("yesterday") => now.plus_days(-1).format("YYYY-MM-DD"),
@@ -73,25 +75,21 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
             let tomorrow = Moment::read().after(ONE_DAY).rfc3339();
             let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
             let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
-            // As Obsidian's settings have it, or a note named after its day.
-            let exists = |day: &String| context.path(&format!("daily:{day}")).is_ok_and(|path| vault.entry(&path).is_ok());
-            let by_settings = (0..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD")).find(exists);
-            by_settings.max(newest).ok_or_else(|| Error::invalid("No note is named after a day (YYYY-MM-DD); give a date."))?
+            let mut last_days = (0..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD"));
+            let newest_by_settings = last_days.find(|day| by_settings(day).is_some());
+            newest_by_settings.max(newest).ok_or_else(|| Error::invalid("No note is named after a day (YYYY-MM-DD); give a date."))?
         }
     };
-    if DateTime::of_date(&day).is_none() {
-        return Err(Error::invalid("Argument date must be a day as YYYY-MM-DD, today or yesterday."));
-    }
-    // As Obsidian's settings have it, or else a note named after the day.
-    let by_settings = context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok());
+    let wrong = || Error::invalid("Argument date must be a day as YYYY-MM-DD, today or yesterday.");
+    let date = DateTime::of_date(&day).ok_or_else(wrong)?.date();
+    let by_settings = by_settings(&day);
     let is_daily = |entry: &Entry| match &by_settings {
         Some(daily) => entry.path == daily.path,
         None => entry.name().strip_suffix(".md") == Some(&day),
     };
     let (_, daily) = vault.matching(None, 1, is_daily)?;
-    let touched = |entry: &Entry| {
-        !is_daily(entry) && (entry.name().contains(&day) || context.options.zone.at(entry.stamp.modified()).format("YYYY-MM-DD") == day)
-    };
+    let touched =
+        |entry: &Entry| !is_daily(entry) && (entry.name().contains(&day) || context.options.zone.at(entry.stamp.modified()).date() == date);
     let (total, others) = vault.matching(None, NAMED, touched)?;
     let daily = daily.first().map(|daily| Attached::of(vault, &VaultPath::file(&daily.path)?)).transpose()?;
     if daily.is_none() && others.is_empty() {

@@ -55,7 +55,8 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
 }
 
 /// Unicode lower case, except for three letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
-/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones. Full-width letters and signs, as Japanese keyboards have them, become those of ASCII.
+/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones; full-width letters and signs, as Japanese
+/// keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),

@@ -334,12 +334,11 @@ impl Context<'_> {
         let path = self.exact_path(text)?;
         // Nor does the path of another file that is gone, if a version of it is kept, mean a file of its name elsewhere.
         let is_same = |one: &VaultPath, other: &VaultPath| fold(one.as_str()) == fold(other.as_str());
-        let is_kept = |given: &VaultPath| {
-            let kept = self.vault.existing_or_deleted(given).ok().flatten();
-            kept.is_some_and(|kept| is_same(&kept, given))
-        };
-        let given = VaultPath::file(&self.below_root(text)).ok();
-        let path = given.filter(|given| !is_same(given, &path) && is_kept(given)).unwrap_or(path);
+        let kept_at = |given: VaultPath| self.vault.existing_or_deleted(&given).ok().flatten().filter(|kept| is_same(kept, &given));
+        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| !is_same(given, &path));
+        if let Some(kept) = given.and_then(kept_at) {
+            return Ok(kept);
+        }
         Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
     }
 

@@ -287,7 +287,7 @@ impl Vault {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<LinksPage, Error> {
         let index = self.link_index(proceed)?;
-        let in_scope = |file: &str| path.is_none_or(|path| path.as_str() == file || path.contains(file));
+        let in_scope = |file: &str| path.is_none_or(|path| path.covers(file));
         // Only links with these keys may be wanted; all for a folder.
         let keys: Option<Vec<Box<str>>> = path.and_then(|path| self.index.get(path.as_str())).and_then(|entry| match show {
             LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),

@@ -39,13 +39,13 @@ impl Vault {
         if wikilink.is_none() {
             let period = PERIODS.iter().find_map(|(name, format)| Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?)));
             let path = VaultPath::file(text);
-            let note_of = |path: &VaultPath| VaultPath::unchecked(&format!("{}.md", path.as_str()));
+            let note_of = |name: &str| VaultPath::unchecked(&format!("{name}.md"));
             if let Ok(path) = path.as_ref()
                 && exists(path)
             {
                 // Of a folder and the note of its name next to it, the note is the file, as in links.
                 let is_folder_note = |note: &VaultPath| self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path);
-                let note = Some(note_of(path)).filter(|note| !creates && is_folder_note(note));
+                let note = Some(note_of(path.as_str())).filter(|note| !creates && is_folder_note(note));
                 return Ok(plain(note.unwrap_or_else(|| path.clone())));
             }
             if let Some((name, format, when)) = period {
@@ -54,13 +54,13 @@ impl Vault {
             if creates || path.is_err() {
                 let path = path?;
                 let is_heading = |(note, _): (&str, &str)| {
-                    let has_note = || exists(&VaultPath::unchecked(&format!("{note}.md")));
+                    let has_note = || exists(&note_of(note));
                     if is_note(note) { exists(&VaultPath::unchecked(note)) } else { extension_of(path.name()).is_none() && has_note() }
                 };
                 if path.as_str().split_once('#').is_some_and(is_heading) {
                     return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
                 }
-                let note = note_of(&path);
+                let note = note_of(path.as_str());
                 if !is_note(path.name()) && exists(&note) {
                     return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
                 }

@@ -199,7 +199,7 @@ impl Vault {
         self.refresh()?;
         let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
             let is_wanted = |entry: &&Arc<Entry>| {
-                let below = query.path.as_ref().is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path));
+                let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
                 below && entry.is_note()
             };
             entries.values().filter(is_wanted).cloned().collect()

@@ -115,6 +115,11 @@ impl VaultPath {
         self.is_root() || rest_below(path, self.as_str()).is_some_and(|rest| !rest.is_empty())
     }
 
+    /// Whether `path` is this file, or lies below this folder.
+    pub fn covers(&self, path: &str) -> bool {
+        self.as_str() == path || self.contains(path)
+    }
+
     /// Wraps a path without checking it: one that comes from the index, or is made of parts of a checked path.
     pub(super) fn unchecked(path: &str) -> VaultPath {
         VaultPath(path.to_owned())

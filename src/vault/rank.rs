@@ -179,8 +179,9 @@ impl<'a> Ranker<'a> {
     fn phrases_in<'t>(&'t self, text: &'t str) -> impl Iterator<Item = usize> + 't {
         let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let goes_on = move |end: usize| end.checked_sub(1).is_some_and(is_digit) && is_digit(end);
-        let found = self.phrase_finder.find_iter(text.as_bytes()).filter(|_| !self.phrase.is_empty());
-        found.filter(move |at| !goes_on(at + self.phrase.len()))
+        // An empty phrase would be found everywhere.
+        let found = (!self.phrase.is_empty()).then(|| self.phrase_finder.find_iter(text.as_bytes()));
+        found.into_iter().flatten().filter(move |at| !goes_on(at + self.phrase.len()))
     }
 
     /// The query words in a name, as bits; `None` if it has other words that are not stop words.
@@ -214,9 +215,9 @@ impl<'a> Ranker<'a> {
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         // What is shown is a word rather than a part of another one.
-        let begins_word = |at: &usize| is_word_start(text, *at);
-        let phrase_at = self.phrases_in(text).next().map(|first| self.phrases_in(text).find(begins_word).unwrap_or(first));
-        let phrase_at = phrase_at.map(|at| (at, at + self.phrase.len()));
+        let mut phrases = self.phrases_in(text).peekable();
+        let first_phrase = phrases.peek().copied();
+        let phrase_at = phrases.find(|at| is_word_start(text, *at)).or(first_phrase).map(|at| (at, at + self.phrase.len()));
         let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
         let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && whole_names.contains(&self.asked_bits) {
             0
@@ -294,22 +295,28 @@ impl Relevance {
             let is_link_target = |one: &Occurrence| one.start == at && one.in_link_target;
             let plain = if self.occurrences.iter().any(is_link_target) { Some(best(&|one| !one.in_link_target)) } else { None };
             let shown = plain.filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight).unwrap_or(inside);
-            // Of the matches in it, the one around which the heaviest words are shown: a heading says less than the line below it that answers.
             let (from, _) = shown.at?;
-            let mut in_window = self.occurrences.iter().filter(|one| (from..shown.end).contains(&one.start)).peekable();
-            let begins_in_target = in_window.peek().is_some_and(|one| one.in_link_target);
-            let window: Vec<&Occurrence> = in_window.filter(|one| begins_in_target || !one.in_link_target).collect();
-            let are_near = |one: &Occurrence, other: &Occurrence| {
-                one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
-            };
-            let bits_around = |one: &Occurrence| {
-                self.occurrences.iter().filter(|other| are_near(one, other)).fold(0, |bits, other| bits | 1_u32 << other.word)
-            };
-            let weight = |one: &&Occurrence| weight_of(words, bits_around(one));
-            let first_of_heaviest = window.iter().rev().copied().max_by(|one, other| weight(one).total_cmp(&weight(other)));
-            first_of_heaviest.map(|one| (one.start, one.end)).or(shown.at)
+            self.heaviest_in(from..shown.end, words).or(shown.at)
         };
         self.phrase_at.or_else(in_passage)
+    }
+
+    /// Of the matches in a range, the first around which the heaviest words are shown: a heading says less than the line below it that
+    /// answers. Those in link targets count only if the first match is in one.
+    fn heaviest_in(&self, range: Range<usize>, words: &[Word]) -> Option<(usize, usize)> {
+        let are_near =
+            |one: &Occurrence, other: &Occurrence| one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2;
+        let weight_around = |one: &Occurrence| {
+            let near = self.occurrences.iter().filter(|other| are_near(one, other));
+            weight_of(words, near.fold(0, |bits, other| bits | 1_u32 << other.word))
+        };
+        let inside: Vec<&Occurrence> = self.occurrences.iter().filter(|one| range.contains(&one.start)).collect();
+        let begins_in_target = inside.first()?.in_link_target;
+        let candidates = inside.into_iter().filter(|one| begins_in_target || !one.in_link_target);
+        let weighed = candidates.map(|one| (weight_around(one), one));
+        // Of equal ones the first.
+        let (_, heaviest) = weighed.rev().max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        Some((heaviest.start, heaviest.end))
     }
 
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long. `headings` as in

@@ -162,7 +162,7 @@ impl Index {
         }
         for path in unseen.keys() {
             // Through a link that a walk of the whole vault does not follow, a file is not served.
-            let on_disk = if is_whole && !is_incomplete { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
+            let on_disk = if is_whole && has_links && !is_incomplete { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
             if on_disk.is_some_and(|on_disk| on_disk.below() != Path::new(&**path)) {
                 let _lock = self.update_lock.lock().unpoisoned();
                 self.remove(path);

@@ -76,7 +76,7 @@ impl Vault {
         let below = query.below.as_ref();
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
-            below.is_none_or(|path| path.as_str() == &*entry.path || path.contains(&entry.path))
+            below.is_none_or(|path| path.covers(&entry.path))
                 && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
                 && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                 && query.until.is_none_or(|until| entry.stamp.modified() <= until)

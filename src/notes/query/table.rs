@@ -184,7 +184,7 @@ fn select<'e>(
     let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
     let needle = needle.as_deref().map(memmem::Finder::new);
     let is_candidate = |entry: &Entry| {
-        query.path.as_ref().is_none_or(|path| path.contains(&entry.path) || path.as_str() == &*entry.path)
+        query.path.as_ref().is_none_or(|path| path.covers(&entry.path))
             && (query.base.is_some() || entry.is_note())
             && needle.as_ref().is_none_or(|needle| needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some())
     };
