@@ -27,7 +27,7 @@
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `quota` `secret` `slice` `text` |
+//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
 //! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |

@@ -9,6 +9,9 @@ use serde_yaml::{Mapping, Value};
 use std::cell::Cell;
 use std::fmt;
 
+/// The error for a mapping with a name that it has already.
+const TWICE: &str = "duplicate key";
+
 /// The value of a YAML document that begins after `line` lines of its file. An integer that does not fit into 64 bits becomes text.
 ///
 /// # Errors
@@ -22,6 +25,9 @@ pub fn parse(text: &str, line: usize) -> Result<Value, String> {
     let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
     budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
         _ if budget.is_spent() => too_large(),
+        Some(at) if error.to_string().starts_with(TWICE) => {
+            format!("not valid YAML: a name occurs twice in the mapping that begins at line {}", at.line() + line)
+        }
         Some(at) => format!("not valid YAML at line {} column {}", at.line() + line, at.column()),
         None => "not valid YAML".into(),
     })
@@ -136,7 +142,7 @@ impl<'de> Visitor<'de> for &Budget {
         while let Some(name) = members.next_key_seed(self)? {
             let value = members.next_value_seed(self)?;
             if mapping.insert(name, value).is_some() {
-                return Err(de::Error::custom("duplicate key"));
+                return Err(de::Error::custom(TWICE));
             }
         }
         Ok(Value::Mapping(mapping))

@@ -41,6 +41,7 @@
 //! | `wiki` | the commands `init-wiki` and `lint` |
 //! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
 //! | `misuse` | arguments that are nearly right |
+//! | `forms` | names, lists, quotations and conditions in the forms that models and people write |
 //! | `faults` | full and broken disks, vaults that go, logs that are not read, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
 //! | `commands` | the command line and the configuration |
@@ -80,6 +81,8 @@ mod commands;
 #[cfg(feature = "context")]
 mod context;
 mod faults;
+#[cfg(feature = "notes")]
+mod forms;
 mod fresh;
 #[cfg(feature = "git")]
 mod git;

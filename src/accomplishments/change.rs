@@ -102,7 +102,7 @@ impl Change<'_> {
                 None if make && *path == self.projects.options.canvas => {
                     Open { now: EditedCanvas::new(String::new(), path.as_str())?, before: None }
                 }
-                None => return Err(Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str()))),
+                None => return Err(super::no_canvas(self.vault, path)),
             },
         };
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)

@@ -3,9 +3,8 @@
 use super::markdown::{is_blank, is_indented, items, marks_start, section, with_appended};
 use crate::limits;
 use crate::markdown::blocks::line_end;
-use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::edit::{Edit, apply_all, splice};
 use crate::markdown::parts;
-use crate::markdown::properties::splice;
 use crate::slice::Part;
 use std::ops::Range;
 

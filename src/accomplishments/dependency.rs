@@ -102,7 +102,7 @@ fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec
     (drawn, unclear)
 }
 
-const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas.";
+const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas, or names the edges that cannot be.";
 
 /// The accomplishment whose dependencies are changed.
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +250,9 @@ impl Accomplishments {
                 }
                 match ensure_acyclic(&graph, &[blocker], blocked, "") {
                     Ok(()) => graph.entry(blocked).or_default().push(blocker),
-                    Err(circle) => errors.push(format!("The edge from {blocker} to {blocked} was left out. {circle}")),
+                    Err(circle) => errors.push(format!(
+                        "The edge from {blocker} to {blocked} was left out; manage_dependency with remove takes it off the canvas. {circle}"
+                    )),
                 }
             }
             let mut updates = Vec::new();

@@ -129,7 +129,8 @@ pub(super) fn written(value: &str, eol: &str) -> String {
     let mut lines = value.split('\n').map(str::trim_end);
     let first = lines.next().unwrap_or_default().trim_start();
     // A block is not recognized right after the name, so it gets its own line.
-    let block = value.contains('\n') && ["```", "~~~", "- ", "* ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
+    let block =
+        value.contains('\n') && ["```", "~~~", "- ", "* ", "+ ", "1. ", "1) ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
     let mut text = match (block, first.is_empty()) {
         (true, _) => format!("{eol}  {first}"),
         (false, true) => String::new(),

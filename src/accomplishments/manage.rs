@@ -324,6 +324,7 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
             return wrong("data.estimate must be hours, from 0 to 100000.");
         }
         task.estimate = Some(estimate);
+        task.others.remove("Estimate");
     }
     for text in [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten() {
         must_be_text("Tasks", &text.replace("\r\n", "\n"))?;
@@ -347,12 +348,19 @@ fn names(ids: &[String]) -> Vec<&str> {
 }
 
 fn find_task<'t>(tasks: &'t [TaskInNote], id: &str, task_id: &str) -> Result<(usize, &'t TaskInNote), Error> {
-    tasks.iter().enumerate().find(|(_, found)| found.task.id(id) == task_id).ok_or_else(|| {
-        let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
-        let known =
-            if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
-        Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>()))
-    })
+    let mut same = tasks.iter().enumerate().filter(|(_, found)| found.task.id(id) == task_id);
+    match (same.next(), same.next()) {
+        (Some(found), None) => return Ok(found),
+        (Some(_), Some(_)) => {
+            return Err(Error::DuplicateId(format!(
+                "{task_id} is the id of several tasks; a person has to change the number of one of them."
+            )));
+        }
+        (None, _) => {}
+    }
+    let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
+    let known = if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
+    Err(Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>())))
 }
 
 /// Changes each field that differs; everything else in the note stays.

@@ -1,8 +1,8 @@
 //! The sections of a note, and the markers before and after the words of its lines.
 
 use crate::markdown::blocks::{Kind, line_end};
+use crate::markdown::edit::splice;
 use crate::markdown::parts;
-use crate::markdown::properties::splice;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;

@@ -39,6 +39,7 @@ pub use snapshot::{Accomplishment, Snapshot};
 pub use status::TASK_STATUSES;
 pub use task::Task;
 
+use crate::limits;
 use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Error as VaultError, Vault, VaultPath};
@@ -99,13 +100,20 @@ impl Accomplishments {
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not a canvas, or the vault's.
     fn canvas_at(&self, vault: &Vault, path: &VaultPath) -> Result<canvas::Canvas, Error> {
-        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| Error::CanvasNotFound(format!("There is no canvas {}.", path.as_str())))?;
+        let bytes = vault.bytes_if_any(path)?.ok_or_else(|| no_canvas(vault, path))?;
         canvas::Canvas::parse(&text(bytes, path)?).map_err(malformed(path.as_str()))
     }
 
     fn raise_highest(&self, number: u32) -> u32 {
         self.highest.fetch_max(number, Ordering::AcqRel).max(number)
     }
+}
+
+fn no_canvas(vault: &Vault, path: &VaultPath) -> Error {
+    let known = vault.files_below(&VaultPath::root(), ".canvas");
+    let known: Vec<&str> = known.iter().take(limits::NOTES_NAMED).map(|entry| &*entry.path).collect();
+    let known = if known.is_empty() { String::new() } else { format!(" Some that exist: {}.", known.join(", ")) };
+    Error::CanvasNotFound(format!("There is no canvas {}.{known} A new file with the text {{}} is an empty one.", path.as_str()))
 }
 
 fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {

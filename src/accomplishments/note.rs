@@ -5,8 +5,9 @@ use super::criteria::{Criterion, criteria, split_checkbox, with_criteria};
 use super::markdown::{SECTIONS, marks_start, section_text, with_block_id, with_section};
 use super::task::{self, Task, TaskInNote};
 use super::{Error, invalid, malformed};
+use crate::markdown::edit::splice;
 use crate::markdown::parts;
-use crate::markdown::properties::{self, splice};
+use crate::markdown::properties;
 use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::{Mapping, Value};
@@ -41,7 +42,7 @@ impl Body {
 /// A property as text, or the one item of a list, which Obsidian makes where the property's type is list; `None` for other lists and a
 /// mapping.
 pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
-    let value = match properties.get(key)? {
+    let value = match properties.get(properties::name_in(properties, key))? {
         Value::Sequence(items) if items.len() == 1 => items.first()?,
         value => value,
     };
@@ -50,7 +51,7 @@ pub(super) fn text_of(properties: &Mapping, key: &str) -> Option<String> {
 
 /// The ids in `depends_on`: a list, or one comma-separated text.
 pub(super) fn depends_on(properties: &Mapping) -> Vec<String> {
-    let texts: Vec<&str> = match properties.get("depends_on") {
+    let texts: Vec<&str> = match properties.get(properties::name_in(properties, "depends_on")) {
         Some(Value::Sequence(items)) => items.iter().filter_map(Value::as_str).collect(),
         Some(Value::String(text)) => text.split(',').collect(),
         _ => Vec::new(),
@@ -92,11 +93,13 @@ impl Note {
     /// [`Malformed`](crate::vault::Error::Malformed) when it is written so that replacing it is not safe.
     pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
         let refused = malformed(&self.name);
+        let properties = self.properties()?;
+        let key = properties::name_in(&properties, key);
         // Items that are not texts are not ours, and would be lost.
-        if self.properties()?.get(key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
+        if properties.get(&key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
             return Err(refused(format!("its {key:?} has items that are not texts; it is not replaced")));
         }
-        self.text = properties::set(&self.text, key, Some(&new.into())).map_err(refused)?;
+        self.text = properties::set(&self.text, &key, Some(&new.into())).map_err(refused)?;
         Ok(())
     }
 

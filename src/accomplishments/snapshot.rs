@@ -162,7 +162,7 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
             let line = |key: &str| {
                 text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
                     let (name, value) = line.split_once(':')?;
-                    (bare(name) == key).then(|| bare(value.split(" #").next().unwrap_or_default()))
+                    bare(name).eq_ignore_ascii_case(key).then(|| bare(value.split(" #").next().unwrap_or_default()))
                 })
             };
             let is_one = line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));

@@ -4,10 +4,10 @@ use super::field::{FIELDS, Field, fields, hours, value, written};
 use super::markdown::{is_blank, item, section, with_appended};
 use super::status::task_status;
 use crate::markdown::blocks::{Kind, line_end};
-use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::edit::{Edit, apply_all, splice};
 use crate::markdown::parts::{self, Heading};
-use crate::markdown::properties::splice;
 use crate::slice::Part;
+use std::collections::BTreeMap;
 
 /// A task.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Task {
     pub status: &'static str,
     /// Anything else.
     pub notes: Option<String>,
+    /// A person's own fields, and an estimate that states no hours.
+    pub others: BTreeMap<String, String>,
 }
 
 impl Task {
@@ -61,24 +63,35 @@ fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskIn
     let fields = fields(note, heading.lines.end..end);
     let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(note, field));
     let filled = |name: &str| text(name).filter(|text| !text.is_empty());
+    let estimate = filled("Estimate").and_then(|text| hours(&text));
+    let is_other = |field: &&Field| match &*field.name {
+        "" => false,
+        "Estimate" => estimate.is_none(),
+        name => !FIELDS.contains(&name),
+    };
+    let others = fields.iter().filter(is_other).map(|field| (field.name.clone(), value(note, field)));
     let task = Task {
         number,
         name: name.to_owned(),
         goal: text("Goal").unwrap_or_default(),
         description: text("Description").unwrap_or_default(),
         technical_notes: filled("Technical Notes"),
-        estimate: filled("Estimate").and_then(|text| hours(&text)),
+        estimate,
         status: task_status(&text("Status").unwrap_or_default()),
         notes: filled("Notes"),
+        others: others.filter(|(_, text)| !text.is_empty()).collect(),
     };
     Some(TaskInNote { task, heading: heading.lines.start, fields })
 }
 
-/// `Task 3: Name`.
+/// `Task 3: Name`, or with a dash between spaces instead of the colon.
 fn numbered(heading: &str) -> Option<(u32, &str)> {
     let rest = heading.get(..4).filter(|word| word.eq_ignore_ascii_case("task")).and_then(|_| heading.get(4..))?;
-    let (number, name) = rest.split_once(':')?;
-    Some((number.trim().parse().ok()?, name.trim()))
+    let (number, name) = [":", " - ", " – ", " — "].iter().find_map(|mark| {
+        let (number, name) = rest.split_once(mark)?;
+        Some((number.trim().parse().ok()?, name))
+    })?;
+    Some((number, name.trim()))
 }
 
 /// The text of a note with one more task, whose fields are given by the names in [`FIELDS`].
@@ -101,8 +114,9 @@ impl TaskInNote {
     pub(super) fn named(&self, text: &str, name: &str) -> String {
         let note = parts::Note::of(text);
         let (start, line) = (note.start(self.heading), note.line(self.heading));
-        let colon = line.find(':').map_or(line.len(), |at| at + 1);
-        splice(text, start + colon..start + line.len(), &format!(" {name}"))
+        let digit = |c: char| c.is_ascii_digit();
+        let behind = line.trim_start_matches(|c| !digit(c)).trim_start_matches(digit);
+        splice(text, start + line.len() - behind.len()..start + line.len(), &format!(": {name}"))
     }
 
     /// The note with a new value for one of this task's [`FIELDS`].
@@ -184,6 +198,17 @@ mod tests {
         ] {
             assert_eq!(task_status(text), status);
         }
+        let others =
+            |text: &str| all(&format!("## Tasks\n### Task 7 - A: b\n{text}"))[0].task.others.clone().into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            others("- **Owner:** Ann\n- **Estimate:** 3 days\n- **Notes:** n\n- x\n"),
+            [("Estimate".into(), "3 days".into()), ("Owner".into(), "Ann".into())]
+        );
+        let dashed = "## Tasks\n### Task 7 – A: b\n";
+        assert_eq!(
+            (all(dashed)[0].task.id("ACC-1"), all(dashed)[0].named(dashed, "C")),
+            ("ACC-1:Task 7:A: b".into(), "## Tasks\n### Task 7: C\n".into())
+        );
         assert_eq!((hours("2.5h"), hours("4 hours"), hours("x")), (Some(2.5), Some(4.0), None));
     }
 

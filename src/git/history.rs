@@ -34,6 +34,9 @@ impl Git {
     /// [`Failure`].
     pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
         let (runner, path) = (self.runner(cancelled)?, self.vault.spelled(path));
+        if !self.vault.shows(path.as_str()) {
+            return Ok((Vec::new(), false));
+        }
         let prefix = &self.folders(cancelled)?.prefix;
         // Without --max-count, which with -c and --follow also counts merges that did not change the note.
         let name = format!("{prefix}{}", path.as_str());
@@ -56,6 +59,10 @@ impl Git {
         let mut versions = Vec::new();
         for text in text.split(&format!("{id}:")).skip(1) {
             let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
+            // Nor is what it was under a name that is not served.
+            if version.path.as_deref().is_some_and(|then| !self.vault.shows(then)) {
+                break;
+            }
             versions.push(version);
             if !history_continues || versions.len() > limit {
                 break;
@@ -80,6 +87,10 @@ impl Git {
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
     pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
+        let missing = || Failure::Refused(format!("{} does not exist in commit {commit}", path.as_str()));
+        if !self.vault.shows(path.as_str()) {
+            return Err(missing());
+        }
         let commit = &*commit.to_ascii_lowercase();
         // Only commits of this branch: clients must not read objects that were never on it.
         if !is_ancestor(&runner, commit, "HEAD")? {
@@ -96,7 +107,7 @@ impl Git {
             }
         }
         if !output.ok {
-            return Err(Failure::Refused(format!("{} does not exist in commit {commit}", path.as_str())));
+            return Err(missing());
         }
         if output.stdout.len() as u64 > limits::NOTE_BYTES {
             return Err(Failure::Refused(format!("{} is too large in commit {commit}", path.as_str())));

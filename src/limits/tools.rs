@@ -18,10 +18,10 @@ pub const OBSIDIAN_BYTES: u64 = 1024 * 1024;
 pub const NOTES_PER_CALL: usize = 50;
 /// Default number of characters that one call reads from several notes.
 pub const NOTES_CHARS: usize = 20_000;
-/// Characters shown of the line most similar to a text that was not found.
+/// Characters shown of the sentence most similar to a text that was not found.
 pub const NEAREST_SHOWN_CHARS: usize = 200;
-/// Lines searched for the most similar one: a few milliseconds.
-pub const NEAREST_LINES: usize = 20_000;
+/// Sentences searched for the most similar one: a few milliseconds.
+pub const NEAREST_SENTENCES: usize = 20_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
 /// Characters of a task's text shown in a list; a longer one can be named by its beginning.

@@ -32,8 +32,8 @@ pub const YAML_BYTES: usize = 256 * 1024;
 /// Brackets open at the same time in a YAML document: `serde_yaml` accepts 128 levels, and its scanner takes time quadratic in
 /// their number.
 pub const YAML_BRACKETS: usize = 256;
-/// Tags of one note.
-pub const TAGS: usize = 256;
+/// Tags of one note; a note that lists the tags of a vault may have hundreds.
+pub const TAGS: usize = 1024;
 
 /// Bytes of a code span, inline math or a link target: what is not closed by then is plain text, so that a note with a million
 /// opening delimiters does not take quadratic time.

@@ -6,6 +6,7 @@ use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::yaml;
 use serde_yaml::Value;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The frontmatter of a note: the text between the fences; `None` if there is none. It must begin with `---` in the first line
@@ -68,6 +69,11 @@ pub(super) fn is_numeric(name: &str) -> bool {
     name.chars().all(|c| c.is_ascii_digit() || c == '/')
 }
 
+/// Whether a property has tags.
+pub fn is_tags(name: &str) -> bool {
+    name.eq_ignore_ascii_case("tags") || name.eq_ignore_ascii_case("tag")
+}
+
 /// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
 /// order, each once.
 ///
@@ -76,16 +82,14 @@ pub(super) fn is_numeric(name: &str) -> bool {
 pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let Some(yaml) = block(text).filter(|yaml| may_have_tags(yaml)) else { return Ok(Vec::new()) };
     let parsed = values(yaml)?;
-    let (mut tags, mut known): (Vec<String>, Vec<String>) = Default::default();
+    let (mut tags, mut known): (Vec<String>, BTreeSet<String>) = Default::default();
     for key in ["tags", "tag"] {
         let own = parsed.as_mapping().into_iter().flatten();
         let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
         for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
-            let folded = fold(&name);
-            if !is_numeric(&name) && !known.contains(&folded) && tags.len() < limits::TAGS {
+            if !is_numeric(&name) && tags.len() < limits::TAGS && known.insert(fold(&name)) {
                 tags.push(name);
-                known.push(folded);
             }
         }
     }
@@ -103,11 +107,10 @@ pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
     let mut is_tags = false;
     let mut found = Vec::new();
     for line in text.part(block).split_inclusive('\n') {
-        let is_name = |name: &str| matches!(name.trim().trim_matches(['"', '\'']).to_ascii_lowercase().as_str(), "tags" | "tag");
         let mut value = line;
         if !line.starts_with([' ', '\t', '-', '#', '\r', '\n', ']']) {
             let (name, behind) = line.split_once(':').unwrap_or((line, ""));
-            is_tags = is_name(name);
+            is_tags = self::is_tags(name.trim().trim_matches(['"', '\'']));
             value = behind;
         }
         let start = at + line.len() - value.len();

@@ -1,42 +1,15 @@
 //! Inserting text into a note at a heading, block or line, keeping every other byte.
 
 use super::blocks::{Kind, line_end};
+use super::edit::Edit;
 use super::frontmatter;
 use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below};
-use super::marks::{columns, is_rule, unquoted};
+use super::marks::is_rule;
 use super::parts::{Block, Note, PartError};
-use super::properties::splice;
+pub use super::position::Position;
+use super::position::{around, around_heading, behind_children, cards, inside};
 use crate::slice::Part;
-use serde::Deserialize;
 use std::ops::Range;
-
-/// Text that replaces a range of bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    pub range: Range<usize>,
-    pub text: String,
-}
-
-impl Edit {
-    /// Applies the edit to a text.
-    pub fn apply(&self, text: &str) -> String {
-        splice(text, self.range.clone(), &self.text)
-    }
-}
-
-/// Applies several edits, which must not overlap.
-pub fn apply_all(text: &str, edits: &[Edit]) -> String {
-    let mut in_order: Vec<&Edit> = edits.iter().collect();
-    // An insertion comes before a replacement that begins at the same byte; insertions at one byte keep their order.
-    in_order.sort_by_key(|edit| (edit.range.start, edit.range.end));
-    let (mut made, mut at) = (String::with_capacity(text.len()), 0);
-    for edit in in_order {
-        made.push_str(text.part(at..edit.range.start));
-        made.push_str(&edit.text);
-        at = edit.range.end;
-    }
-    made + text.part(at..)
-}
 
 /// The part of a note that a position refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,18 +19,6 @@ pub enum Target<'a> {
     Block(&'a str),
     /// From 1.
     Line(usize),
-}
-
-/// Where text goes: inside its target (`Start`, `End`), outside (`Before`, `After`), or instead of it; a line or block has no inside.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Position {
-    Start,
-    #[default]
-    End,
-    Before,
-    After,
-    Replace,
 }
 
 /// The edit that inserts text at a position, and the line, from 1, in which the text then begins. With `create`, a missing heading is
@@ -71,12 +32,13 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
-            (around(body..note.behind_text(body..note.lines.len()), position), None)
+            (inside(note, body..note.behind_text(body..note.lines.len()), position, new), None)
         }
         Target::Note => return Err(PartError::WholeNote),
         Target::Heading(wanted) => {
-            let (lines, created) = at_heading(note, wanted, position, create)?;
-            with_heading = created.map(|heading| format!("{heading}\n{new}"));
+            let (lines, created) = at_heading(note, wanted, position, new, create)?;
+            // A text that begins with the heading has it already.
+            with_heading = created.filter(|heading| new.lines().next() != Some(&**heading)).map(|heading| format!("{heading}\n{new}"));
             (lines, None)
         }
         Target::Block(id) => {
@@ -118,21 +80,6 @@ fn without_own_heading<'a>(note: &Note<'_>, line: usize, new: &'a str) -> &'a st
     }
 }
 
-/// The range of a line; for a setext heading, that of all its lines.
-fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
-    let headings = note.headings();
-    headings.into_iter().map(|heading| heading.lines).find(|lines| lines.contains(&line)).unwrap_or(line..line + 1)
-}
-
-/// The lines that new text replaces: all of `lines` for `Replace`, else none, where `lines` begin or end.
-fn around(lines: Range<usize>, position: Position) -> Range<usize> {
-    match position {
-        Position::Start | Position::Before => lines.start..lines.start,
-        Position::End | Position::After => lines.end..lines.end,
-        Position::Replace => lines,
-    }
-}
-
 /// The lines that the text replaces, and the id that the replaced block keeps.
 fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> (Range<usize>, Option<&'a str>) {
     // Text after a block also goes after its id line, unless it continues a list, quote or table.
@@ -148,16 +95,14 @@ fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str
     (if stays { block.lines.clone() } else { with_id }, id)
 }
 
-/// The line after a block and, if it is a list item, after what is indented below it.
-fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
-    let indent = |line: usize| columns(unquoted(note.line(line)).1);
-    let is_item = matches!(note.kind(block.start), Some(Kind::Item { .. }));
-    let below = (block.end..note.lines.len()).take_while(|_| is_item).filter(|line| note.kind(*line) != Some(Kind::Blank));
-    below.take_while(|line| indent(*line) > indent(block.start)).last().map_or(block.end, |line| line + 1)
-}
-
 /// The lines that the text replaces, and the line of the heading to create above it.
-fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -> Result<(Range<usize>, Option<String>), PartError> {
+fn at_heading(
+    note: &Note<'_>,
+    wanted: &str,
+    position: Position,
+    new: &str,
+    create: bool,
+) -> Result<(Range<usize>, Option<String>), PartError> {
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
@@ -170,10 +115,11 @@ fn at_heading(note: &Note<'_>, wanted: &str, position: Position, create: bool) -
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
     let (last, text_end) = (note.behind_lines(heading.end..end), note.behind_text(heading.end..end));
+    let cards = cards(note, heading.end..text_end);
     let lines = match position {
-        Position::After if text_end < last => text_end..text_end,
+        Position::After if cards.end < last => cards.end..cards.end,
         Position::Before | Position::After => around(heading.start..end, position),
-        Position::Start | Position::End => around(heading.end..text_end, position),
+        Position::Start | Position::End => inside(note, cards, position, new),
         // All that a section as it is read has.
         Position::Replace => (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)..last,
     };
@@ -366,6 +312,26 @@ mod tests {
     }
 
     #[test]
+    fn rows_go_to_their_table_and_cards_to_their_lane() {
+        use Position::{After, End, Start};
+        let table = "## L\n\n| N |\n|---|\n| A |\n\n> [!note] x\n\n### Sub\n| S |\n|---|\n";
+        let added = table.replace("| A |\n", "| A |\n| C |\n");
+        assert_eq!(put(table, Target::Heading("L"), End, "| C |"), added);
+        assert_eq!(put("| N |\n|---|\n\nend\n", Target::Note, End, "| C |\n"), "| N |\n|---|\n| C |\n\nend\n");
+        assert_eq!(put("no table\n", Target::Note, End, "| C |"), "no table\n\n| C |\n");
+        let new = "| N |\n|---|\n| C |";
+        assert_eq!(put(table, Target::Heading("L"), End, new), format!("{table}\n{new}\n"), "a table is no row");
+        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## Archive\n\n- [x] z\n";
+        for (position, expected) in [
+            (End, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
+            (Start, board.replace("- [x] a\n", "- [x] n\n- [x] a\n")),
+            (After, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
+        ] {
+            assert_eq!(put(board, Target::Heading("Done"), position, "- [x] n"), expected, "{position:?}");
+        }
+    }
+
+    #[test]
     fn text_goes_to_a_section() {
         use Position::{After, Before, End, Replace, Start};
         let text = "# A\none\n\n## B\n\ntwo\n\n# C\n";
@@ -398,6 +364,7 @@ mod tests {
         assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
         assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
+        assert_eq!(put_or_create("a\n", Target::Heading("Log"), Position::Replace, "## Log\n- new", true).unwrap(), "a\n## Log\n- new\n");
         assert!(matches!(create("# A", "X > Log"), Err(PartError::Missing(_))));
         assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
     }

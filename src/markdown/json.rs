@@ -1,7 +1,7 @@
 //! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, number formats,
 //! unknown members. The text must be valid JSON.
 
-use super::properties::splice;
+use super::edit::splice;
 use crate::slice::Part;
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -8,13 +8,15 @@
 //! | [`inline`] | inline elements of a block: code, comments, math and tags |
 //! | [`links`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
-//! | [`mod@insert`], `joins` | inserting text at one of those, and what it must not be joined with |
+//! | [`edit`] | replacing ranges of bytes |
+//! | [`mod@insert`], `position`, `joins` | inserting text at one of those, between which lines, and what it must not be joined with |
 //! | [`tasks`] | dates, priority and recurrence of tasks |
 //! | [`properties`], `comments` | setting and removing properties, and the comments in their lines |
 //! | [`quoted`], [`json`] | strings in frontmatter and canvases; replacing values in a canvas |
 
 pub mod blocks;
 mod comments;
+pub mod edit;
 pub mod frontmatter;
 mod html;
 pub mod inline;
@@ -25,6 +27,7 @@ pub mod links;
 mod marks;
 mod open;
 pub mod parts;
+mod position;
 pub mod properties;
 pub mod quoted;
 pub mod tasks;
@@ -33,6 +36,7 @@ pub use marks::heading;
 
 use crate::slice::Part;
 use crate::text::fold::fold;
+use std::collections::BTreeSet;
 
 /// The tags of a note, without `#`, in order and each once, compared without case: `tags` and `tag` of the frontmatter, then
 /// the inline ones.
@@ -45,13 +49,11 @@ pub fn tags(text: &str) -> (Vec<String>, Option<String>) {
         Err(problem) => (Vec::new(), Some(problem)),
     };
     if inline::may_have_tags(text) {
-        let mut known: Vec<String> = tags.iter().map(|tag| fold(tag)).collect();
+        let mut known: BTreeSet<String> = tags.iter().map(|tag| fold(tag)).collect();
         for tag in inline::tags(text) {
             let name = text.part(tag).trim_matches(['#', '/']);
-            let folded = fold(name);
-            if known.len() < crate::limits::TAGS && !known.contains(&folded) {
+            if known.len() < crate::limits::TAGS && known.insert(fold(name)) {
                 tags.push(name.to_owned());
-                known.push(folded);
             }
         }
     }

@@ -165,8 +165,11 @@ impl<'a> Note<'a> {
             };
             // A heading may begin with a tag; otherwise `#` is a heading marker, or that of a link.
             let strip: [fn(&str) -> &str; 2] = [|name| name, |name| name.trim_start_matches('#')];
-            let paths = [&[wanted], &*parts];
-            paths.into_iter().flat_map(|path| strip.map(|strip| named(path, strip))).find(|found| !found.is_empty())
+            // As in a link: `A#B`.
+            let linked: Vec<&str> = wanted.split('#').filter(|part| !part.trim().is_empty()).collect();
+            let whole = [wanted];
+            let paths = [&whole, &*parts].into_iter().chain((linked.len() > 1).then_some(&*linked));
+            paths.flat_map(|path| strip.map(|strip| named(path, strip))).find(|found| !found.is_empty())
         });
         match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
             [one] => Ok(*one),

@@ -3,6 +3,7 @@
 
 use super::blocks::line_end;
 use super::comments::{SPACE, comment_after_scalar, comment_of, item, list_comments};
+use super::edit::splice;
 use super::frontmatter::{self, outside_quotes, without_comment};
 use crate::slice::Part;
 use crate::yaml;
@@ -93,12 +94,6 @@ pub fn flow(new: &Json, quote: Option<char>) -> String {
         // JSON is YAML.
         other => other.to_string(),
     }
-}
-
-/// Text with a part of it replaced.
-pub fn splice(text: &str, range: Range<usize>, new: &str) -> String {
-    let (before, after) = (text.part(..range.start), text.part(range.end..));
-    [before, new, after].concat()
 }
 
 /// A property in the text: where its value begins, right after the colon, and the lines it takes.

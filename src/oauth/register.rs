@@ -28,7 +28,11 @@ impl Oauth {
         let object = Some(body).filter(|body| body.trim_ascii_start().starts_with(b"{"));
         let request: Option<RegistrationRequest> = object.and_then(|object| serde_json::from_slice(object).ok());
         let request = request.ok_or_else(|| wrong("the body must be a JSON object"))?;
-        let redirect_uris = redirect_uris(&request, &self.policy)?;
+        let redirect_uris = redirect_uris(&request, &self.policy).inspect_err(|error| {
+            if self.registrations.refused(now).is_some() {
+                log::warn!("registration refused from={from}: {}", error.why);
+            }
+        })?;
         let name = clean_name(&read::<String>(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
         let auth_method = match request.token_endpoint_auth_method.filter(|method| method.get() != "null") {

@@ -55,7 +55,7 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
 }
 
 /// Unicode lower case, except for three letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
-/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones; full-width letters and signs, as Japanese
+/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones and no-break spaces common ones, as they are typed; full-width letters and signs, as Japanese
 /// keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
@@ -64,6 +64,7 @@ fn push_folded(folded: &mut String, c: char) {
         'ß' | 'ẞ' => folded.push_str("ss"),
         'ς' => folded.push('σ'),
         '‘' | '’' => folded.push('\''),
+        '\u{a0}' | '\u{202f}' => folded.push(' '),
         '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),
         _ => folded.extend(c.to_lowercase()),
     }

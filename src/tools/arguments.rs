@@ -6,7 +6,23 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Optional parameters for which an empty text counts as missing: some clients send every parameter.
-const LEFT_EMPTY: [&str; 7] = ["canvas_source", "context_type", "cursor", "domain", "modified_after", "modified_before", "pattern"];
+const LEFT_EMPTY: [&str; 15] = [
+    "base",
+    "block",
+    "canvas_source",
+    "context_type",
+    "count",
+    "cursor",
+    "domain",
+    "due_before",
+    "heading",
+    "job_id",
+    "model",
+    "modified_after",
+    "modified_before",
+    "pattern",
+    "view",
+];
 
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]
@@ -99,9 +115,11 @@ impl Arguments {
         self.values.get(name).and_then(Value::as_bool)
     }
 
-    /// The texts of a list; none if it is missing.
+    /// The texts of a list, or the one that is given without a list; none if it is missing.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.values.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        let value = self.values.get(name);
+        let one = value.filter(|value| value.is_string() && *value != "");
+        value.and_then(Value::as_array).into_iter().flatten().chain(one).filter_map(Value::as_str)
     }
 
     /// True or false, for a parameter that is required or has a default.

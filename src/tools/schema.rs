@@ -168,8 +168,11 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
         (Shape::Integer { .. }, _) => wrong("a whole number"),
         (Shape::Flag, Value::Bool(_)) => Ok(()),
         (Shape::Flag, _) => wrong("true or false"),
-        (Shape::List(items), Value::Array(values)) => values.iter().try_for_each(|value| check(name, items, value)),
-        (Shape::Names, Value::String(_)) => Ok(()),
+        (Shape::List(items), Value::Array(values)) => {
+            values.iter().enumerate().try_for_each(|(number, value)| check(&format!("{name}[{number}]"), items, value))
+        }
+        // A text that is a list in JSON is no name.
+        (Shape::Names, Value::String(text)) if !text.starts_with('[') || text.starts_with("[[") => Ok(()),
         (Shape::Names, _) => check(name, &Shape::List(&ANY_TEXT), value),
         (Shape::List(_), _) => wrong("an array"),
         (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {

@@ -178,17 +178,17 @@ impl fmt::Display for Error {
             Error::TooLarge { path, size, limit } => {
                 write!(
                     f,
-                    "Too large: {path} has {size} bytes, the limit is {limit}. Ask the owner of the vault for a smaller file, or several."
+                    "Too large: {path} has {size} bytes, the limit is {limit}. Split it into several files, or ask the owner of the vault to."
                 )
             }
             Error::NotText { path, size, media_type } => {
-                write!(f, "Not a text file: {path} ({media_type}, {size} bytes). It can be listed but not shown.")
+                write!(f, "Not a text file: {path} ({media_type}, {size} bytes). vault_read shows text, pictures, PDF and sound only.")
             }
             Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
             Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
             Error::Ambiguous { what, .. } => write!(
                 f,
-                "{what}; nothing was done. Give the path of the candidate that is meant; of a heading, those above it (A > B) or, instead, its line."
+                "{what}; nothing was done. Give the path of the candidate that is meant; of a heading, those above it (A > B). Its line is what vault_read takes as offset; for vault_insert that is the line alone, not its section."
             ),
             Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}."),
             Error::NoTarget { what, .. } => write!(f, "{what}; see candidates for what exists instead."),

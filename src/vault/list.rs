@@ -99,7 +99,11 @@ impl Vault {
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 self.check_other_case(folder)?;
-                Err(Error::NotFound { path, hint: "Use vault_list without a path to see the folders that exist.".into() })
+                let hint = match self.folders_named(folder).as_slice() {
+                    [] => "Use vault_list without a path to see the folders that exist.".into(),
+                    some => format!("Did you mean: {}?", some.join(", ")),
+                };
+                Err(Error::NotFound { path, hint })
             }
             other => other,
         }

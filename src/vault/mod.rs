@@ -123,6 +123,7 @@ use commits::Author;
 use index::Index;
 use jail::{Jail, ResolvedPath};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Deref;
@@ -366,6 +367,11 @@ impl Vault {
         self.index.refreshed(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
+    /// Whether the path of a file may be seen, if it exists.
+    pub fn shows(&self, path: &str) -> bool {
+        VaultPath::file(path).is_ok() && self.jail.shows(path)
+    }
+
     /// A path as spelled on disk, where names may have another Unicode form.
     pub fn spelled(&self, path: &VaultPath) -> VaultPath {
         self.jail.as_on_disk(path.clone())
@@ -402,8 +408,8 @@ impl Vault {
         }
     }
 
-    /// A sentence about files of the same name (whatever its case, Unicode form and `.md`) in other folders, for an error a model can
-    /// act on.
+    /// A sentence about files of the same name (whatever its case, Unicode form and `.md`) or alias, or else about folders of that name,
+    /// for an error a model can act on.
     fn same_name_hint(&self, path: &VaultPath) -> String {
         if self.refresh().is_err() {
             return String::new();
@@ -411,17 +417,33 @@ impl Vault {
         let folded = fold(path.name());
         let wanted = folded.strip_suffix(".md").unwrap_or(&folded);
         let mut found: Vec<String> = self.index.read(|entries| {
-            let alike = entries.values().filter(|entry| entry::name_of(entry.searched_path()) == wanted);
+            let is_alias = |entry: &Entry| entry.aliases().iter().any(|alias| alias == wanted);
+            let alike = entries.values().filter(|entry| entry::name_of(entry.searched_path()) == wanted || is_alias(entry));
             alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
         // First those that share the longest prefix with the wanted path.
         let shared = |found: &str| found.chars().zip(path.as_str().chars()).take_while(|(a, b)| a == b).count();
         found.sort_by_key(|found| std::cmp::Reverse(shared(found)));
         found.truncate(3);
+        if found.is_empty() {
+            found = self.folders_named(path);
+        }
         match found.as_slice() {
             [] => "Look for it by another name or in another folder.".into(),
             some => format!("Did you mean: {}?", some.join(", ")),
         }
+    }
+
+    /// Folders whose paths end with a path, ignoring case; at most three.
+    fn folders_named(&self, path: &VaultPath) -> Vec<String> {
+        let wanted = format!("/{}/", fold(path.as_str()));
+        let folder = |entry: &Arc<Entry>| {
+            let folded = format!("/{}", entry.folded_path());
+            let above = folded.split_at_checked(folded.find(&wanted)? + wanted.len() - 1)?.0;
+            Some(entry.path.split('/').take(above.matches('/').count()).collect::<Vec<_>>().join("/"))
+        };
+        let found: BTreeSet<String> = self.index.read(|entries| entries.values().filter_map(folder).collect());
+        found.into_iter().take(3).collect()
     }
 
     /// Locks a file against other writers. By its resolved path: one file may have two names.

@@ -3,7 +3,8 @@
 use super::links::{LinkIndex, folder_of, resolve_path};
 use super::rewrite::{Options, Plan, Rewritten};
 use super::{Entry, Error, Vault, VaultPath};
-use crate::markdown::insert::{Edit, Target};
+use crate::markdown::edit::Edit;
+use crate::markdown::insert::Target;
 use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
 use crate::markdown::parts::{Heading, Note, comparable_heading, heading_in_link, subpath_headings};
 use crate::slice::Part;
@@ -231,7 +232,10 @@ impl Vault {
                     Decision::Changes(_) if !options.update_links => leave(link, "update_links is false".into()),
                     Decision::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
                         Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
-                        None => leave(link, "a link of this kind cannot have the characters of the new name".into()),
+                        None => leave(
+                            link,
+                            "it no longer leads to the file: a link of this kind cannot have the characters of the new name".into(),
+                        ),
                     },
                 }
             }

@@ -8,6 +8,7 @@ use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
 use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
+use crate::percent;
 use crate::slice::Part;
 use crate::text::fold::fold;
 use std::collections::BTreeMap;
@@ -51,13 +52,15 @@ impl Vault {
             if let Some((name, format, when)) = period {
                 return self.periodic_note(name, format, when.trim(), now);
             }
+            // A path that is written as in a Markdown link, or with white space around it.
+            let trimmed = text.trim();
+            let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false));
+            if let Some(other) = others.find(|other| other != text && VaultPath::file(other).is_ok_and(|path| exists(&path))) {
+                return self.named(&other, creates, now);
+            }
             if creates || path.is_err() {
                 let path = path?;
-                let is_heading = |(note, _): (&str, &str)| {
-                    let has_note = || exists(&note_of(note));
-                    if is_note(note) { exists(&VaultPath::unchecked(note)) } else { extension_of(path.name()).is_none() && has_note() }
-                };
-                if path.as_str().split_once('#').is_some_and(is_heading) {
+                if self.is_heading(path.as_str())? {
                     return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
                 }
                 let note = note_of(path.as_str());
@@ -81,17 +84,23 @@ impl Vault {
                 let ending = if is_note(target) { "" } else { ".md" };
                 VaultPath::file(&format!("{folder}/{target}{ending}")).map(plain)
             }
+            None if self.is_heading(target)? => Err(Error::Invalid(WITHOUT_SUBPATH.into())),
             None => VaultPath::file(target).map(plain),
         }
+    }
+
+    /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.
+    fn is_heading(&self, path: &str) -> Result<bool, Error> {
+        let Some((note, _)) = path.split_once('#').filter(|(note, _)| !note.is_empty()) else { return Ok(false) };
+        self.refresh()?;
+        Ok(is_note(note) || extension_of(path).is_none() && !matches!(self.resolve_from_root(note), Ok(None)))
     }
 
     /// The file that a link in a note in the root resolves to.
     fn resolve_from_root(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
-            // A no-break space counts as a space, but not in folded paths.
-            let part = name.split([' ', '\u{a0}']).max_by_key(|part| part.len()).unwrap_or_default();
-            let may_be = |entry: &&Arc<Entry>| entry.folded_path().contains(part);
+            let may_be = |entry: &&Arc<Entry>| entry.folded_path().contains(&name);
             let paths: Vec<&str> = table.all().filter(may_be).map(|entry| &*entry.path).collect();
             let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
             match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
@@ -134,7 +143,15 @@ impl Vault {
                 "The format {format:?} of the {name} notes names no date here (YYYY, MM, DD, ww and the like do); change it in Obsidian's settings, or give the path."
             )));
         }
-        Ok(Named { path, template: template.map(|template| (template, day)) })
+        // `.obsidian` is often not synced; without its settings, the note of the day may be in any folder.
+        let has_settings = !folder.is_empty() || format != default_format;
+        let elsewhere = if has_settings || self.index.get(path.as_str()).is_some() {
+            None
+        } else {
+            self.refresh()?;
+            self.resolve_from_root(&day.format(&format)).ok().flatten()
+        };
+        Ok(Named { path: elsewhere.unwrap_or(path), template: template.map(|template| (template, day)) })
     }
 
     /// Refuses a name that other systems do not allow, and one that differs from another only in case or in a no-break
@@ -164,7 +181,7 @@ impl Vault {
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
-                "{missing} differs from {twin} only in upper and lower case or in a no-break space: links or other systems would take both for one file; use its spelling, or another name."
+                "{missing} differs from {twin} only in upper and lower case or in a no-break space: links or other systems would take both for one file; use its spelling or [[its name]], or another name."
             ))),
             None => Ok(()),
         }

@@ -239,6 +239,8 @@ impl<'a> Ranker<'a> {
             None if in_short_fields != 0 => MatchType::Tag,
             None => MatchType::Content,
         };
+        // One word next to conditions is no phrase.
+        let phrase_at = phrase_at.filter(|_| self.asked != 1 || self.words.len() == 1);
         Relevance { class, score, phrase_at, passage, match_type, occurrences }
     }
 

@@ -151,35 +151,42 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
         return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
-    let typed = |text: &str| {
-        text.replace("\r\n", "\n").replace(['‘', '’'], "'").replace(['“', '”', '„'], "\"").replace(['–', '—'], "-").replace('…', "...")
+    // As it is typed: word processors put in other quotation marks, dashes, dots and spaces.
+    let typed = |line: &str| {
+        let line = line.replace(['‘', '’'], "'").replace(['“', '”', '„'], "\"").replace(['–', '—'], "-").replace('…', "...");
+        line.split_whitespace().collect::<Vec<_>>().join(" ").replace("--", "-").replace(" - ", "-")
     };
-    if typed(&text).contains(&typed(old_text)) {
-        return "The file has it with other quotation marks, apostrophes, dashes or dots (such as ’ “ ” — …): copy the text exactly."
-            .into();
-    }
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let first = plain(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
-    let shown = |line: &str| line.chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
-    let same = text.lines().position(|line| !first.is_empty() && plain(line).contains(&first));
+    let plain = |text: &str| text.lines().map(typed).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let first = typed(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
+    let shown = |line: &str| line.trim().chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
+    let same = text.lines().position(|line| !first.is_empty() && typed(line).contains(&first));
     if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
         return if plain(&text).contains(&plain(old_text)) {
+            let found = sentences(line).find(|sentence| typed(sentence).contains(&first)).unwrap_or(line);
             format!(
-                "The file has it with other white space or line breaks, from line {number} on, which is {:?}: copy the text exactly.",
-                shown(line)
+                "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ “ ” — …), white space or line breaks, from line {number} on: {:?}. Copy the text exactly from there.",
+                shown(found)
             )
         } else {
             format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.")
         };
     }
-    let likeness = |line: &str| strsim::sorensen_dice(&shown(line), &shown(&first));
-    let lines = text.lines().take(limits::NEAREST_LINES).enumerate().map(|(number, line)| (likeness(line), number + 1, line));
-    match lines.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
-        Some((_, number, line)) => {
-            format!("The most similar is line {number}: {:?}. Read the file again and copy the text exactly.", shown(line))
+    let wanted = sentences(&first).max_by_key(|sentence| sentence.len()).unwrap_or_default();
+    let likeness = |sentence: &str| strsim::sorensen_dice(&shown(sentence), &shown(wanted));
+    let all = text.lines().enumerate().flat_map(|(number, line)| sentences(line).map(move |sentence| (number + 1, sentence)));
+    let alike = all.take(limits::NEAREST_SENTENCES).map(|(number, sentence)| (likeness(sentence), number, sentence));
+    match alike.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
+        Some((_, number, sentence)) => {
+            format!("The most similar is line {number}: {:?}. Read the file again and copy the text exactly.", shown(sentence))
         }
         None => "Read the file again; it may have changed.".into(),
     }
+}
+
+/// The sentences of a line, which may be a whole paragraph, as far as their ends have white space behind them.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    let mut last = ' ';
+    line.split_inclusive(move |c: char| c.is_whitespace() && matches!(std::mem::replace(&mut last, c), '.' | '!' | '?' | '…'))
 }
 
 #[cfg(test)]

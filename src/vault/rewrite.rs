@@ -7,7 +7,7 @@ use super::tag::TagRename;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
-use crate::markdown::insert::{Edit, apply_all};
+use crate::markdown::edit::{Edit, apply_all};
 use crate::markdown::links::Resolved;
 use crate::markdown::parts::Note;
 use crate::text::fold::fold;
@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// The languages of code blocks with queries: Obsidian's own, bases, and the Dataview plugin's.
-const QUERY_BLOCKS: [&str; 4] = ["query", "base", "dataview", "dataviewjs"];
+/// The languages of code blocks with queries: Obsidian's own, bases, and those of the plugins Dataview and Tasks.
+const QUERY_BLOCKS: [&str; 5] = ["query", "base", "dataview", "dataviewjs", "tasks"];
 
 /// How files are changed.
 #[derive(Clone, Copy)]

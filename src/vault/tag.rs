@@ -1,8 +1,9 @@
 //! Another name for a tag, in the text and the properties of a note.
 
 use super::path::rest_below;
-use crate::markdown::insert::{Edit, apply_all};
-use crate::markdown::{frontmatter, inline};
+use crate::markdown::edit::{Edit, apply_all};
+use crate::markdown::{frontmatter, inline, properties};
+use crate::slice::Part;
 use crate::text::fold::fold;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -55,6 +56,23 @@ impl<'a> TagRename<'a> {
             let ranges = frontmatter::tag_ranges(text).into_iter();
             ranges.filter_map(|range| self.edit(text, range.clone(), if in_quotes(range.start) { self.to } else { form })).collect()
         };
-        self.forms.iter().map(edits_with).find(|edits| tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected))
+        let edits = self.forms.iter().map(edits_with).find(|edits| tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected))?;
+        Some(joined(text, &edits).map_or(edits, |edit| vec![edit]))
     }
+}
+
+/// The edit of the frontmatter that removes, from lists of tags, those that `edits` make equal to another; `None` if there are none.
+fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
+    let renamed = apply_all(text, edits);
+    let mut made = renamed.clone();
+    for (name, list) in properties::parse(&renamed).ok()?.iter().filter_map(|(name, value)| Some((name.as_str()?, value.as_sequence()?))) {
+        let Some(mut tags) = list.iter().map(|tag| tag.as_str()).collect::<Option<Vec<&str>>>() else { continue };
+        let mut known = BTreeSet::new();
+        tags.retain(|tag| known.insert(fold(tag.trim_start_matches('#'))));
+        if frontmatter::is_tags(name) && tags.len() < list.len() {
+            made = properties::set(&made, name, Some(&tags.into())).ok()?;
+        }
+    }
+    let (range, new) = (frontmatter::range(text)?, frontmatter::range(&made)?);
+    (made != renamed).then(|| Edit { range, text: made.part(new).to_owned() })
 }

@@ -6,13 +6,16 @@ use super::journal::Step;
 use super::path::{range_below, rest_below};
 use super::versions::{Did, Line, UNDO, Versions, hash};
 use super::write::Written;
-use super::{Error, Vault, VaultPath};
+use super::{Error, Vault, VaultPath, etag};
 use crate::clock::Moment;
 use crate::disk;
 use crate::limits;
 use crate::text::fold::fold;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
+
+/// Names the version that the newest change replaced.
+const PREVIOUS: &str = "previous";
 
 /// What was undone, or would be, and what was not; each a line of text.
 #[derive(Debug, Default)]
@@ -147,7 +150,7 @@ impl Vault {
         Ok(found)
     }
 
-    /// A path that exists, or else that of the deleted file of this name of which a version is kept, if there is one.
+    /// A path that exists, or else that of the deleted or moved file of this name of which a version is kept, if there is one.
     ///
     /// # Errors
     /// [`Error::Ambiguous`] if versions of several are kept.
@@ -159,11 +162,15 @@ impl Vault {
             return Ok(None);
         }
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
-        let is_named = |kept: &&str| [*kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
+        let is_named = |kept: &str| [kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
         let lines = self.kept_lines()?;
-        let deleted = lines.iter().filter(|line| matches!(line.did, Did::Trashed { .. }));
-        let kept = deleted.filter_map(Line::kept).map(|(path, _)| path);
-        let found: BTreeSet<&str> = kept.filter(|kept| self.jail.shows(kept)).filter(is_named).collect();
+        let is_deleted = |line: &Line| matches!(line.did, Did::Trashed { .. });
+        let kept = lines.iter().filter_map(|line| Some((line.kept()?.0, line)));
+        let named: Vec<(&str, &Line)> = kept.filter(|(path, _)| self.jail.shows(path) && is_named(path)).collect();
+        let deleted: BTreeSet<&str> = named.iter().filter(|(_, line)| is_deleted(line)).map(|(path, _)| *path).collect();
+        // A note that was moved is gone from its earlier path.
+        let is_gone = |path: &&str| self.jail.existing(&VaultPath::unchecked(path)).is_err();
+        let found = if deleted.is_empty() { named.iter().map(|(path, _)| *path).filter(is_gone).collect() } else { deleted };
         match Vec::from_iter(found).as_slice() {
             [] => Ok(None),
             [only] => Ok(Some(VaultPath::unchecked(only))),
@@ -180,23 +187,33 @@ impl Vault {
     /// # Errors
     /// [`Error::NoTarget`] for a version that the note does not have, and those of [`Vault::history`].
     pub fn kept_version(&self, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.find_version(path, version)?.0)
+    }
+
+    /// The bytes of a kept version, and the line of the change that replaced it.
+    fn find_version(&self, path: &VaultPath, version: &str) -> Result<(Vec<u8>, Line), Error> {
         let history = self.history(path)?;
         // The newest is first.
-        let kept = history.iter().find(|line| version == "previous" || line.version == version).and_then(Line::kept);
-        let Some((_, hash)) = kept else {
+        let found = history.iter().find(|line| version == PREVIOUS || line.version == version);
+        let Some((line, (_, hash))) = found.and_then(|line| Some((line, line.kept()?))) else {
             let known = history.iter().take(limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
             return Err(Error::NoTarget { what: format!("{} has no version {version:?}", path.as_str()), known });
         };
-        self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))
+        let bytes = self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))?;
+        Ok((bytes, line.clone()))
     }
 
-    /// Writes a kept version of a note to its path, even if the note no longer exists.
+    /// Writes a kept version of a note to its path, even if the note no longer exists. `previous` takes back the newest change, and
+    /// nothing that was done to the note after it.
     ///
     /// # Errors
-    /// Those of [`Vault::kept_version`] and [`Vault::write`].
+    /// [`Error::Conflict`] if the note was changed after the newest change, and those of [`Vault::kept_version`] and [`Vault::write`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
-        let bytes = self.kept_version(path, version)?;
-        self.create_or_replace(&self.spelled(path), true, &mut |_| Ok(bytes.clone()))
+        let (bytes, line) = self.find_version(path, version)?;
+        self.create_or_replace(&self.spelled(path), true, &mut |now| match (&line.did, now) {
+            (Did::Wrote { after, .. }, Some(now)) if version == PREVIOUS && hash(now) != *after => Err(Error::Conflict(Some(etag(now)))),
+            _ => Ok(bytes.clone()),
+        })
     }
 
     /// Undoes everything that a login has done since a point in time, newest call first. A file changed since is left alone; if a

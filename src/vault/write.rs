@@ -5,6 +5,7 @@
 
 use super::error::Error;
 use super::jail::ResolvedPath;
+use super::media::extension_of;
 use super::path::VaultPath;
 use super::read::bytes_on_disk;
 use super::replace_text::{Replacement, replace_all, replace_once};
@@ -15,6 +16,7 @@ use crate::clock::{self, Deadline};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::lock::Unpoisoned;
+use serde::de::IgnoredAny;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -309,9 +311,9 @@ impl Vault {
     /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
     pub fn edit(&self, path: &VaultPath, edits: &[Replacement<'_>], if_match: Option<&str>) -> Result<(Written, usize), Error> {
         let mut count = 0;
-        let written = self.edit_bytes(path, if_match, &mut |bytes| {
+        let written = self.edit_bytes(path, if_match, &mut |now| {
             count = 0;
-            let mut bytes = bytes.to_vec();
+            let mut bytes = now.to_vec();
             for (number, edit) in edits.iter().enumerate() {
                 let replaced =
                     if edit.all { replace_all(&bytes, edit) } else { replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1)) };
@@ -323,6 +325,12 @@ impl Vault {
                 })?;
                 bytes = made;
                 count += more;
+            }
+            // Obsidian does not open a canvas that is not JSON, and its links are not found.
+            let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+            if extension_of(path.name()).as_deref() == Some("canvas") && is_json(now) && !is_json(&bytes) {
+                let why = r#"it would not be JSON any more; in its texts a line break is \n and a quote \""#;
+                return Err(Error::Malformed { path: path.as_str().into(), why: why.into() });
             }
             Ok(bytes)
         })?;

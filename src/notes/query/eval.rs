@@ -4,7 +4,7 @@ use super::base::Formula;
 use super::duration::Duration;
 use super::parse::Expr;
 use super::source::Source;
-use super::value::{Date, Link, OrderKey, Value, is_wikilink};
+use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of};
 use crate::calendar::DateTime;
 use crate::clock::Deadline;
 use crate::limits;
@@ -35,6 +35,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) link_index: OnceCell<Result<Arc<LinkIndex>, Error>>,
     /// The files that link to a path, by that path.
     pub(super) linkers: RefCell<HashMap<String, Linkers>>,
+    /// How many conditions could not be computed, and why the first could not.
+    pub(super) undecided: RefCell<Option<(usize, String)>>,
     /// Parts of expressions that may still be evaluated.
     steps: Cell<u64>,
     /// The nesting depth of the expression being evaluated.
@@ -66,6 +68,7 @@ impl<'a> Evaluator<'a> {
             this,
             link_index: OnceCell::new(),
             linkers: RefCell::default(),
+            undecided: RefCell::default(),
             steps: Cell::new(limits::QUERY_STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
@@ -151,7 +154,11 @@ impl<'a> Evaluator<'a> {
 
     /// Whether the value is true; one that cannot be computed is not.
     pub(super) fn is_true(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> bool {
-        self.value(expr, row, locals).is_ok_and(|value| value.is_truthy())
+        let outcome = self.value(expr, row, locals);
+        if let Err(why) = &outcome {
+            self.undecided.borrow_mut().get_or_insert_with(|| (0, why.clone())).0 += 1;
+        }
+        outcome.is_ok_and(|value| value.is_truthy())
     }
 
     /// Counts work, so that no expression takes longer than a search may, or too much memory. A step is about one evaluated part of an
@@ -174,6 +181,12 @@ impl<'a> Evaluator<'a> {
         }
         self.spend(text.len() / 8)?;
         Ok(Value::Text(text.into()))
+    }
+
+    /// A computed link as a value.
+    pub(super) fn made_link(&self, link: Link) -> Outcome {
+        self.spend((link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len)) / 8)?;
+        Ok(Value::Link(Rc::new(link)))
     }
 
     /// What a value is sorted by.
@@ -212,7 +225,14 @@ impl<'a> Evaluator<'a> {
     }
 
     fn apply(&self, operator: &str, left: &Value, right: &Value) -> Outcome {
-        let ordered = |wanted: &[Ordering]| Ok(Value::Bool(self.compare(left, right).is_some_and(|order| wanted.contains(&order))));
+        // A number in quotes is less or greater than another as a number; it is not equal to one.
+        let order = || match (left, right) {
+            (Value::Number(_), Value::Text(_)) | (Value::Text(_), Value::Number(_)) => {
+                number_of(left).ok()?.partial_cmp(&number_of(right).ok()?)
+            }
+            _ => self.compare(left, right),
+        };
+        let ordered = |wanted: &[Ordering]| Ok(Value::Bool(order().is_some_and(|order| wanted.contains(&order))));
         match operator {
             "==" => Ok(Value::Bool(self.are_equal(left, right))),
             "!=" => Ok(Value::Bool(!self.are_equal(left, right))),
@@ -265,13 +285,19 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
+        // There can be far more comparisons than values. For each a text may be parsed, or a link resolved.
+        let length = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Link(link) => link.path.len(),
+            _ => 0,
+        };
+        if self.spend(1 + (length(left) + length(right)) / 8).is_err() {
+            return false;
+        }
         match (left, right) {
             (Value::Null, Value::Null) => true,
-            // A list may have another many times: there can be far more comparisons than values.
             (Value::List(one, _), Value::List(another, _)) => {
-                self.spend(one.len()).is_ok()
-                    && one.len() == another.len()
-                    && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
+                one.len() == another.len() && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
             }
             (Value::Object(one), Value::Object(another)) => one == another,
             (Value::File(one), Value::File(another)) => one == another,

@@ -4,7 +4,7 @@ use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::files::folder_of;
 use super::parse::Expr;
-use super::value::{Date, Link, OrderKey, Pattern, Value, joined};
+use super::value::{Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of};
 use crate::limits;
 use crate::text::escape_html;
 use crate::text::fold::fold;
@@ -14,7 +14,6 @@ use regex::{Captures, Regex};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
-use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
 impl Evaluator<'_> {
@@ -51,14 +50,14 @@ impl Evaluator<'_> {
             ("escapeHTML", value) => self.made(escape_html(&value.text())),
             ("link", value) => {
                 let display = values.get(1).map(Value::text);
-                Ok(Value::Link(Rc::new(match value {
+                self.made_link(match value {
                     Value::Link(link) => Link { display: display.or_else(|| link.display.clone()), ..(**link).clone() },
                     Value::File(path) => Link { path: path.to_string(), subpath: String::new(), display, folder: "".into() },
                     other => {
                         let link = Link::parse(&other.text(), &folder_of(row.entry));
                         Link { display: display.or(link.display.clone()), ..link }
                     }
-                })))
+                })
             }
             ("file", Value::Link(link)) => Ok(self.file_of(link).map_or(Value::Null, |path| Value::File(path.into()))),
             ("file", Value::Text(text)) => {
@@ -78,6 +77,11 @@ impl Evaluator<'_> {
         }
         let values = arguments.iter().map(|argument| self.value(argument, row, locals)).collect::<Result<Vec<_>, _>>()?;
         let first = values.first().cloned().unwrap_or(Value::Null);
+        let is_link = |value: &Value| match value {
+            Value::Link(_) | Value::File(_) => true,
+            Value::Text(text) => is_wikilink(text),
+            _ => false,
+        };
         match (&of, name) {
             (_, "isTruthy") => Ok(Value::Bool(of.is_truthy())),
             (_, "isType") => Ok(Value::Bool(first.text() == of.type_name())),
@@ -99,6 +103,10 @@ impl Evaluator<'_> {
                 Some(entry) => self.has_link(&entry, &first),
                 None => Ok(Value::Bool(false)),
             },
+            // A property with one link contains it, as a list of one link does.
+            (Value::Link(_), "contains" | "containsAll" | "containsAny") if values.iter().all(is_link) => {
+                self.of_list(std::slice::from_ref(&of), name, &values)
+            }
             // A link is also a text: its target.
             (Value::Link(link), _) => self.of_text(&format!("{}{}", link.path, link.subpath), name, &values),
             (Value::File(_), _) if is_row => self.of_file(row.entry, name, &values),
@@ -246,12 +254,12 @@ impl Evaluator<'_> {
     fn of_file(&self, entry: &Arc<Entry>, name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
         match name {
-            "asLink" => Ok(Value::Link(Rc::new(Link {
+            "asLink" => self.made_link(Link {
                 path: entry.path.to_string(),
                 subpath: String::new(),
                 display: values.first().map(Value::text),
                 folder: "".into(),
-            }))),
+            }),
             "hasLink" => self.has_link(entry, &first),
             "hasProperty" => {
                 let found = entry.properties_json().and_then(|json| property_in(json, &first.text()));
@@ -297,18 +305,6 @@ pub(super) fn numbers(values: &[Value]) -> Vec<f64> {
 
 pub(super) fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
-}
-
-fn number_of(value: &Value) -> Result<f64, String> {
-    match value {
-        Value::Number(number) => Ok(*number),
-        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
-        Value::Text(text) => {
-            let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
-            number.ok_or_else(|| format!("{text:?} is no number"))
-        }
-        other => Err(format!("a {} is no number", other.type_name())),
-    }
 }
 
 fn of_number(number: f64, name: &str, first: &Value) -> Outcome {

@@ -150,11 +150,18 @@ pub(super) fn parse(text: &str, context: &ParseContext) -> Result<Expr, Wrong> {
     if parser.at < text.len() { Err(parser.unexpected()) } else { Ok(expr) }
 }
 
-/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`.
+/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`; or a computed one with a call in it.
 ///
 /// # Errors
 /// [`Wrong`].
 pub(super) fn property(id: &str, context: &ParseContext) -> Result<Expr, Wrong> {
+    // A property may have brackets in its name: `Sleep (h)`.
+    if id.contains('(')
+        && !id.contains(" (")
+        && let Ok(expr) = parse(id, context)
+    {
+        return Ok(expr);
+    }
     let parser = Parser { text: id, at: 0, depth: 0, context };
     match id.split_once('.') {
         Some(("file", name)) => parser.member(Expr::File, name.to_owned(), 0),
@@ -183,7 +190,9 @@ impl<'a> Parser<'a> {
     fn unexpected(&self) -> Wrong {
         let what = match self.rest().chars().next() {
             Some('=') => "unexpected =; equality is ==".to_owned(),
-            Some(c) if c.is_alphabetic() => format!("unexpected {c}; write &&, || and !, and list.contains(value)"),
+            Some(c) if c.is_alphabetic() => {
+                format!("unexpected {c}; write &&, || and !, list.contains(value), and durations in quotes: now() - \"7d\"")
+            }
             Some(c) => format!("unexpected {c}"),
             None => "it ends too early".to_owned(),
         };

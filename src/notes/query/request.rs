@@ -3,6 +3,7 @@
 use super::Failure;
 use super::base::{Sort, View};
 use super::parse::{Expr, ParseContext, parse, property};
+use super::value::Value;
 use crate::limits;
 use crate::vault::VaultPath;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,11 @@ impl<'a> Expressions<'a> {
     pub(super) fn of(query: &Query, view: Option<&'a View>, context: &ParseContext) -> Result<Expressions<'a>, Failure> {
         let condition = query.condition.as_deref().map(|text| parse(text, context)).transpose();
         let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
+        if matches!(condition, Some(Expr::Value(Value::Text(_)) | Expr::List(_))) {
+            return Err(Failure::Wrong(
+                "In where, all of it is a text or a list, which is no condition: leave out the quotes or brackets around it".into(),
+            ));
+        }
         let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
         if has_this && query.base.is_none() {
             return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));

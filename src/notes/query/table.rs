@@ -47,6 +47,9 @@ pub struct Answer {
     /// Properties in the query that no note has; on the first page.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown_properties: Vec<String>,
+    /// Files that are left out because their condition could not be computed; on the first page.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// A row with its group and sort keys.
@@ -93,17 +96,20 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let unknown_properties = unknown_properties(&files, asked.copied());
     let mut evaluator = Evaluator::new(source, this, formulas);
     let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
+    let undecided = evaluator.undecided.take().filter(|_| query.after.is_none());
+    let problems: Vec<String> =
+        undecided.into_iter().map(|(count, why)| format!("{count} files are left out, the first because {why}")).collect();
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
         evaluator.finish()?;
-        return Ok(Answer { total: rows.len(), unknown_properties, ..page_of_counts(query, counts) });
+        return Ok(Answer { total: rows.len(), unknown_properties, problems, ..page_of_counts(query, counts) });
     }
     let mut rows = sort(&evaluator, rows, group.as_ref(), order);
     let total = rows.len();
     if let Some(limit) = view.and_then(|view| view.limit) {
         rows.truncate(limit);
     }
-    let mut answer = Answer { total, unknown_properties, ..Answer::default() };
+    let mut answer = Answer { total, unknown_properties, problems, ..Answer::default() };
     let mut outcomes = Vec::new();
     for (column, name, expr) in summarized {
         let values: Vec<Value> =

@@ -80,6 +80,19 @@ impl Link {
     }
 }
 
+/// The number that a value is or that stands in a text.
+pub(super) fn number_of(value: &Value) -> Result<f64, String> {
+    match value {
+        Value::Number(number) => Ok(*number),
+        Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
+        Value::Text(text) => {
+            let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+            number.ok_or_else(|| format!("{text:?} is no number"))
+        }
+        other => Err(format!("a {} is no number", other.type_name())),
+    }
+}
+
 /// Whether a text is one wikilink and nothing else.
 pub(super) fn is_wikilink(text: &str) -> bool {
     text.starts_with("[[") && text.ends_with("]]") && text.matches("[[").count() == 1

@@ -65,7 +65,7 @@ impl Status {
             completed_tasks,
             task_completion_percentage: (completed_tasks * 200 + total_tasks).checked_div(total_tasks * 2).unwrap_or(0),
             warning: (!agrees)
-                .then_some("Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas."),
+                .then_some("Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas, or names the edges that cannot be."),
             problems: problems(snapshot),
         }
     }

@@ -31,6 +31,7 @@ use crate::text::fitting_in;
 use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 13] = [
@@ -211,6 +212,7 @@ fn task(accomplishment: &str, task: &Task, max_chars: usize) -> Value {
         "estimate": task.estimate,
         "status": task.status,
         "notes": task.notes.as_deref().map(cut),
+        "other_fields": (!task.others.is_empty()).then(|| task.others.iter().map(|(name, text)| (name.clone(), cut(text))).collect::<BTreeMap<_, _>>()),
     })))
 }
 
@@ -268,7 +270,7 @@ fn shown(snapshot: &Snapshot, changed: &FullAccomplishment, max_chars: usize) ->
         };
         if fits {
             shown.insert(name.to_owned(), value.as_str().map(|text| clipped(text, max_chars).into()).unwrap_or(value));
-        } else if !SHOWN_ABOVE.contains(&name) {
+        } else if !SHOWN_ABOVE.iter().any(|above| above.eq_ignore_ascii_case(name)) {
             others.insert(name.to_owned(), value);
         }
     }

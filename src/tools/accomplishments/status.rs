@@ -48,7 +48,7 @@ pub fn overview(context: &Context<'_>) -> Result<String, Error> {
         let _ = writeln!(text, "\n{error} Below are all accomplishments of the vault.");
     }
     if !agrees {
-        text.push_str("\nCanvas and notes disagree about dependencies; `sync_dependencies` brings the notes in line with the canvas.\n");
+        text.push_str("\nCanvas and notes disagree about dependencies; `sync_dependencies` brings the notes in line with the canvas, or names the edges that cannot be.\n");
     }
     graph(&mut text, &shown);
     table(&mut text, &snapshot, &shown);

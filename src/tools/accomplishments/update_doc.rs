@@ -54,6 +54,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "replace_at" => Some((number("start_line")?, number("end_line")?)),
         _ => None,
     };
+    // An integer that a client fills in is 0.
+    if let Some(name) = ["start_line", "end_line"].into_iter().find(|name| range.is_none() && arguments.number(name) > 0) {
+        return Err(Error::invalid(format!(
+            "Argument {name} is not for {operation}, which is for the whole document; to change lines use replace_at."
+        )));
+    }
     let path = projects(context)?.document(context.vault, name, &canvas_of(context, arguments)?, operation == "delete")?;
     let mut line_count = count_lines(content.as_bytes());
     let mut edit = || {

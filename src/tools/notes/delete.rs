@@ -1,7 +1,7 @@
 //! `vault_delete`: files put into the trash.
 
 use crate::limits;
-use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
+use crate::tools::schema::{COUNT, Shape, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use serde_json::{Value, json};
@@ -13,10 +13,7 @@ pub(super) static TOOL: Tool = Tool {
         vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder must be \
         empty, or have each of its files named.",
     effect: Effect::Replaces { idempotent: false },
-    input: &[
-        required("paths", Shape::List(&ANY_TEXT), "1 to 50 files or folders: paths, [[Name]], daily:today; one with if_match"),
-        IF_MATCH,
-    ],
+    input: &[required("paths", Shape::Names, "1 to 50 files or folders: paths, [[Name]], daily:today; one with if_match"), IF_MATCH],
     output: &[required("deleted broken", Shape::List(&Shape::AnyObject), "The first 20 broken links"), required("broken_links", COUNT, "")],
     run,
 };

@@ -65,9 +65,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let path = found?;
             // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
             let is_heading = |(note, _): (&str, &str)| {
-                (is_note(note) || !is_note(to))
-                    && !note.is_empty()
-                    && note_of_heading(context, note).is_ok_and(|note| note == path && is_note(note.name()))
+                let is_own = || note_of_heading(context, note).is_ok_and(|note| note == path && is_note(note.name()));
+                is_note(note) || to.starts_with("[[") || !is_note(to) && !note.is_empty() && is_own()
             };
             if to.split_once('#').is_some_and(is_heading) {
                 let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());

@@ -11,7 +11,7 @@ use crate::tools::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
@@ -30,16 +30,16 @@ pub(super) static TOOL: Tool = Tool {
         optional("base", ANY_TEXT, "A .base file, or Note.md#base for the first base in a note"),
         optional("view", ANY_TEXT, "Of the base; else its first"),
         optional("path", ANY_TEXT, "Only in this folder or note"),
-        optional("select", Shape::List(&ANY_TEXT), "Properties to show: status, file.mtime"),
-        optional("sort", Shape::List(&ANY_TEXT), "Properties: due, file.mtime desc"),
-        optional("group_by", Shape::Names, "One property"),
+        optional("select", Shape::Names, "Properties to show: status, file.mtime"),
+        optional("sort", Shape::Names, "Properties: due, file.mtime desc"),
+        optional("group_by", Shape::Names, "One property or file.name.slice(0, 7)"),
         optional("count", ANY_TEXT, "Only counts: tag, property, folder, or value:status"),
         LIMIT,
         CURSOR,
     ],
     output: &[
         required("total", COUNT, "Notes that match"),
-        optional("columns unknown_properties", Shape::List(&ANY_TEXT), ""),
+        optional("columns unknown_properties problems", Shape::List(&ANY_TEXT), ""),
         optional("rows groups", Shape::List(&Shape::AnyObject), ""),
         optional("summaries counts", Shape::AnyObject, ""),
         NEXT,
@@ -75,15 +75,6 @@ fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> 
     Ok((context.path(note)?, number))
 }
 
-/// A list of one property; also the property alone.
-fn group_by(value: &Value) -> Result<Option<String>, Error> {
-    match (value, value.as_array().map(Vec::as_slice)) {
-        (Value::Null, _) | (_, Some([])) => Ok(None),
-        (Value::String(name), _) | (_, Some([Value::String(name)])) => Ok(Some(name.clone())),
-        _ => Err(Error::invalid("Argument group_by must be a list of one property.")),
-    }
-}
-
 #[derive(Serialize)]
 struct Page {
     #[serde(flatten)]
@@ -105,6 +96,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
         return Err(Error::invalid("Counts are not rows: give count, or select, sort and group_by."));
     }
+    let mut groups = texts("group_by");
+    let group_by = groups.pop();
+    if !groups.is_empty() {
+        return Err(Error::invalid("Argument group_by must be a list of one property."));
+    }
     // Our own text: `paging::last_shown` has checked it.
     let after = paging::last_shown(arguments)?.and_then(|last| serde_json::from_str(&last).ok());
     let query = Query {
@@ -114,7 +110,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         path: arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?,
         select: texts("select"),
         sort: texts("sort"),
-        group_by: group_by(&arguments.read("group_by")?)?,
+        group_by,
         count,
         limit: arguments.number(LIMIT.name),
         after,

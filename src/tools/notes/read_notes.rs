@@ -9,7 +9,7 @@ use crate::markdown::{links, properties};
 use crate::slice::{Part, first_chars};
 use crate::text::words::words_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
-use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
+use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit, notes::target_error};
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
         (headings) or the properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line, for vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
     input: &[
-        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
+        required("paths", Shape::Names, "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
         HEADING,
         BLOCK,
         defaulted("view", Shape::OneOf(&["text", "outline", "properties"]), DefaultValue::Text("text"), "What to show of each"),

@@ -3,14 +3,15 @@
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::vault::WrittenFile;
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::vault::Error as VaultError;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
     description: "Undoes a change of a note's text: to undo what was just done, or bring back a deleted note or an earlier \
-        version from vault_history; to undo a move use vault_move. What it replaces is kept as a version \
-        as well, so a restore can be undone.",
+        version from vault_history; to undo a move use vault_move. Is itself undone by previous; \
+        to undo several changes take a version of vault_history.",
     effect: Effect::Replaces { idempotent: false },
     input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],
     output: Answer::FIELDS,
@@ -27,6 +28,12 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
     let path = context.existing_or_deleted(arguments.text("path"))?;
-    let written = context.vault.restore(&path, version)?;
+    let written = context.vault.restore(&path, version).map_err(|error| match error {
+        VaultError::Conflict(_) => Error::new(
+            Code::Conflict,
+            "The note was changed after that by a person or another program, which previous would take back too. Nothing was done; to replace the note all the same give a version of vault_history.",
+        ),
+        other => other.into(),
+    })?;
     Reply::of(&Answer { file: WrittenFile::of(&written), version })
 }

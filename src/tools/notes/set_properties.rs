@@ -2,10 +2,10 @@
 
 use super::rename_tag::check_tag;
 use crate::limits;
-use crate::markdown::frontmatter;
+use crate::markdown::frontmatter::{self, is_tags};
 use crate::markdown::properties::{name_in, parse, set};
 use crate::tools::result::{Members, result};
-use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
+use crate::tools::schema::{Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::is_note;
@@ -23,9 +23,9 @@ pub(super) static TOOL: Tool = Tool {
         vault_query.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("paths", Shape::List(&ANY_TEXT), "1 to 50 notes: paths, [[Name]], daily:today; one with if_match"),
+        required("paths", Shape::Names, "1 to 50 notes: paths, [[Name]], daily:today; one with if_match"),
         optional("set", Shape::AnyObject, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
-        optional("remove", Shape::List(&ANY_TEXT), "Names of properties to remove"),
+        optional("remove", Shape::Names, "Names of properties to remove"),
         optional("add_values", Shape::AnyObject, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
         optional("remove_values", Shape::AnyObject, "Values to remove from lists"),
         IF_MATCH,
@@ -60,13 +60,19 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let change =
         |path: &VaultPath, text: &str| apply(text, &changes).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
-        (_, None) => context.vault.edit_all(&paths, &change)?,
+        (_, None) => context.vault.edit_all(&paths, &change),
         ([_], Some(etag)) => context.vault.edit_all(&paths, &|path, text| {
             let now = crate::vault::etag(text.as_bytes());
             if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
-        })?,
+        }),
         _ => return Err(Error::invalid("Argument if_match is for one note.")),
     };
+    let outcome = outcome.map_err(|error| match error {
+        VaultError::NotFound { path, hint } if arguments.texts("paths").any(|path| path.contains(':')) => {
+            VaultError::NotFound { path, hint: format!("{hint} vault_insert with create makes a daily note from its template.") }
+        }
+        other => other,
+    })?;
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
     for (path, written) in outcome {
         match written {
@@ -87,6 +93,11 @@ enum Change {
 
 /// What is to be done to each note, in this order.
 fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
+    let is_json_list = |value: &Value| value.as_str().is_some_and(|text| serde_json::from_str::<Vec<Value>>(text).is_ok());
+    let lists = arguments.members("set").filter(|(name, _)| is_tags(name) || context.vault.is_list_property(name));
+    if let Some((name, _)) = lists.chain(arguments.members("add_values")).find(|(_, value)| is_json_list(value)) {
+        return Err(Error::invalid(format!("The value of {name:?} is a list written as a text; give the list itself: [\"a\", \"b\"].")));
+    }
     let all = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     let list = |name: &str, value: &Value| {
         let items = all(value);
@@ -114,7 +125,9 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
         if matches!(change, Change::Set(_)) { !replaced.insert(name) } else { replaced.contains(&name) }
     };
     if let Some((name, _)) = changes.iter().find(&mut is_twice) {
-        return Err(Error::invalid(format!("{name:?} is changed twice: after set or remove nothing can be added to or removed from it.")));
+        return Err(Error::invalid(format!(
+            "{name:?} is changed twice: after set or remove nothing can be added to or removed from it. Names are compared without case: to change that of a name use vault_edit."
+        )));
     }
     for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
         let (Change::Set(Some(Value::Array(tags))) | Change::Add(tags)) = change else { continue };
@@ -156,10 +169,6 @@ fn tags_of(value: &Value) -> Vec<Value> {
         Value::Null => Vec::new(),
         other => vec![other.to_string().into()],
     }
-}
-
-fn is_tags(name: &str) -> bool {
-    matches!(name.to_lowercase().as_str(), "tags" | "tag")
 }
 
 /// Whether two values are the same, texts in any Unicode form; tags are compared without case and number sign.

@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),
-        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
+        optional("tag", ANY_TEXT, "Only notes with this tag or one below it"),
         CURSOR,
         LIMIT,
     ],

@@ -33,5 +33,11 @@ impl WrittenFile<'_> {
     }
 }
 
+/// A warning for a text whose line breaks seem to have arrived as two characters each.
+pub(super) fn escapes_warning(text: &str) -> Option<&'static str> {
+    (!text.contains('\n') && text.contains("\\n"))
+        .then_some("The text has no line break, but \\n as two characters; if lines were meant, write it again with line breaks.")
+}
+
 /// Parameter of the tools that change a file.
 pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed");

@@ -40,7 +40,7 @@ pub(super) static TOOL: Tool = Tool {
             "Results at most",
         ),
         optional("path", ANY_TEXT, "Only this folder or file"),
-        optional("tag", ANY_TEXT, "Only notes with this tag or one nested below it"),
+        optional("tag", ANY_TEXT, "Only notes with this tag or one below it"),
         defaulted(
             "sort",
             Shape::OneOf(&[RELEVANCE, MODIFIED]),
@@ -58,7 +58,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "max_chars",
             Shape::Integer { min: 200, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
-            "Characters of the answer at most, but for one result; with passages 8000 unless given",
+            "Characters of the answer at most, but for one result; with passages 8000",
         ),
         CURSOR,
     ],

@@ -1,6 +1,6 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH, WrittenFile};
+use super::{IF_MATCH, PATH, WrittenFile, escapes_warning};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -37,7 +37,13 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.new_path(arguments.text("path"))?;
+    let name = arguments.text("path");
+    if name.trim_end().ends_with('/') {
+        return Err(Error::invalid(
+            "Argument path ends with a slash, as the path of a folder does; add the name of the file. Folders are made with it.",
+        ));
+    }
+    let path = context.new_path(name)?;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
         (true, Some(_)) => return Err(Error::invalid("Give if_match for an existing file, or create_only, not both.")),
         (true, None) => Overwrite::Nothing,
@@ -51,6 +57,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         created: written.created,
         size: written.size,
         total_lines: written.total_lines,
-        warning: (!is_shown).then_some("Obsidian does not show a file without an extension; the name of a note ends in .md."),
+        warning: match is_shown {
+            false => Some("Obsidian does not show a file without an extension; the name of a note ends in .md."),
+            true => escapes_warning(arguments.text("content")),
+        },
     })
 }

@@ -1,0 +1,257 @@
+//! The forms in which models and people write names, lists, quotations and conditions.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+
+fn serve(folder: &Folder) -> Server {
+    Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("STATE_DIR", folder.path().join("state").to_str().unwrap())])
+}
+
+fn text(folder: &Folder, path: &str) -> String {
+    String::from_utf8(folder.read(path)).unwrap()
+}
+
+fn message(error: &Value) -> &str {
+    error["message"].as_str().unwrap()
+}
+
+/// As in a Markdown link, with white space around it, or with a space where the name has a no-break space.
+#[test]
+fn a_path_in_another_form_is_that_file_for_every_tool() {
+    let folder = Folder::with(&[("P/Deep Note.md", b"a\n"), ("P/44 Café\u{a0}Noir.md", b"b\n")]);
+    let server = serve(&folder);
+    for (path, real) in
+        [("P/Deep%20Note.md", "P/Deep Note.md"), (" P/Deep Note.md ", "P/Deep Note.md"), ("P%2FDeep Note.md", "P/Deep Note.md")]
+    {
+        assert_eq!(server.call("vault_read", json!({ "path": path }))["path"], real);
+        assert_eq!(server.call("vault_write", json!({ "path": path, "content": "new\n" }))["path"], real);
+        server.call("vault_insert", json!({ "path": path, "text": "- x", "create": true }));
+        assert_eq!(text(&folder, real), "new\n- x\n");
+    }
+    let path = "P/44 Café Noir.md";
+    server.call("vault_edit", json!({ "path": path, "old_text": "b", "new_text": "c" }));
+    server.call("vault_restore", json!({ "path": path, "version": "previous" }));
+    server.call("vault_links", json!({ "path": path }));
+    server.call("vault_delete", json!({ "paths": [path] }));
+    assert_eq!(server.call("vault_history", json!({ "path": path }))["versions"].as_array().unwrap().len(), 3);
+    assert_eq!(std::fs::read_dir(folder.vault().join("P")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_heading_in_a_path_is_named_as_such_wherever_the_note_is() {
+    let folder = Folder::with(&[("P/Heating.md", b"## Plan\n"), ("Home.md", b"[[Heating]]\n")]);
+    let server = serve(&folder);
+    for (tool, arguments) in [
+        ("vault_read", json!({ "path": "P/Heating.md#Plan" })),
+        ("vault_read", json!({ "path": "Heating#Plan" })),
+        ("vault_edit", json!({ "path": "P/Heating#Plan", "old_text": "a", "new_text": "b" })),
+        ("vault_insert", json!({ "path": "Heating#Plan", "text": "x", "create": true })),
+        ("vault_write", json!({ "path": "Heating.md#Plan", "content": "x" })),
+        ("vault_move", json!({ "from": "Home.md", "to": "P/Heating.md#Plants" })),
+        ("vault_move", json!({ "from": "Home.md", "to": "[[Heating#Plants]]" })),
+    ] {
+        let error = server.fail(tool, arguments.clone());
+        assert_eq!(error["code"], "INVALID_ARGUMENT", "{tool} {arguments}: {error}");
+    }
+    server.call("vault_write", json!({ "path": "C# notes.md", "content": "x" }));
+    assert_eq!(server.call("vault_read", json!({ "path": "C# notes" }))["path"], "C# notes.md");
+}
+
+#[test]
+fn a_missing_name_is_answered_with_the_alias_or_folder_that_may_be_meant() {
+    let folder = Folder::with(&[("People/Anna Berg.md", b"---\naliases: [Anna]\n---\n"), ("Years/2026/7b/list.md", b"x")]);
+    let server = serve(&folder);
+    for (tool, arguments, meant) in [
+        ("vault_links", json!({ "path": "[[anna]]" }), "People/Anna Berg.md"),
+        ("vault_tasks", json!({ "path": "7B" }), "Years/2026/7b"),
+        ("vault_list", json!({ "path": "2026/7b" }), "Years/2026/7b"),
+    ] {
+        let error = server.fail(tool, arguments);
+        assert!(error["code"] == "FILE_NOT_FOUND" && message(&error).contains(&format!("Did you mean: {meant}?")), "{error}");
+    }
+}
+
+/// `.obsidian` is often not synced, and then nothing says where daily notes are.
+#[test]
+fn without_settings_the_daily_note_is_the_one_that_exists() {
+    let folder = Folder::with(&[("Journal/2026/2026-11-20.md", b"a\n")]);
+    let server = serve(&folder);
+    server.call("vault_insert", json!({ "path": "daily:2026-11-20", "text": "- x", "create": true }));
+    assert_eq!(text(&folder, "Journal/2026/2026-11-20.md"), "a\n- x\n");
+    let made = server.call("vault_insert", json!({ "path": "daily:2026-11-21", "text": "- x", "create": true }));
+    assert_eq!(made["path"], "2026-11-21.md");
+}
+
+#[test]
+fn the_history_of_a_moved_note_is_found_by_its_earlier_name() {
+    let folder = Folder::with(&[("S/Jana Weiß.md", "a".as_bytes())]);
+    let server = serve(&folder);
+    server.call("vault_edit", json!({ "path": "Jana Weiß", "old_text": "a", "new_text": "b" }));
+    server.call("vault_move", json!({ "from": "Jana Weiß", "to": "S/Jana Schwarz.md" }));
+    for name in ["S/Jana Weiß.md", "Jana Weiß", "[[Jana Weiß]]", "s/jana weiß.md"] {
+        assert_eq!(server.call("vault_history", json!({ "path": name }))["versions"].as_array().unwrap().len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn previous_does_not_take_back_what_a_person_wrote_after_it() {
+    let folder = Folder::with(&[("n.md", b"a\n")]);
+    let server = serve(&folder);
+    let edited = server.call("vault_edit", json!({ "path": "n.md", "old_text": "a", "new_text": "b" }));
+    std::fs::write(folder.vault().join("n.md"), "b\nmine\n").unwrap();
+    let error = server.fail("vault_restore", json!({ "path": "n.md", "version": "previous" }));
+    assert_eq!((&error["code"], text(&folder, "n.md")), (&json!("CONFLICT"), "b\nmine\n".into()), "{error}");
+    server.call("vault_restore", json!({ "path": "n.md", "version": edited["previous"] }));
+    assert_eq!(text(&folder, "n.md"), "a\n");
+}
+
+#[test]
+fn one_text_is_a_list_of_one_and_a_list_is_no_text() {
+    let folder = Folder::with(&[("a.md", b"---\nk: 1\nm: 2\n---\n")]);
+    let server = serve(&folder);
+    server.call("vault_set_properties", json!({ "paths": "a.md", "remove": "m" }));
+    assert_eq!(text(&folder, "a.md"), "---\nk: 1\n---\n");
+    let found = server.call("vault_query", json!({ "where": "k", "select": "k", "sort": "k", "group_by": "", "base": "", "count": "" }));
+    assert_eq!(found["rows"], json!([{ "k": 1, "path": "a.md" }]));
+    assert!(server.call("vault_read_notes", json!({ "paths": "a.md", "heading": "", "block": "" }))["notes"][0]["text"].is_string());
+    for arguments in [
+        json!({ "paths": "[\"a.md\"]", "remove": "k" }),
+        json!({ "paths": ["a.md"], "set": { "aliases": "[\"a\", \"b\"]" } }),
+        json!({ "paths": ["a.md"], "add_values": { "x": "[\"a\"]" } }),
+    ] {
+        assert_eq!(server.fail("vault_set_properties", arguments)["code"], "INVALID_ARGUMENT");
+    }
+    let error = server.fail("vault_read_notes", json!({ "paths": ["a.md", { "path": "b.md" }] }));
+    assert!(message(&error).contains("paths[1] must be a string"), "{error}");
+}
+
+#[test]
+fn a_sentence_quoted_imprecisely_is_shown_as_the_note_has_it() {
+    let long = "The first sentence is about something else entirely, and it is long enough to fill the line. ".repeat(4);
+    let note = format!("# A\n\n{long}“At 9\u{a0}o’clock,” she said — and left…  {long}\n");
+    let folder = Folder::with(&[("n.md", note.as_bytes())]);
+    let server = serve(&folder);
+    for (quote, shown) in [
+        ("\"At 9 o'clock,\" she said - and left...", "o’clock,” she said — and left…"),
+        ("At 9 o'clock,\" she said -- and left", "she said — and left…"),
+        ("**At 9 o'clock** she said and left", "she said — and left…"),
+    ] {
+        let error = server.fail("vault_edit", json!({ "path": "n.md", "old_text": quote, "new_text": "x" }));
+        assert!(message(&error).contains("line 3") && message(&error).contains(shown), "{quote}: {error}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_mistake_in_a_text_is_refused_or_said() {
+    let canvas = r#"{"nodes":[{"id":"1","type":"text","text":"a b"}],"edges":[]}"#;
+    let folder = Folder::with(&[("c.canvas", canvas.as_bytes())]);
+    let server = serve(&folder);
+    let error = server.fail("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\nb" }));
+    assert_eq!((&error["code"], text(&folder, "c.canvas")), (&json!("PARSE_ERROR"), canvas.into()), "{error}");
+    server.call("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\\nb" }));
+    assert_eq!(server.fail("vault_write", json!({ "path": "sub/", "content": "x" }))["code"], "INVALID_ARGUMENT");
+    for (tool, arguments) in [
+        ("vault_write", json!({ "path": "n.md", "content": "- a\\n- b" })),
+        ("vault_insert", json!({ "path": "n.md", "text": "- a\\n- b" })),
+    ] {
+        assert!(server.call(tool, arguments)["warning"].as_str().unwrap().contains("no line break"), "{tool}");
+    }
+    assert!(server.call("vault_insert", json!({ "path": "n.md", "text": "- a\n- \\n" })).get("warning").is_none());
+}
+
+#[test]
+fn a_star_finds_every_file_that_the_other_arguments_want() {
+    let folder = Folder::with(&[("A/x.md", b"#t\n"), ("A/y.md", b"b\n"), ("z.md", b"#t * c\n")]);
+    let server = serve(&folder);
+    let paths = |arguments: Value| -> Vec<String> {
+        let found = server.call("vault_search", arguments);
+        let mut paths: Vec<String> = found["results"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().into()).collect();
+        paths.sort_unstable();
+        assert_eq!(found["total_matches"], paths.len());
+        paths
+    };
+    assert_eq!(paths(json!({ "query": "*", "path": "A" })), ["A/x.md", "A/y.md"]);
+    assert_eq!(paths(json!({ "query": " * ", "tag": "t" })), ["A/x.md", "z.md"]);
+}
+
+/// Of alternatives, and of one word next to a condition, a passage says more than the first of the words.
+#[test]
+fn a_snippet_shows_where_most_words_of_a_condition_are() {
+    let note = format!("POV: Mia\n\n{}\n\nMia has green eyes.\n", "Nothing of interest here.\n\n".repeat(60));
+    let folder = Folder::with(&[("n.md", note.as_bytes())]);
+    let server = serve(&folder);
+    for query in ["Mia (eyes OR hair)", "(Mia eyes green) OR (Mia eyes blue)", "Mia eyes green OR blue"] {
+        assert_eq!(server.call("vault_search", json!({ "query": query }))["results"][0]["line"], 125, "{query}");
+    }
+}
+
+#[test]
+fn conditions_are_evaluated_as_they_are_meant_or_said_to_fail() {
+    let folder = Folder::with(&[
+        ("2026-01-02.md", b"---\nsleep: \"5.5\"\npeople: \"[[Anna]]\"\nw: 80 kg\n---\n"),
+        ("2026-02-03.md", b"---\nsleep: 5\npeople: [\"[[Anna]]\"]\nw: 79\n---\n"),
+        ("Anna.md", b"x\n"),
+    ]);
+    let server = serve(&folder);
+    let query = |arguments: Value| server.call("vault_query", arguments);
+    let total = |condition: &str| query(json!({ "where": condition }))["total"].clone();
+    assert_eq!((total("sleep < 6"), total("6 >= sleep"), total("sleep == 5")), (json!(2), json!(2), json!(1)));
+    for condition in ["people.contains(\"[[Anna]]\")", "people.contains(link(\"Anna\"))", "people.containsAny(\"[[Bo]]\", \"[[Anna]]\")"] {
+        assert_eq!(total(condition), 2, "{condition}");
+    }
+    let failing = query(json!({ "where": "w.replace(\" kg\", \"\") == \"80\"" }));
+    assert!(failing["total"] == 1 && failing["problems"][0].as_str().unwrap().starts_with("1 file"), "{failing}");
+    assert!(query(json!({ "where": "sleep < 6" })).get("problems").is_none());
+    for condition in ["\"sleep < 6\"", "['sleep < 6']"] {
+        assert_eq!(server.fail("vault_query", json!({ "where": condition }))["code"], "QUERY_ERROR", "{condition}");
+    }
+    let month = "file.name.slice(0, 7)";
+    let grouped = query(json!({ "where": "sleep", "group_by": month, "select": [month], "sort": [format!("{month} desc")] }));
+    assert_eq!(grouped["groups"], json!([{ "value": "2026-01", "count": 1 }, { "value": "2026-02", "count": 1 }]));
+    assert_eq!(grouped["rows"][0][month], "2026-01");
+    assert_eq!(query(json!({ "count": format!("value:{month}"), "where": "sleep" }))["counts"], json!({ "2026-01": 1, "2026-02": 1 }));
+    let error = server.fail("vault_query", json!({ "where": "file.mtime > now() - 7d" }));
+    assert!(message(&error).contains("durations in quotes"), "{error}");
+}
+
+#[test]
+fn tasks_are_asked_for_without_a_date_or_tag() {
+    let folder = Folder::with(&[("n.md", "- [ ] a 📅 2020-01-01\n- [ ] b 📅 2999-01-01\n".as_bytes())]);
+    let server = serve(&folder);
+    assert_eq!(server.call("vault_tasks", json!({ "due_before": "today" }))["total"], 1);
+    assert_eq!(server.call("vault_tasks", json!({ "due_before": "", "tag": "", "status": "todo" }))["total"], 2);
+}
+
+#[test]
+fn a_tag_that_is_merged_is_once_in_its_list_and_a_note_may_have_hundreds() {
+    let many: String = (0..400).map(|number| format!("#t{number}\n")).collect();
+    let folder = Folder::with(&[
+        ("a.md", b"---\ntags:\n  - work # mine\n  - job\n  - x\n---\n"),
+        ("b.md", b"---\ntags: [job, work, 5]\n---\n"),
+        ("many.md", many.as_bytes()),
+    ]);
+    let server = serve(&folder);
+    server.call("vault_rename_tag", json!({ "from": "work", "to": "job" }));
+    assert_eq!(text(&folder, "a.md").matches("job").count(), 1, "{}", text(&folder, "a.md"));
+    assert_eq!(text(&folder, "b.md"), "---\ntags: [job, job, 5]\n---\n", "a list with other values stays as it is");
+    assert_eq!(server.call("vault_rename_tag", json!({ "from": "t399", "to": "last" }))["files_changed"], 1);
+    assert!(text(&folder, "many.md").ends_with("#t398\n#last\n"));
+}
+
+/// A login that only reads must not keep the server busy, nor use up its memory.
+#[test]
+fn comparisons_and_links_count_as_work_of_a_query() {
+    let folder = Folder::with(&[("a.md", b"x\n")]);
+    let server = serve(&folder);
+    let list = "[1].reduce(\"x\".repeat(9999).split(\"\").map";
+    for condition in [
+        format!("{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"[[\" + \"a\".repeat(99000) + \"]]\", link(\"zzz\")])"),
+        format!("{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"1d \".repeat(33000), duration(\"1d\")])"),
+        format!("{list}(link(acc)), \"a\".repeat(99999))"),
+        format!("{list}(file.asLink(acc)), \"a\".repeat(99999))"),
+    ] {
+        let started = std::time::Instant::now();
+        assert_eq!(server.fail("vault_query", json!({ "where": condition }))["code"], "QUERY_ERROR", "{condition}");
+        assert!(started.elapsed().as_secs() < 20, "{condition}: {:?}", started.elapsed());
+    }
+}
