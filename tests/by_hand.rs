@@ -247,3 +247,46 @@ fn a_replaced_text_keeps_its_block_id_outside_of_code() {
     let expected = body.replace("g ^g1", "new ^g1").replace("n ^n1", "x ^n1").replace("old ^o1", "x\n```\ncode\n```\n\n^o1");
     assert_eq!(text_of(&folder), note("", &expected));
 }
+
+#[test]
+fn the_case_of_a_property_does_not_matter_and_stays() {
+    let (folder, server) = serve(&note("Status: Blocked\nPriority: Low\nDepends_on: ACC-002\n", ""));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!((&got["status"], &got["priority"], &got["is_blocked"]), (&json!("Blocked"), &json!("Low"), &json!(true)));
+    assert!(got.get("other_properties").is_none(), "{got}");
+    update(&server, json!({ "status": "Completed" }));
+    assert_eq!(text_of(&folder), note("Status: Completed\nPriority: Low\nDepends_on: ACC-002\n", ""));
+}
+
+#[test]
+fn a_tasks_own_fields_are_shown_and_its_heading_may_have_a_dash() {
+    let body = "## Tasks\n\n### Task 1 - Cable\n- **Goal:** g\n- **Owner:** Ben\n- **Estimate:** 3 days\n- **Status:** Complete\n";
+    let (folder, server) = serve(&note("", body));
+    let got = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    let task = &got["tasks"][0];
+    assert_eq!(
+        (&task["task_id"], &task["other_fields"]),
+        (&json!("ACC-001:Task 1:Cable"), &json!({ "Owner": "Ben", "Estimate": "3 days" }))
+    );
+    let change = |data: Value| {
+        server.call(
+            "manage_task",
+            json!({ "operation": "update", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:Cable", "data": data }),
+        )
+    };
+    change(json!({ "estimate": 5, "description": "1. lay\n2. test" }));
+    let expected = body.replace("3 days", "5h %% 3 days %%");
+    let expected = expected.replace("- **Goal:** g\n", "- **Goal:** g\n- **Description:**\n  1. lay\n  2. test\n");
+    assert_eq!(text_of(&folder), note("", &expected));
+    change(json!({ "name": "Wire" }));
+    assert_eq!(text_of(&folder), note("", &expected.replace("Task 1 - Cable", "Task 1: Wire")));
+}
+
+#[test]
+fn of_two_tasks_with_one_id_none_is_changed() {
+    let body = "## Tasks\n### Task 1: Plan\n- **Goal:** a\n### Task 1: Plan\n- **Goal:** b\n";
+    let (folder, server) = serve(&note("", body));
+    let remove = json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:Plan" });
+    assert_eq!(server.fail("manage_task", remove)["code"], "DUPLICATE_ID");
+    assert_eq!(text_of(&folder), note("", body));
+}

@@ -382,3 +382,22 @@ fn a_change_that_one_of_several_push_urls_has_accepted_counts_as_pushed() {
     assert_eq!(repository.at_remote(&["rev-parse", "main"]), repository.git(&["rev-parse", "HEAD"]));
     assert_eq!(repository.folder.read("ours.md"), note("new").as_bytes());
 }
+
+#[test]
+fn what_is_hidden_is_not_in_a_history_nor_brought_back() {
+    let repository =
+        Repository::with(&[("Private/p.md", &note("the secret words, and more of them")), ("x.secret.md", "s"), ("Open/o.md", "o")]);
+    let hidden = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repository.git(&["mv", "Private/p.md", "Open/moved.md"]);
+    repository.git(&["commit", "-q", "-m", "moved"]);
+    repository.git(&["push", "-q"]);
+    let server = repository.serve_with(&[("HIDE", "/Private/;*.secret.md")]);
+    let history = server.call("vault_history", json!({ "path": "Open/moved.md" }));
+    assert_eq!(history["versions"].as_array().unwrap().len(), 1, "{history}");
+    let restored = server.result("vault_restore", json!({ "path": "Open/moved.md", "version": hidden }));
+    assert!(restored.to_string().contains("does not exist in commit"), "{restored}");
+    let restore = |path: &str| server.result("vault_restore", json!({ "path": path, "version": hidden })).to_string().replace(path, "");
+    assert_eq!(restore("x.secret.md"), restore("y.secret.md"));
+    let history = |path: &str| server.result("vault_history", json!({ "path": path })).to_string().replace(path, "");
+    assert_eq!(history("x.secret.md"), history("y.secret.md"));
+}

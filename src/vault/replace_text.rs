@@ -186,7 +186,10 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
 /// The sentences of a line, which may be a whole paragraph, as far as their ends have white space behind them.
 fn sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut last = ' ';
-    line.split_inclusive(move |c: char| c.is_whitespace() && matches!(std::mem::replace(&mut last, c), '.' | '!' | '?' | '…'))
+    line.split_inclusive(move |c: char| {
+        let before = std::mem::replace(&mut last, c);
+        c.is_whitespace() && matches!(before, '.' | '!' | '?' | '…')
+    })
 }
 
 #[cfg(test)]
