@@ -25,7 +25,7 @@ pub fn parse(text: &str, line: usize) -> Result<Value, String> {
     let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
     budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
         _ if budget.is_spent() => too_large(),
-        Some(at) if error.to_string().starts_with(TWICE) => {
+        Some(at) if error.to_string().contains(TWICE) => {
             format!("not valid YAML: a name occurs twice in the mapping that begins at line {}", at.line() + line)
         }
         Some(at) => format!("not valid YAML at line {} column {}", at.line() + line, at.column()),

@@ -28,13 +28,23 @@ fn a_path_in_another_form_is_that_file_for_every_tool() {
         server.call("vault_insert", json!({ "path": path, "text": "- x", "create": true }));
         assert_eq!(text(&folder, real), "new\n- x\n");
     }
+    for (tool, arguments) in [
+        ("vault_links", json!({ "path": "P/Deep%20Note.md" })),
+        ("vault_tasks", json!({ "path": " P/Deep Note.md" })),
+        ("vault_search", json!({ "query": "x", "path": "%50" })),
+        ("vault_list", json!({ "path": "P " })),
+        ("vault_move", json!({ "from": "P/Deep%20Note.md", "to": "P/Deep Note 2.md" })),
+        ("vault_delete", json!({ "paths": ["P/Deep%20Note%202.md"] })),
+    ] {
+        server.call(tool, arguments);
+    }
     let path = "P/44 Café Noir.md";
     server.call("vault_edit", json!({ "path": path, "old_text": "b", "new_text": "c" }));
     server.call("vault_restore", json!({ "path": path, "version": "previous" }));
     server.call("vault_links", json!({ "path": path }));
     server.call("vault_delete", json!({ "paths": [path] }));
     assert_eq!(server.call("vault_history", json!({ "path": path }))["versions"].as_array().unwrap().len(), 3);
-    assert_eq!(std::fs::read_dir(folder.vault().join("P")).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.vault().join("P")).unwrap().count(), 0);
 }
 
 #[test]
@@ -53,8 +63,12 @@ fn a_heading_in_a_path_is_named_as_such_wherever_the_note_is() {
         let error = server.fail(tool, arguments.clone());
         assert_eq!(error["code"], "INVALID_ARGUMENT", "{tool} {arguments}: {error}");
     }
-    server.call("vault_write", json!({ "path": "C# notes.md", "content": "x" }));
-    assert_eq!(server.call("vault_read", json!({ "path": "C# notes" }))["path"], "C# notes.md");
+    server.call("vault_write", json!({ "path": "C.md", "content": "x" }));
+    for name in ["C# notes", "Issue #13", "C#"] {
+        server.call("vault_insert", json!({ "path": name, "text": "x", "create": true }));
+        server.call("vault_delete", json!({ "paths": [name] }));
+        assert_eq!(server.call("vault_history", json!({ "path": name }))["path"], format!("{name}.md"));
+    }
 }
 
 #[test]
@@ -103,6 +117,9 @@ fn previous_does_not_take_back_what_a_person_wrote_after_it() {
     assert_eq!((&error["code"], text(&folder, "n.md")), (&json!("CONFLICT"), "b\nmine\n".into()), "{error}");
     server.call("vault_restore", json!({ "path": "n.md", "version": edited["previous"] }));
     assert_eq!(text(&folder, "n.md"), "a\n");
+    server.call("vault_delete", json!({ "paths": ["n.md"] }));
+    std::fs::write(folder.vault().join("n.md"), "mine\n").unwrap();
+    assert_eq!(server.fail("vault_restore", json!({ "path": "n.md", "version": "previous" }))["code"], "CONFLICT");
 }
 
 #[test]
@@ -254,4 +271,82 @@ fn comparisons_and_links_count_as_work_of_a_query() {
         assert_eq!(server.fail("vault_query", json!({ "where": condition }))["code"], "QUERY_ERROR", "{condition}");
         assert!(started.elapsed().as_secs() < 20, "{condition}: {:?}", started.elapsed());
     }
+}
+
+#[test]
+fn an_old_version_is_read_without_changing_the_note() {
+    let folder = Folder::with(&[("n.md", b"one\n")]);
+    let server = serve(&folder);
+    let edited = server.call("vault_edit", json!({ "path": "n.md", "old_text": "one", "new_text": "two" }));
+    for version in [&edited["previous"], &json!("previous")] {
+        let read = server.call("vault_read", json!({ "path": "n.md", "version": version }));
+        assert_eq!((&read["content"], read.get("modified")), (&json!("one\n"), None), "{read}");
+    }
+    assert_eq!(server.call("vault_read", json!({ "path": "n.md", "version": "" }))["content"], "two\n");
+    assert_eq!(server.fail("vault_read", json!({ "path": "n.md", "version": "0123456789abcdef" }))["code"], "TARGET_NOT_FOUND");
+    server.call("vault_delete", json!({ "paths": ["n.md"] }));
+    assert_eq!(server.call("vault_read", json!({ "path": "n", "version": "previous" }))["content"], "two\n");
+    assert!(!folder.vault().join("n.md").exists());
+}
+
+/// On phones people type without accents, and models write with them; numbers and codes are written with and without spaces.
+#[test]
+fn words_are_found_in_the_spelling_of_another_keyboard() {
+    let folder = Folder::with(&[
+        ("a.md", "żółty Łucja kızamık coeur Mueller Sørensen\n".as_bytes()),
+        ("b.md", "zolty ogretmeni lozko Müller cœur\n".as_bytes()),
+        ("İzmir yaz.md", "İstanbul ٠٥٠١٢٣٤٥٦٧ TK 1766\n".as_bytes()),
+    ]);
+    let server = serve(&folder);
+    let paths = |query: &str| -> Vec<String> {
+        let found = server.call("vault_search", json!({ "query": query }));
+        found["results"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().into()).collect()
+    };
+    for (query, path) in [
+        ("lucja", "a.md"),
+        ("kizamik", "a.md"),
+        ("soerensen", "a.md"),
+        ("öğretmeni", "b.md"),
+        ("łóżko", "b.md"),
+        ("izmir", "İzmir yaz.md"),
+        ("ISTANBUL", "İzmir yaz.md"),
+        ("0501234567", "İzmir yaz.md"),
+        ("TK1766", "İzmir yaz.md"),
+    ] {
+        assert_eq!(paths(query), [path], "{query}");
+    }
+    let error = server.fail("vault_read", json!({ "path": "[[Izmir Yaz]]x" }));
+    assert_eq!(error["code"], "FILE_NOT_FOUND");
+    let error = server.fail("vault_links", json!({ "path": "Izmır yaz" }));
+    assert!(message(&error).contains("Did you mean: İzmir yaz.md?"), "{error}");
+}
+
+#[test]
+fn a_link_or_formula_is_searched_for_as_it_is_copied() {
+    let folder =
+        Folder::with(&[("smith2001.md", b"a\n"), ("Citing.md", b"See [[smith2001]].\n"), ("Entropy.md", b"$H=-\\sum p_i \\log p_i$\n")]);
+    let server = serve(&folder);
+    let first = |query: &str| server.call("vault_search", json!({ "query": query }))["results"][0]["path"].clone();
+    assert_eq!((first("[[smith2001]]"), first("[[smith2001|Smith]]")), (json!("smith2001.md"), json!("smith2001.md")));
+    assert_eq!(first("H = -\\sum p_i"), "Entropy.md");
+}
+
+#[test]
+fn what_obsidian_would_not_read_is_refused_or_said() {
+    let template = "---\ntags:\n  - daily\ncreated: {{date}} {{time}}\n---\n";
+    let folder = Folder::with(&[("T.md", template.as_bytes()), ("n.md", b"#daily\n"), ("p.png", b"x"), ("b.base", b"views: []\n")]);
+    let server = serve(&folder);
+    assert_eq!(server.fail("vault_write", json!({ "path": "c.canvas", "content": "{\"nodes\":[}" }))["code"], "PARSE_ERROR");
+    server.call("vault_write", json!({ "path": "c.canvas", "content": "" }));
+    let note = "---\ntitle: Grit: The Power\n---\nx\n";
+    let written = server.call("vault_write", json!({ "path": "g.md", "content": note }));
+    let inserted = server.call("vault_insert", json!({ "path": "h.md", "text": note, "create": true }));
+    for answer in [written, inserted] {
+        assert!(answer["warning"].as_str().unwrap().contains("not valid YAML"), "{answer}");
+    }
+    let renamed = server.call("vault_rename_tag", json!({ "from": "daily", "to": "journal" }));
+    assert_eq!((&renamed["files_changed"], &renamed["left_alone"][0]["path"]), (&json!(1), &json!("T.md")), "{renamed}");
+    let error = server.fail("vault_query", json!({ "base": "b.base#Read" }));
+    assert!(message(&error).contains("as view"), "{error}");
+    assert_eq!(server.call("vault_query", json!({ "where": "file.ext == \"png\"" }))["total"], 1);
 }

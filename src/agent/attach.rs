@@ -68,12 +68,15 @@ pub(super) fn read(agent: &Agent, files: &[String], given: &[AttachedFile]) -> R
 
 /// Refuses what the program's `Read` tool cannot show to the model.
 fn check_format(name: &str, bytes: &[u8]) -> Result<(), String> {
+    if bytes.is_empty() {
+        return Err("is empty".into());
+    }
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
     if is_known || !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() {
         return Ok(());
     }
-    Err("has a format that a session cannot read: it reads text, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
+    Err("has a format that a session cannot read: it reads text in UTF-8, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
          docx, odt or epub with pandoc to Markdown, xlsx or pptx with LibreOffice to PDF, a recording to a transcript"
         .into())
 }
@@ -88,8 +91,12 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     // For paths that are not allowed the error does not say whether they exist.
     let others = agent.options.attach_dirs.iter().map(PathBuf::as_path);
     let folders: Vec<&Path> = std::iter::once(agent.vault.root()).chain(others).collect();
-    let outside =
-        || format!("is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS", agent.options.attach_dirs.len());
+    let outside = || {
+        format!(
+            "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS; send it in attachments instead",
+            agent.options.attach_dirs.len()
+        )
+    };
     let is_allowed = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
     let Ok(real) = given.canonicalize() else {
         // By where it really lies, with symbolic links resolved, not by its prefix.

@@ -127,11 +127,15 @@ impl Options {
             let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
             return Err(Failure::Argument(format!("Argument model must be one of: {known} (COS_VAULT_MODELS).")));
         }
+        let max_turns = overrides.max_turns.filter(|turns| *turns < route.max_turns);
+        let timeout = overrides.timeout_ms.map(Duration::from_millis).filter(|timeout| *timeout < route.timeout);
+        let [model_setting, turns_setting, timeout_setting] = route.settings;
         Ok(SessionLimits {
             model: model.clone(),
-            max_turns: overrides.max_turns.unwrap_or(route.max_turns).min(route.max_turns),
-            timeout: overrides.timeout_ms.map_or(route.timeout, Duration::from_millis).min(route.timeout),
-            settings: route.settings,
+            max_turns: max_turns.unwrap_or(route.max_turns),
+            timeout: timeout.unwrap_or(route.timeout),
+            // A limit that the call sets is named as its argument.
+            settings: [model_setting, max_turns.map_or(turns_setting, |_| "max_turns"), timeout.map_or(timeout_setting, |_| "timeout_ms")],
         })
     }
 }

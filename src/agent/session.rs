@@ -208,7 +208,7 @@ fn follow(
     }
     let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
     let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
-    let go_on = if *work == Work::Ingest { " Call ingest with continue to go on." } else { "" };
+    let go_on = if *work == Work::Ingest { " Call ingest with continue to go on." } else { " Ask for less at once, or allow more time." };
     Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")))
 }
 
@@ -243,7 +243,7 @@ impl Agent {
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_error_status) {
             ("error_max_turns", _) => {
-                format!("The session did not finish within {turns} ({}). {advice} it less at once, or raise the setting.", route.max_turns)
+                format!("The session did not finish within {turns} ({}). {advice} it less at once, or allow more.", route.max_turns)
             }
             ("error_max_budget_usd", _) => format!(
                 "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at once, or raise the setting.",

@@ -28,6 +28,13 @@ pub(super) fn check(raw: &Raw) -> u8 {
         }
         Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
     }
+    for (name, secret) in config.logins.tokens.iter().chain(&config.logins.machines) {
+        for folder in secret.folders.iter().flat_map(|folders| folders.read.iter().flatten().chain(&folders.write)) {
+            if !config.vault_path.join(folder.as_str()).exists() {
+                notes.push(format!("{name} is limited to {}/, which does not exist (upper and lower case differ)", folder.as_str()));
+            }
+        }
+    }
     if let Some(vault) = vault {
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());

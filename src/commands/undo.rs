@@ -42,17 +42,22 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     let commits = if dry_run { None } else { systems::open(config, &vault).commits };
     let since = Moment(now.0.saturating_sub(since.as_secs()));
     let mut undone = vault.undo(login, since, dry_run, commits.clone()).map_err(|error| failed(error.to_string()))?;
+    let mut replaced = Vec::new();
     if let Some(commits) = commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
         match commits.commit_files(&undone.changed, &summary, &Author::new("owner", UNDO, None)) {
             Ok(committed) => {
-                let is_replaced = |line: &String| committed.replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
-                undone.done.retain(|line| !is_replaced(line));
+                replaced = committed.replaced;
                 undone.left.extend(committed.left.into_iter().chain(committed.trouble));
             }
             Err(failure) => undone.left.push(format!("not committed: {failure}")),
         }
     }
+    // Where the remote's version is now, nothing was taken back.
+    let is_replaced = |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
+    undone.done.retain(|line| !is_replaced(line));
+    let calls = undone.calls.iter().filter(|(_, done)| !done.iter().any(is_replaced)).map(|(call, _)| &**call);
+    vault.mark_undone(calls).map_err(|error| failed(error.to_string()))?;
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }

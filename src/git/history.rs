@@ -87,7 +87,8 @@ impl Git {
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
     pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
-        let missing = || Failure::Refused(format!("{} does not exist in commit {commit}", path.as_str()));
+        let missing =
+            || Failure::Refused(format!("{} does not exist in commit {commit}; take an earlier one of vault_history", path.as_str()));
         if !self.vault.shows(path.as_str()) {
             return Err(missing());
         }

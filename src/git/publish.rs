@@ -76,8 +76,12 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     let changed: Vec<(&Target, _)> = targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
     changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
     // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
-    let differing = changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs);
-    let replaced: Vec<&Target> = differing.map(|(target, _)| target).collect();
+    let differing: Vec<(&Target, _)> = changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
+    let (mut changed, mut deleted) = (Vec::new(), Vec::new());
+    for (target, theirs) in &differing {
+        if theirs.is_some() { &mut changed } else { &mut deleted }.push(target.path.as_str());
+    }
+    let replaced: Vec<&Target> = differing.iter().map(|(target, _)| *target).collect();
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());
     let replace = || {
@@ -106,9 +110,25 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     }
     let names: Vec<String> = replaced.iter().map(|target| target.path.as_str().to_owned()).collect();
     let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
-    let kept = if copies.is_empty() { String::new() } else { format!(", and {} has the text that was here", copies.join(", ")) };
-    let words = "was changed on the remote meanwhile; the local copy has that version now";
-    Ok((format!("{} {words}{kept}: read it again, and repeat the change in it", names.join(", ")), names))
+    let kept = match copies.is_empty() {
+        true => String::new(),
+        false => format!("; {} has the text that was here, also what was not committed: tell the user", copies.join(", ")),
+    };
+    let mut words = Vec::new();
+    if !changed.is_empty() {
+        words.push(format!("{} was changed on the remote meanwhile; the local copy has that version now", changed.join(", ")));
+    }
+    if !deleted.is_empty() {
+        words.push(format!("{} was deleted on the remote meanwhile, and is deleted here now", deleted.join(", ")));
+    }
+    // A move cannot be repeated: its new path exists.
+    let is_back = replaced.iter().any(|target| target.before.is_none());
+    let back = if is_back {
+        ". What was moved or deleted is at its old path again: after a move bring what is new in it to the new path, and delete it"
+    } else {
+        ""
+    };
+    Ok((format!("{}{kept}: read it again, and repeat the change in it{back}", words.join("; ")), names))
 }
 
 enum Pushed {

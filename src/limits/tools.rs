@@ -21,7 +21,7 @@ pub const NOTES_CHARS: usize = 20_000;
 /// Characters shown of the sentence most similar to a text that was not found.
 pub const NEAREST_SHOWN_CHARS: usize = 200;
 /// Sentences searched for the most similar one: a few milliseconds.
-pub const NEAREST_SENTENCES: usize = 20_000;
+pub const NEAREST_SENTENCES: usize = 50_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
 /// Characters of a task's text shown in a list; a longer one can be named by its beginning.
@@ -61,7 +61,7 @@ pub const QUERY_LIST: usize = 10_000;
 /// Characters of the rows of one page of `vault_query`; its groups and summaries have half of that each.
 pub const QUERY_PAGE_CHARS: usize = 40_000;
 /// Links in one page of results: each is located again in the text of its note.
-pub const LINKS_PAGE: usize = 30;
+pub const LINKS_PAGE: usize = 100;
 /// Characters shown of a line that contains a link or change.
 pub const LINE_SHOWN_CHARS: usize = 240;
 /// Changes, links left alone and broken links listed in a result.

@@ -38,7 +38,9 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         Target::Heading(wanted) => {
             let (lines, created) = at_heading(note, wanted, position, new, create)?;
             // A text that begins with the heading has it already.
-            with_heading = created.filter(|heading| new.lines().next() != Some(&**heading)).map(|heading| format!("{heading}\n{new}"));
+            let name = |line: &str| line.trim_start_matches('#').trim().to_owned();
+            let has_it = |heading: &str| new.lines().next().is_some_and(|first| first.starts_with('#') && name(first) == name(heading));
+            with_heading = created.filter(|heading| !has_it(heading)).map(|heading| format!("{heading}\n{new}"));
             (lines, None)
         }
         Target::Block(id) => {
@@ -319,6 +321,11 @@ mod tests {
         assert_eq!(put(table, Target::Heading("L"), End, "| C |"), added);
         assert_eq!(put("| N |\n|---|\n\nend\n", Target::Note, End, "| C |\n"), "| N |\n|---|\n| C |\n\nend\n");
         assert_eq!(put("no table\n", Target::Note, End, "| C |"), "no table\n\n| C |\n");
+        let two = "| K |\n|---|\n| O |\n\n## Log\n\n| D |\n|---|\n| 1 |\n\nend\n";
+        assert_eq!(put(two, Target::Note, End, "| 2 |"), two.replace("| 1 |\n", "| 1 |\n| 2 |\n"), "the last table of the note");
+        for other in ["## L\n\n<table>\n| a\n</table>\n\ntext\n", "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n"] {
+            assert_eq!(put(other, Target::Heading("L"), End, "| 2 |"), format!("{other}\n| 2 |\n"), "no table");
+        }
         let new = "| N |\n|---|\n| C |";
         assert_eq!(put(table, Target::Heading("L"), End, new), format!("{table}\n{new}\n"), "a table is no row");
         let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## Archive\n\n- [x] z\n";

@@ -290,7 +290,7 @@ impl<'a> Resolved<'a> {
 
 /// A name normalized for comparison: NFC, no-break spaces as spaces, lower case.
 pub fn comparable_name(name: &str) -> String {
-    name.nfc().map(|c| if c == '\u{a0}' { ' ' } else { c }).flat_map(char::to_lowercase).collect()
+    name.nfc().map(|c| if matches!(c, '\u{a0}' | '\u{202f}') { ' ' } else { c }).flat_map(char::to_lowercase).collect()
 }
 
 /// A file that a link may resolve to: its path as [`comparable_name`] gives it, and as it is.

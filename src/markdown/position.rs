@@ -28,15 +28,18 @@ pub(super) fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     }
 }
 
-/// Where text goes at the start or end of lines. Rows of a table without its head go to the end of a table, of the last one above the
-/// first subheading: below other text they would be no rows.
+/// Where text goes at the start or end of lines. Rows of a table without its head go to the end of the last table, of a section that above
+/// its first subheading: below other text they would be no rows.
 pub(super) fn inside(note: &Note<'_>, lines: Range<usize>, position: Position, new: &str) -> Range<usize> {
     let is_rows = new.starts_with('|') && new.trim_end().lines().all(|line| line.starts_with('|'));
-    let is_row = |line: &usize| note.kind(*line) == Some(Kind::Text) && note.line(*line).starts_with('|');
+    let has_bar = |line: &usize| note.kind(*line) == Some(Kind::Text) && note.line(*line).starts_with('|');
+    let is_head = |line: &usize| has_bar(line) && has_bar(&(line + 1)) && is_delimiter_row(note.line(line + 1));
+    let last_row = |lines: Range<usize>| (lines.clone().rfind(is_head)?..lines.end).take_while(has_bar).last();
     let is_heading = |line: &usize| matches!(note.kind(*line), Some(Kind::Heading(_) | Kind::Setext(_)));
-    let own = lines.start..lines.clone().find(is_heading).unwrap_or(lines.end);
-    let last_row = own.rev().find(is_row).or_else(|| lines.clone().rfind(is_row));
-    match last_row.filter(|_| position == Position::End && is_rows && !is_delimiter_row(new.lines().nth(1).unwrap_or_default())) {
+    // The end of a note is below all of its headings.
+    let subheading = lines.clone().find(is_heading).filter(|_| lines.start > note.body());
+    let row = last_row(lines.start..subheading.unwrap_or(lines.end)).or_else(|| last_row(lines.clone()));
+    match row.filter(|_| position == Position::End && is_rows && !is_delimiter_row(new.lines().nth(1).unwrap_or_default())) {
         Some(row) => row + 1..row + 1,
         None => around(lines, position),
     }

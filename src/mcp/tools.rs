@@ -59,6 +59,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
     let paths = logged_paths(name, &arguments);
+    let named: Vec<String> = paths_of(name, &arguments).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name, call.server.systems.commits.clone()));
@@ -72,7 +73,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let commits = context.systems.commits.as_ref().filter(|_| takes_turns);
         let _turn = commits.map(|commits| commits.begin_changes(&|| context.requester.has_cancelled()).ok_or_else(busy)).transpose()?;
         let reply = (tool.run)(&context, &arguments)?;
-        with_commit(reply, &context, &author)
+        with_commit(reply, &context, &author, &named)
     }));
     let code = match &outcome {
         Ok(Ok(_)) => None,
@@ -87,14 +88,16 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     }
 }
 
-/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The change stands even if git
+/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The message has one of the paths
+/// that the call names, if such a file was changed. The change stands even if git
 /// refuses, which is reported in addition, and the next commit of one of the files has it.
 ///
 /// # Errors
 /// `CONFLICT` if the remote had changed all of the files too: then they have its version.
-fn with_commit(reply: Reply, context: &Context<'_>, author: &Author) -> Result<Reply, tools::Error> {
+fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[String]) -> Result<Reply, tools::Error> {
     let changed = author.changed();
     let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return Ok(reply) };
+    let first = changed.iter().find(|path| named.contains(path)).unwrap_or(first);
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
     let shown =

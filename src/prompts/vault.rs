@@ -118,8 +118,8 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
 }
 
 fn gather_notes(context: &Context<'_>, topic: Option<&str>) -> Result<Vec<Content>, Error> {
-    let topic: String = topic.unwrap_or_default().trim_start_matches('#').trim().chars().take(limits::QUERY_CHARS).collect();
-    if topic.is_empty() {
+    let topic: String = topic.unwrap_or_default().trim().chars().take(limits::QUERY_CHARS).collect();
+    if topic.trim_matches(['#', ' ']).is_empty() {
         return Err(Error::invalid("Argument topic has no word in it."));
     }
     let query = Query { text: &topic, max_results: HITS, ..Query::default() };

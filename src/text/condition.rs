@@ -1,7 +1,45 @@
-//! The conditions of a query.
+//! What a query asks for: words and conditions.
 
 use super::fold::fold;
 use super::pattern::Expression;
+use super::words::query_words;
+
+/// Punctuation that ends a sentence or clause; a colon may be part of what is looked for.
+pub(super) const MARKS: [char; 5] = ['?', '!', '.', ',', ';'];
+
+/// A query.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// Words and phrases to rank by, folded; a file that contains only some of them is a result, too.
+    pub words: Vec<String>,
+    /// The words as one phrase, which ranks files higher; empty if there are none.
+    pub phrase: String,
+    /// Further terms to rank by: those in conditions.
+    pub hints: Vec<String>,
+    /// Conditions that every result meets.
+    pub conditions: Vec<Condition>,
+}
+
+impl Parsed {
+    /// Plain words.
+    pub(super) fn of_words(query: &str) -> Parsed {
+        let whole = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
+        // A note has the words without the end of the question, and without parentheses around all of it.
+        let inside = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
+        // One word in the brackets of a link is the name of a note, which has it without them.
+        let link = whole.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).and_then(|rest| rest.split(['|', '#']).next());
+        let link = link.filter(|name| !name.is_empty() && !name.contains([' ', '[', ']']));
+        let bare = inside.or(link).unwrap_or(&whole).trim_end_matches(MARKS).trim_end();
+        let phrase = if bare.is_empty() { whole } else { bare.to_owned() };
+        let words = if phrase.contains(' ') { query_words(query) } else { vec![phrase.clone()] };
+        Parsed { words, phrase, ..Parsed::default() }
+    }
+
+    /// Folded strings that every result contains.
+    pub fn required(&self) -> Vec<&str> {
+        self.conditions.iter().flat_map(Condition::required).collect()
+    }
+}
 
 /// Where a term has to occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +90,15 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Whether it is about words anywhere in a file, not about where they are or how they are written.
+    pub fn is_of_words(&self) -> bool {
+        match self {
+            Condition::Has(_, Term::Folded(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => true,
+            Condition::All(parts) | Condition::Any(parts) => parts.iter().all(Condition::is_of_words),
+            Condition::Has(..) | Condition::Within(..) => false,
+        }
+    }
+
     /// The same condition on tags instead of terms: `tag:(a OR b)`.
     pub(super) fn into_tags(self) -> Condition {
         let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();

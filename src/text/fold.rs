@@ -54,15 +54,19 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
     }
 }
 
-/// Unicode lower case, except for three letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
-/// Straße), and the Greek final sigma becomes σ. Curly apostrophes become straight ones and no-break spaces common ones, as they are typed; full-width letters and signs, as Japanese
-/// keyboards have them, become those of ASCII.
+/// Unicode lower case, except for four letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
+/// Straße), the Greek final sigma becomes σ, and the Turkish İ becomes i, without a dot that would divide the word. Curly apostrophes become
+/// straight ones and no-break spaces common ones, as they are typed; Arabic and Persian digits, and full-width letters and signs, as
+/// Japanese keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),
         '\0'..='\x7f' => folded.push(c),
         'ß' | 'ẞ' => folded.push_str("ss"),
         'ς' => folded.push('σ'),
+        'İ' => folded.push('i'),
+        // Their last four bits are the number.
+        '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' => folded.push(char::from(b'0' + (u32::from(c) & 15) as u8)),
         '‘' | '’' => folded.push('\''),
         '\u{a0}' | '\u{202f}' => folded.push(' '),
         '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),

@@ -2,7 +2,8 @@
 //! `match-case:`, `ignore-case:`, `line:`, `block:`, `section:`, `task:`, `task-todo:`, `task-done:`, `[property]` and
 //! `[property:value]`.
 
-pub use super::condition::{Condition, Field, Scope, Term};
+use super::condition::MARKS;
+pub use super::condition::{Condition, Field, Parsed, Scope, Term};
 use super::fold::fold;
 use super::pattern::Expression;
 use super::unescaped;
@@ -12,9 +13,6 @@ use std::collections::HashSet;
 
 /// Maximum nesting of parentheses, minus signs and operators.
 const NESTED: usize = 16;
-
-/// Punctuation that ends a sentence or clause; a colon may be part of what is looked for.
-const MARKS: [char; 5] = ['?', '!', '.', ',', ';'];
 
 #[derive(Clone, Copy)]
 enum Operator {
@@ -38,19 +36,6 @@ const OPERATORS: [(&str, Operator); 12] = [
     ("task-done:", Operator::Scope(Scope::TaskDone)),
     ("tag:", Operator::Tag),
 ];
-
-/// A query.
-#[derive(Debug, Default)]
-pub struct Parsed {
-    /// Words and phrases to rank by, folded; a file that contains only some of them is a result, too.
-    pub words: Vec<String>,
-    /// The words as one phrase, which ranks files higher; empty if there are none.
-    pub phrase: String,
-    /// Further terms to rank by: those in conditions.
-    pub hints: Vec<String>,
-    /// Conditions that every result meets.
-    pub conditions: Vec<Condition>,
-}
 
 /// What the vault has, by which a query is read.
 pub struct Known<'a> {
@@ -114,24 +99,6 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
     Ok(parsed)
-}
-
-impl Parsed {
-    /// Plain words.
-    fn of_words(query: &str) -> Parsed {
-        let whole = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
-        // A note has the words without the end of the question, and without parentheses around all of it.
-        let inside = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
-        let bare = inside.unwrap_or(&whole).trim_end_matches(MARKS).trim_end();
-        let phrase = if bare.is_empty() { whole } else { bare.to_owned() };
-        let words = if phrase.contains(' ') { query_words(query) } else { vec![phrase.clone()] };
-        Parsed { words, phrase, ..Parsed::default() }
-    }
-
-    /// Folded strings that every result contains.
-    pub fn required(&self) -> Vec<&str> {
-        self.conditions.iter().flat_map(Condition::required).collect()
-    }
 }
 
 /// A method gives `None` where the query does not follow the syntax; it is then plain words as a whole.
@@ -232,6 +199,8 @@ impl<'a> Parser<'a> {
         }
         is_letter
             || is_stop_word(&fold(word))
+            // A command of LaTeX, in a formula.
+            || word.starts_with('\\')
             || !word.contains(char::is_alphanumeric)
             || (self.known.is_written)(&fold(&format!("{before} -{word}")))
     }

@@ -149,7 +149,15 @@ fn undoubled(stem: &str) -> &str {
 /// The parts, as in the word index, of a phrase, a word with punctuation or one in a script without spaces; without stop words and
 /// single letters.
 pub fn parts_of(text: &str) -> Vec<&str> {
-    indexed_words(text).filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
+    let parts = indexed_words(text).flat_map(letters_and_digits);
+    parts.filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
+}
+
+/// The runs of letters and of digits in a word, as `TK1766` is also written `TK 1766`; the word itself if one has a single character.
+fn letters_and_digits(word: &str) -> Vec<&str> {
+    let runs = word.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let runs: Vec<&str> = runs.filter_map(|run| std::str::from_utf8(run).ok()).collect();
+    if runs.iter().all(|run| run.chars().nth(1).is_some()) { runs } else { vec![word] }
 }
 
 /// Whether a text contains letters of a script without spaces between words.
@@ -170,13 +178,26 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
     }
 }
 
-/// Whether `typed` is a folded word as typed on a keyboard that lacks its letters: without accents, or with `ae` for `ä`.
-pub fn is_spelling(word: &str, typed: &str) -> bool {
-    let bare = || word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| if c == 'đ' { 'd' } else { c });
-    let german = || word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
-    !word.is_ascii()
-        && bare().next() == typed.chars().next()
-        && (bare().eq(typed.chars()) || word.contains(['ä', 'ö', 'ü']) && german() == typed)
+/// Whether two folded words differ only in letters that a keyboard may lack: accents in either, or two letters for one, such as `ae` for
+/// `ä`.
+pub fn is_spelling(one: &str, other: &str) -> bool {
+    const AS_TWO: [(char, &str); 7] = [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
+    let as_two = |word: &str| AS_TWO.iter().fold(word.to_owned(), |text, (letter, two)| text.replace(*letter, two));
+    !(one.is_ascii() && other.is_ascii())
+        && bare(one).next() == bare(other).next()
+        && (bare(one).eq(bare(other)) || as_two(one) == other || one == as_two(other))
+}
+
+/// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no combining marks.
+fn bare(word: &str) -> impl Iterator<Item = char> + '_ {
+    word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| match c {
+        'đ' => 'd',
+        'ł' => 'l',
+        'ø' | 'œ' => 'o',
+        'æ' => 'a',
+        'ı' => 'i',
+        other => other,
+    })
 }
 
 /// Whether a letter belongs to a script in which a word need not stand between spaces (in Hangul particles follow it directly).

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Optional parameters for which an empty text counts as missing: some clients send every parameter.
-const LEFT_EMPTY: [&str; 15] = [
+const LEFT_EMPTY: [&str; 16] = [
     "base",
     "block",
     "canvas_source",
@@ -21,6 +21,7 @@ const LEFT_EMPTY: [&str; 15] = [
     "modified_after",
     "modified_before",
     "pattern",
+    "version",
     "view",
 ];
 

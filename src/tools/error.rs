@@ -140,7 +140,7 @@ impl From<vault::Error> for Error {
         use vault::Error as Refused;
         let code = match &error {
             Refused::NotFound { .. } => Code::FileNotFound,
-            Refused::NotAllowed { .. } => Code::PathNotAllowed,
+            Refused::NotAllowed { .. } | Refused::NotGranted { .. } => Code::PathNotAllowed,
             Refused::TextNotFound(_) => Code::TextNotFound,
             Refused::TextNotUnique(_) => Code::TextNotUnique,
             Refused::InvalidRange(_) => Code::InvalidRange,

@@ -324,6 +324,8 @@ impl Context<'_> {
     /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
     /// that name: otherwise a deletion that is sent twice would delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
+        let other = self.vault.in_other_form(&self.below_root(text));
+        let text = other.as_deref().unwrap_or(text);
         let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;
         Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
@@ -344,7 +346,8 @@ impl Context<'_> {
 
     /// The path of a folder.
     pub fn folder(&self, text: &str) -> Result<VaultPath, Error> {
-        Ok(VaultPath::folder(&self.below_root(text))?)
+        let text = self.below_root(text);
+        Ok(VaultPath::folder(self.vault.in_other_form(&text).as_deref().unwrap_or(&text))?)
     }
 
     /// The path of a file or folder that exists, spelled as on disk.

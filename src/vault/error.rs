@@ -26,6 +26,13 @@ pub enum Error {
         /// The rule.
         why: &'static str,
     },
+    /// The caller's grant does not cover a change of the path.
+    NotGranted {
+        /// The path asked for.
+        path: String,
+        /// The folders that may be changed; empty if all may.
+        granted: String,
+    },
     /// The text to be replaced is not in the file. The string says what was found instead; it may be empty.
     TextNotFound(String),
     /// The text to be replaced occurs this many times.
@@ -163,6 +170,8 @@ impl fmt::Display for Error {
             Error::NotFound { path, hint } if hint.is_empty() => write!(f, "File not found: {path}"),
             Error::NotFound { path, hint } => write!(f, "File not found: {path}. {hint}"),
             Error::NotAllowed { path, why } => write!(f, "Path not allowed: {path} ({why})"),
+            Error::NotGranted { path, granted } if granted.is_empty() => write!(f, "Path not allowed: {path} (it is hidden)"),
+            Error::NotGranted { path, granted } => write!(f, "Path not allowed: {path} (this login may change only {granted})"),
             Error::TextNotFound(hint) if hint.is_empty() => f.write_str("Text not found in file"),
             Error::TextNotFound(hint) => write!(f, "Text not found in file. {hint}"),
             Error::TextNotUnique(count) => {

@@ -119,6 +119,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use crate::text::fold::fold;
+use crate::text::words::is_spelling;
 use commits::Author;
 use index::Index;
 use jail::{Jail, ResolvedPath};
@@ -267,12 +268,14 @@ impl Vault {
     /// Refuses a change that the caller's grant does not allow.
     ///
     /// # Errors
-    /// [`Error::NotAllowed`].
+    /// [`Error::NotGranted`].
     fn check_grant(&self, path: &str) -> Result<(), Error> {
         if self.jail.is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
             return Ok(());
         }
-        Err(Error::NotAllowed { path: path.into(), why: "it is hidden, or this login may not change it" })
+        let folders = self.jail.folders.iter().flat_map(|folders| &folders.write).take(limits::CANDIDATES_SHOWN);
+        let granted = folders.map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(", ");
+        Err(Error::NotGranted { path: path.into(), granted })
     }
 
     /// This vault, but what is replaced and deleted is kept in `versions`.
@@ -408,7 +411,7 @@ impl Vault {
         }
     }
 
-    /// A sentence about files of the same name (whatever its case, Unicode form and `.md`) or alias, or else about folders of that name,
+    /// A sentence about files of the same name (whatever its case, accents, Unicode form and `.md`) or alias, or else about folders of that name,
     /// for an error a model can act on.
     fn same_name_hint(&self, path: &VaultPath) -> String {
         if self.refresh().is_err() {
@@ -417,8 +420,9 @@ impl Vault {
         let folded = fold(path.name());
         let wanted = folded.strip_suffix(".md").unwrap_or(&folded);
         let mut found: Vec<String> = self.index.read(|entries| {
-            let is_alias = |entry: &Entry| entry.aliases().iter().any(|alias| alias == wanted);
-            let alike = entries.values().filter(|entry| entry::name_of(entry.searched_path()) == wanted || is_alias(entry));
+            let is_named = |name: &str| name == wanted || is_spelling(name, wanted);
+            let is_alias = |entry: &Entry| entry.aliases().iter().any(|alias| is_named(alias));
+            let alike = entries.values().filter(|entry| is_named(entry::name_of(entry.searched_path())) || is_alias(entry));
             alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
         // First those that share the longest prefix with the wanted path.

@@ -35,8 +35,7 @@ impl Vault {
     pub fn named(&self, text: &str, creates: bool, now: DateTime) -> Result<Named, Error> {
         let plain = |path| Named { path, template: None };
         let wikilink = text.trim().strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
-        let exists =
-            |path: &VaultPath| self.index.get(path.as_str()).is_some() || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok();
+        let exists = |path: &VaultPath| self.exists(path);
         if wikilink.is_none() {
             let period = PERIODS.iter().find_map(|(name, format)| Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?)));
             let path = VaultPath::file(text);
@@ -52,10 +51,7 @@ impl Vault {
             if let Some((name, format, when)) = period {
                 return self.periodic_note(name, format, when.trim(), now);
             }
-            // A path that is written as in a Markdown link, or with white space around it.
-            let trimmed = text.trim();
-            let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false));
-            if let Some(other) = others.find(|other| other != text && VaultPath::file(other).is_ok_and(|path| exists(&path))) {
+            if let Some(other) = self.in_other_form(text) {
                 return self.named(&other, creates, now);
             }
             if creates || path.is_err() {
@@ -89,9 +85,25 @@ impl Vault {
         }
     }
 
+    fn exists(&self, path: &VaultPath) -> bool {
+        self.index.get(path.as_str()).is_some() || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok()
+    }
+
+    /// For a text that is no path of a file or folder that exists: such a path, if the text is one as in a Markdown link, or one with
+    /// white space around it.
+    pub fn in_other_form(&self, text: &str) -> Option<String> {
+        let is_path = |text: &str| VaultPath::file(text).is_ok_and(|path| self.exists(&path));
+        let trimmed = text.trim();
+        let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false));
+        if is_path(text) { None } else { others.find(|other| is_path(other)) }
+    }
+
     /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.
     fn is_heading(&self, path: &str) -> Result<bool, Error> {
-        let Some((note, _)) = path.split_once('#').filter(|(note, _)| !note.is_empty()) else { return Ok(false) };
+        // `Issue #13`, `C#` and `C# notes` are names.
+        let is_link =
+            |(note, heading): &(&str, &str)| !note.is_empty() && !heading.is_empty() && !note.ends_with(' ') && !heading.starts_with(' ');
+        let Some((note, _)) = path.split_once('#').filter(is_link) else { return Ok(false) };
         self.refresh()?;
         Ok(is_note(note) || extension_of(path).is_none() && !matches!(self.resolve_from_root(note), Ok(None)))
     }
@@ -144,7 +156,7 @@ impl Vault {
             )));
         }
         // `.obsidian` is often not synced; without its settings, the note of the day may be in any folder.
-        let has_settings = !folder.is_empty() || format != default_format;
+        let has_settings = !folder.is_empty() || format != default_format || template.is_some();
         let elsewhere = if has_settings || self.index.get(path.as_str()).is_some() {
             None
         } else {

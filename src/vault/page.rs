@@ -176,7 +176,9 @@ impl<'a> Ranking<'a> {
         let RankingInputs { words, asked, .. } = self.inputs;
         let shown_at = relevance.shown_at(words);
         // Of alternatives, the passage with most of the words says more than the first word.
-        let has_alternatives = self.parsed.conditions.iter().any(|condition| matches!(condition, Condition::Any(_)));
+        let conditions = &self.parsed.conditions;
+        let has_alternatives =
+            conditions.iter().any(|condition| matches!(condition, Condition::Any(_))) && conditions.iter().all(Condition::is_of_words);
         let at = if *asked == 0 && !has_alternatives { fulfilled.or(shown_at) } else { shown_at.or(fulfilled) };
         let match_type = self.match_type(candidate, &entry, relevance, at, fulfilled);
         let shown = if match_type == MatchType::Tag && !self.tags_asked.is_empty() { &self.tags_asked } else { words };

@@ -67,6 +67,28 @@ pub struct Read {
     pub etag: String,
 }
 
+impl Content {
+    /// What a file of this name with these bytes holds; the range is that of a text.
+    ///
+    /// # Errors
+    /// [`Error::NotText`], [`Error::InvalidRange`].
+    pub fn of(path: &VaultPath, bytes: Vec<u8>, range: Range) -> Result<Content, Error> {
+        let (kind, media_type) = media::of(path.name());
+        if matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf) {
+            return Ok(Content::Blob { bytes, kind, media_type });
+        }
+        // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name says that it is text.
+        let (binary, size) = (memchr::memchr(0, &bytes).is_some(), bytes.len() as u64);
+        match String::from_utf8(bytes) {
+            Ok(text) if !binary => Ok(Content::Lines(lines(&text, range, false)?)),
+            Err(error) if !binary && kind == Kind::Text => {
+                Ok(Content::Lines(lines(&String::from_utf8_lossy(error.as_bytes()), range, true)?))
+            }
+            _ => Err(Error::NotText { path: path.as_str().into(), size, media_type }),
+        }
+    }
+}
+
 impl Vault {
     /// The path of a note as it is on disk, its text, and its etag.
     ///
@@ -88,25 +110,11 @@ impl Vault {
     /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`],
     /// or the disk's.
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
-        let (kind, media_type) = media::of(path.name());
+        let (kind, _) = media::of(path.name());
         let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
         let (path, bytes, stamp) = self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
         let etag = etag(&bytes);
-        let content = match kind {
-            Kind::Image | Kind::Audio | Kind::Pdf => Content::Blob { bytes, kind, media_type },
-            Kind::Text | Kind::Other => {
-                // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name says that it is
-                // text.
-                let binary = memchr::memchr(0, &bytes).is_some();
-                match String::from_utf8(bytes) {
-                    Ok(text) if !binary => Content::Lines(lines(&text, range, false)?),
-                    Err(error) if !binary && kind == Kind::Text => {
-                        Content::Lines(lines(&String::from_utf8_lossy(error.as_bytes()), range, true)?)
-                    }
-                    _ => return Err(Error::NotText { path: path.as_str().into(), size: stamp.size, media_type }),
-                }
-            }
-        };
+        let content = Content::of(&path, bytes, range)?;
         Ok(Read { path, content, stamp, etag })
     }
 

@@ -162,7 +162,8 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let same = text.lines().position(|line| !first.is_empty() && typed(line).contains(&first));
     if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
         return if plain(&text).contains(&plain(old_text)) {
-            let found = sentences(line).find(|sentence| typed(sentence).contains(&first)).unwrap_or(line);
+            let start = sentences(&first).next().unwrap_or_default().trim_end();
+            let found = sentences(line).find(|sentence| typed(sentence).contains(start)).unwrap_or(line);
             format!(
                 "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ “ ” — …), white space or line breaks, from line {number} on: {:?}. Copy the text exactly from there.",
                 shown(found)

@@ -235,11 +235,17 @@ impl Vault {
 
     fn plan_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
         let wanted = fold(from);
-        let entries: Vec<Arc<Entry>> =
+        let mut entries: Vec<Arc<Entry>> =
             self.index.read(|entries| entries.values().filter(|entry| entry.is_note() && entry.has_tag(&wanted)).cloned().collect());
         if entries.is_empty() {
             return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
         }
+        // Those whose frontmatter is not YAML have no tags in the index, and are listed as left alone.
+        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
+        self.index.with_table(|table| {
+            let having = self.files_that_may_have(&[&wanted], word_index.as_deref(), table, &read).into_iter();
+            entries.extend(having.filter(|entry| entry.is_note() && !entry.has_tag(&wanted)).cloned());
+        });
         let rename = TagRename::new(from, to);
         let look = |entry: &Arc<Entry>| {
             let Ok(text) = self.text(entry) else {
@@ -389,7 +395,7 @@ impl Plan {
     }
 }
 
-/// The lines that edits change; no edit contains a line break.
+/// The lines in which edits begin. Only the edit of a list of tags may contain line breaks.
 fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
     let after_text = apply_all(text, edits);
     let (before, after) = (Note::of(text), Note::of(&after_text));

@@ -44,7 +44,11 @@ impl<'a> TagRename<'a> {
     /// The edits of a note's properties; `None` if the tag cannot be replaced safely.
     pub(super) fn in_properties(&self, text: &str) -> Option<Vec<Edit>> {
         let tags_of = |text: &str| frontmatter::tags(text).map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>());
-        let before = tags_of(text).ok()?;
+        let Ok(before) = tags_of(text) else {
+            // Not YAML, such as a template with {{date}}: it has no tags, but the notes made from it do.
+            let is_meant = |range: Range<usize>| text.get(range).is_some_and(|tag| self.rest(tag).is_some());
+            return (!frontmatter::tag_ranges(text).into_iter().any(is_meant)).then(Vec::new);
+        };
         if before.iter().all(|tag| self.rest(tag).is_none()) {
             return Some(Vec::new());
         }
@@ -61,7 +65,7 @@ impl<'a> TagRename<'a> {
     }
 }
 
-/// The edit of the frontmatter that removes, from lists of tags, those that `edits` make equal to another; `None` if there are none.
+/// The edit of the frontmatter that also removes, from lists of tags, those that are equal to another then; `None` if there are none.
 fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     let renamed = apply_all(text, edits);
     let mut made = renamed.clone();
@@ -73,6 +77,9 @@ fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
             made = properties::set(&made, name, Some(&tags.into())).ok()?;
         }
     }
-    let (range, new) = (frontmatter::range(text)?, frontmatter::range(&made)?);
-    (made != renamed).then(|| Edit { range, text: made.part(new).to_owned() })
+    let range = frontmatter::range(text)?;
+    let (old, new) = (text.part(range.clone()), made.part(frontmatter::range(&made)?));
+    // From the first difference on: its line is the one that is shown.
+    let same: usize = old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum();
+    (made != renamed).then(|| Edit { range: range.start + same..range.end, text: new.part(same..).to_owned() })
 }

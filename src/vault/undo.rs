@@ -4,7 +4,7 @@ use super::commits::{Author, Commits};
 use super::entry::name_of;
 use super::journal::Step;
 use super::path::{range_below, rest_below};
-use super::versions::{Did, Line, UNDO, Versions, hash};
+use super::versions::{Change, Did, Line, UNDO, Versions, hash};
 use super::write::Written;
 use super::{Error, Vault, VaultPath, etag};
 use crate::clock::Moment;
@@ -24,6 +24,8 @@ pub struct Undone {
     pub left: Vec<String>,
     /// Paths of the files that were changed.
     pub changed: Vec<String>,
+    /// Calls that were undone whole, for [`Vault::mark_undone`], each with its lines of `done`.
+    pub calls: Vec<(String, Vec<String>)>,
 }
 
 /// A path at or below `old`, with that prefix replaced by `new`; `None` for any other path. To undo a rename, `old` is its new name.
@@ -176,7 +178,7 @@ impl Vault {
             [only] => Ok(Some(VaultPath::unchecked(only))),
             several if several.contains(&path.as_str()) => Ok(Some(path.clone())),
             several => Err(Error::Ambiguous {
-                what: format!("{} is the name of several deleted files", path.as_str()),
+                what: format!("{} is the name of several deleted or moved files", path.as_str()),
                 candidates: several.iter().take(limits::CANDIDATES_SHOWN).map(|path| (*path).into()).collect(),
             }),
         }
@@ -210,9 +212,16 @@ impl Vault {
     /// [`Error::Conflict`] if the note was changed after the newest change, and those of [`Vault::kept_version`] and [`Vault::write`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
         let (bytes, line) = self.find_version(path, version)?;
-        self.create_or_replace(&self.spelled(path), true, &mut |now| match (&line.did, now) {
-            (Did::Wrote { after, .. }, Some(now)) if version == PREVIOUS && hash(now) != *after => Err(Error::Conflict(Some(etag(now)))),
-            _ => Ok(bytes.clone()),
+        self.create_or_replace(&self.spelled(path), true, &mut |now| {
+            let is_other = |now: &&[u8]| match &line.did {
+                Did::Wrote { after, .. } => hash(now) != *after,
+                // The file was deleted, and another one made.
+                _ => **now != *bytes,
+            };
+            match now.filter(is_other) {
+                Some(now) if version == PREVIOUS => Err(Error::Conflict(Some(etag(now)))),
+                _ => Ok(bytes.clone()),
+            }
         })
     }
 
@@ -258,7 +267,7 @@ impl Vault {
                 view.reset();
             }
             if let Some(Line { call, .. }) = lines.first().filter(|_| plan.left.is_empty() && !dry_run) {
-                versions.keep(&owner, call, vec![super::versions::Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
+                undone.calls.push((call.clone(), plan.done.clone()));
             }
             undone.done.extend(plan.done);
             // Each once.
@@ -268,6 +277,19 @@ impl Vault {
         }
         undone.changed = owner.changed();
         Ok(undone)
+    }
+
+    /// Records that calls were undone, so that the next undo passes over them.
+    ///
+    /// # Errors
+    /// As [`Vault::undo`].
+    pub fn mark_undone<'a>(&self, calls: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+        let owner = Author::new("owner", UNDO, None);
+        for call in calls {
+            let did = Did::Undone { of: call.to_owned() };
+            self.kept_versions()?.keep(&owner, call, vec![Change { did, bytes: None }])?;
+        }
+        Ok(())
     }
 }
 

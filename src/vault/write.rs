@@ -75,6 +75,7 @@ impl Vault {
         // An existing note with the same name in another Unicode form is the note that is meant.
         let path = &self.jail.as_on_disk(path.clone());
         self.check_new_name(path, None)?;
+        check_canvas(path, content.as_bytes())?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let mut was_missing = false;
         let mut make = |now: Option<&[u8]>| {
@@ -326,11 +327,8 @@ impl Vault {
                 bytes = made;
                 count += more;
             }
-            // Obsidian does not open a canvas that is not JSON, and its links are not found.
-            let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
-            if extension_of(path.name()).as_deref() == Some("canvas") && is_json(now) && !is_json(&bytes) {
-                let why = r#"it would not be JSON any more; in its texts a line break is \n and a quote \""#;
-                return Err(Error::Malformed { path: path.as_str().into(), why: why.into() });
+            if check_canvas(path, now).is_ok() {
+                check_canvas(path, &bytes)?;
             }
             Ok(bytes)
         })?;
@@ -376,6 +374,16 @@ fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
         Some((wanted, now)) if now != wanted => Err(Error::Conflict(Some(now))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a canvas that is not JSON: Obsidian does not open it, and its links are not found. An empty one it opens.
+fn check_canvas(path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
+    let is_canvas = extension_of(path.name()).as_deref() == Some("canvas");
+    if !is_canvas || bytes.trim_ascii().is_empty() || serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+        return Ok(());
+    }
+    let why = r#"it would not be JSON; in its texts a line break is \n and a quote \""#;
+    Err(Error::Malformed { path: path.as_str().into(), why: why.into() })
 }
 
 pub(super) fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {

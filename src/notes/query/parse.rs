@@ -156,8 +156,7 @@ pub(super) fn parse(text: &str, context: &ParseContext) -> Result<Expr, Wrong> {
 /// [`Wrong`].
 pub(super) fn property(id: &str, context: &ParseContext) -> Result<Expr, Wrong> {
     // A property may have brackets in its name: `Sleep (h)`.
-    if id.contains('(')
-        && !id.contains(" (")
+    if id.split_once('(').is_some_and(|(name, _)| !name.ends_with(' '))
         && let Ok(expr) = parse(id, context)
     {
         return Ok(expr);

@@ -67,10 +67,6 @@ impl<'a> Expressions<'a> {
                 "In where, all of it is a text or a list, which is no condition: leave out the quotes or brackets around it".into(),
             ));
         }
-        let has_this = condition.iter().flat_map(Expr::parts).any(|part| matches!(part, Expr::This));
-        if has_this && query.base.is_none() {
-            return Err(Failure::Wrong("In where, `this` is the base or the note that it is in: it needs base".into()));
-        }
         let expr_of =
             |part: &str, id: &str| property(id, context).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
         let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { key: expr_of(part, &sort.key)?, is_descending: sort.is_descending });
@@ -96,6 +92,11 @@ impl<'a> Expressions<'a> {
         let summarized = summarized.collect::<Result<Vec<_>, Failure>>()?;
         let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:")).filter(|property| !property.trim().is_empty());
         let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
+        let keys = order.iter().chain(&group).map(|sort| &sort.key);
+        let mut all = condition.iter().chain(keys).chain(cells.iter().map(|(_, expr)| expr)).chain(&counted).flat_map(Expr::parts);
+        if query.base.is_none() && all.any(|part| matches!(part, Expr::This)) {
+            return Err(Failure::Wrong("`this` is the base or the note that it is in: it needs base".into()));
+        }
         Ok(Expressions { condition, order, group, cells, summarized, counted })
     }
 }

@@ -97,8 +97,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut evaluator = Evaluator::new(source, this, formulas);
     let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
     let undecided = evaluator.undecided.take().filter(|_| query.after.is_none());
-    let problems: Vec<String> =
-        undecided.into_iter().map(|(count, why)| format!("{count} files are left out, the first because {why}")).collect();
+    let problems: Vec<String> = undecided.into_iter().map(problem).collect();
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
         evaluator.finish()?;
@@ -130,6 +129,12 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     answer.columns = Some(cells.iter().map(|(column, _)| column.clone()).collect());
     evaluator.finish()?;
     Ok(answer)
+}
+
+/// The sentence about files whose condition could not be computed: how many, and why the first one.
+fn problem((count, why): (usize, String)) -> String {
+    let files = if count == 1 { "1 file is".to_owned() } else { format!("{count} files are") };
+    format!("{files} left out, the first because {}", first_chars(&why, limits::QUERY_CELL_CHARS))
 }
 
 impl Evaluator<'_> {
@@ -189,9 +194,12 @@ fn select<'e>(
     // Skips files whose frontmatter lacks the string of an equality.
     let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
     let needle = needle.as_deref().map(memmem::Finder::new);
+    // A condition on the ending is about files of other kinds, too.
+    let names_ending = |part: &Expr| matches!(part, Expr::Member(of, name) if matches!(**of, Expr::File) && name == "ext");
+    let covers_all = query.base.is_some() || condition.is_some_and(|expr| expr.parts().into_iter().any(names_ending));
     let is_candidate = |entry: &Entry| {
         query.path.as_ref().is_none_or(|path| path.covers(&entry.path))
-            && (query.base.is_some() || entry.is_note())
+            && (covers_all || entry.is_note())
             && needle.as_ref().is_none_or(|needle| needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some())
     };
     let mut rows = Vec::new();
@@ -203,7 +211,8 @@ fn select<'e>(
             continue;
         }
         let row = Row::of(entry);
-        if condition.into_iter().chain(filters.iter().copied()).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
+        // The filters of the base first: a file that they leave out is no problem of the condition.
+        if filters.iter().copied().chain(condition).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
             rows.push(row);
         }
         if evaluator.is_spent() {

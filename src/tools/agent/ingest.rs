@@ -49,7 +49,7 @@ const ATTACHMENT: [Field; 2] =
     [required("name", ANY_TEXT, "Its name, for example scan.pdf"), required("data", ANY_TEXT, "Its bytes as base64")];
 
 /// What is to be filed; with `continue` what another job was asked for.
-fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
+fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
     // Some clients send each argument, without a value.
     if let Some(id) = arguments.maybe("continue").filter(|id| !id.is_empty()) {
         let has_text = ["content", "domain"].iter().any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
@@ -61,10 +61,16 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
         return Ok(Request { overrides: overrides(arguments), ..request });
     }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
+    // A file of the vault is named as for other tools; whether it may be attached is checked later.
+    let file = |text: &str| {
+        let path = Some(text).filter(|text| !text.starts_with('/')).and_then(|text| context.path(text).ok());
+        path.map_or_else(|| text.to_owned(), |path| context.vault.spelled(&path).as_str().to_owned())
+    };
     let (mut attachments, mut bytes) = (Vec::new(), 0);
     for given in arguments.objects("attachments") {
         let data = STANDARD
-            .decode(given.text("data").split_whitespace().collect::<String>())
+            // Some clients send a data URL; a comma is no letter of base64.
+            .decode(given.text("data").rsplit(',').next().unwrap_or_default().split_whitespace().collect::<String>())
             .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
@@ -75,7 +81,7 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
     }
     Ok(Request {
         content: arguments.text("content").to_owned(),
-        files: texts("files"),
+        files: arguments.texts("files").map(file).collect(),
         domain: arguments.maybe("domain").map(str::to_owned),
         attachments,
         cases: texts("cases"),
@@ -86,7 +92,7 @@ fn request(agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request,
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (agent, background, key) = (agent(context)?, arguments.flag("background"), context.principal.key());
-    let request = request(agent, &key, arguments)?;
+    let request = request(context, agent, &key, arguments)?;
     let _permit = if background { None } else { Some(agent.permit_waiting().map_err(refused)?) };
     let job = agent.begin(&key, &context.principal.login, request).map_err(refused)?;
     if !background {

@@ -170,7 +170,7 @@ fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
         let known = if known.is_empty() { "You have none at the moment".to_owned() } else { format!("Yours: {}", known.join(", ")) };
         Error::new(
             Code::InvalidArgument,
-            format!("Argument job_id names no job of yours. {known}. Jobs end with the server; what they had written stays in the vault."),
+            format!("Argument job_id names no job of yours. {known}. Jobs end with the server: if it was restarted, give the material again; what was filed already is recognized."),
         )
     })
 }

@@ -81,6 +81,18 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
     context.systems.git.as_deref().ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
+/// The bytes of a version of a note: a kept one, as what a result calls `previous`, or that of a commit.
+///
+/// # Errors
+/// Those of [`Vault::kept_version`](crate::vault::Vault::kept_version) and [`Git::bytes_in`].
+pub(super) fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Result<Vec<u8>, Failure> {
+    let is_commit = version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match (context.vault.kept_version(path, version), &context.systems.git) {
+        (Err(_), Some(git)) if is_commit => git.bytes_in(path, version, &|| context.requester.has_cancelled()),
+        (kept, _) => kept.map_err(Failure::Vault),
+    }
+}
+
 /// Gives a note these bytes, or deletes it, and reports the outcome. `verb` is the name of the result's flag: `written` or `deleted`.
 fn change(
     context: &Context<'_>,

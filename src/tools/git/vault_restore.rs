@@ -1,6 +1,6 @@
 //! `vault_restore`: an old version of a note, as a new commit.
 
-use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, repository};
+use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, failed, version_bytes};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -40,14 +40,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if version.len() < 7 || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Error::invalid("Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
     }
-    // What a result calls `previous` is a kept version.
-    let bytes = match context.vault.kept_version(&path, version) {
-        Ok(kept) => kept,
-        // Not kept, or not readable: the commits may have it.
-        Err(_) => repository(context)?
-            .bytes_in(&path, version, &|| context.requester.has_cancelled())
-            .map_err(|failure| failed(failure, &path, "written"))?,
-    };
+    let bytes = version_bytes(context, &path, version).map_err(|failure| failed(failure, &path, "written"))?;
     let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;
     Reply::of(&Restored { path: path.as_str(), written: true, version, bytes_written: bytes.len(), outcome })
 }

@@ -4,7 +4,7 @@ use super::{BLOCK, HEADING, LINE, PATH, target};
 use crate::markdown::insert::Position;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
-use crate::tools::vault::{IF_MATCH, WrittenFile, escapes_warning};
+use crate::tools::vault::{IF_MATCH, WrittenFile, escapes_warning, frontmatter_warning};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
 use crate::vault::notes::Inserted;
@@ -88,6 +88,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         other => other,
     })?;
-    let warning = warning.or_else(|| escapes_warning(text));
+    let warning = warning.or_else(|| escapes_warning(text)).or_else(|| frontmatter_warning(text).filter(|_| written.created));
     Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
 }

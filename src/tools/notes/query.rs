@@ -58,6 +58,9 @@ fn failed(failure: Failure) -> Error {
 
 /// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`, `Note.md#base-2`.
 fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> {
+    if let Some((base, view)) = text.split_once(".base#") {
+        return Err(Error::invalid(format!("Name the base as {base}.base, and give its view {view:?} as view.")));
+    }
     let Some((note, block)) = text.rsplit_once('#').filter(|(_, block)| block.starts_with("base")) else {
         // A base may be named without its ending.
         let exists = |path: &VaultPath| context.vault.entry(path).is_ok();
@@ -93,7 +96,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if arguments.has("view") && base.is_none() {
         return Err(Error::invalid("Argument view is one of a base: give base, too."));
     }
-    if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.has(name)) {
+    if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.texts(name).next().is_some()) {
         return Err(Error::invalid("Counts are not rows: give count, or select, sort and group_by."));
     }
     let mut groups = texts("group_by");

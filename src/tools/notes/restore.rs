@@ -31,7 +31,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let written = context.vault.restore(&path, version).map_err(|error| match error {
         VaultError::Conflict(_) => Error::new(
             Code::Conflict,
-            "The note was changed after that by a person or another program, which previous would take back too. Nothing was done; to replace the note all the same give a version of vault_history.",
+            "The note was changed or made anew after its newest version was kept, which previous would take back too. Nothing was done; to replace the note all the same give a version of vault_history.",
         ),
         other => other.into(),
     })?;

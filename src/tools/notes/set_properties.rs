@@ -68,9 +68,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => return Err(Error::invalid("Argument if_match is for one note.")),
     };
     let outcome = outcome.map_err(|error| match error {
-        VaultError::NotFound { path, hint } if arguments.texts("paths").any(|path| path.contains(':')) => {
-            VaultError::NotFound { path, hint: format!("{hint} vault_insert with create makes a daily note from its template.") }
-        }
+        VaultError::NotFound { path, hint } if arguments.texts("paths").any(|path| path.contains(':')) => VaultError::NotFound {
+            path,
+            hint: format!("{hint} If it is a daily note: vault_insert with create makes it from its template."),
+        },
         other => other,
     })?;
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
@@ -93,7 +94,9 @@ enum Change {
 
 /// What is to be done to each note, in this order.
 fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
-    let is_json_list = |value: &Value| value.as_str().is_some_and(|text| serde_json::from_str::<Vec<Value>>(text).is_ok());
+    // `[[2026]]` is a link.
+    let is_json_list =
+        |value: &Value| value.as_str().is_some_and(|text| !text.starts_with("[[") && serde_json::from_str::<Vec<Value>>(text).is_ok());
     let lists = arguments.members("set").filter(|(name, _)| is_tags(name) || context.vault.is_list_property(name));
     if let Some((name, _)) = lists.chain(arguments.members("add_values")).find(|(_, value)| is_json_list(value)) {
         return Err(Error::invalid(format!("The value of {name:?} is a list written as a text; give the list itself: [\"a\", \"b\"].")));

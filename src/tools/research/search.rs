@@ -24,6 +24,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if text.trim().is_empty() {
         return Err(Error::invalid("Argument query is empty; give a question or words."));
     }
+    // A link or a citation, `[[@key]]`, `[@key, p. 3]` or `@key`, asks for the note of that key; only notes that cite it have these marks.
+    let is_cited = text.contains("[[") || text.split_whitespace().any(|word| word.trim_start_matches(['[', '(']).starts_with('@'));
+    let plain = text.replace(['[', ']', '@'], " ");
+    let text = if is_cited && !plain.trim().is_empty() { &plain } else { text };
     // Pictures cannot be fetched.
     let query = Query { text, max_results: 2 * limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
     let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;

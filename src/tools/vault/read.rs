@@ -1,13 +1,16 @@
 //! `vault_read`: a range of lines, or a picture, sound or PDF.
 
 use super::PATH;
+#[cfg(feature = "git")]
+use crate::git::Failure;
 use crate::limits;
 use crate::tools::result::{Members, flag, result};
-use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
 use crate::vault::media::Kind;
-use crate::vault::read::{Content, Range};
+use crate::vault::read::{Content, Range, Read};
+use crate::vault::{VaultPath, etag};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -36,6 +39,7 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Integer(1),
             "First character of the first line, from 1; only for lines too long for one answer",
         ),
+        optional("version", ANY_TEXT, "From vault_history"),
     ],
     output: Shown::FIELDS,
     run,
@@ -57,30 +61,47 @@ result! {
         lossy: Option<bool>,
         mime_type: Option<&'static str>,
         size: u64,
-        modified: String,
+        /// Not of an old version.
+        modified: Option<String>,
         etag: &'a str,
         /// The exact text of these lines.
         content: Option<&'a str>,
     }
 }
 
+/// The bytes of a version: a kept one or, for a login of the whole vault, that of a commit.
+fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
+    #[cfg(feature = "git")]
+    if context.principal.folders.is_none() {
+        return crate::tools::git::version_bytes(context, path, version).map_err(|failure| match failure {
+            Failure::Vault(error) => error.into(),
+            other => Error::new(Code::GitRefused, format!("{other}.")),
+        });
+    }
+    Ok(context.vault.kept_version(path, version)?)
+}
+
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.path(arguments.text("path"))?;
     let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
     let limit = if cut { context.options.read_lines } else { limit };
     // The other members take the rest of the answer.
     let max_chars = limits::RESULT_CHARS - 3_000;
-    let read = context.vault.read(&path, Range { offset, column, limit, max_chars })?;
-    let mut shown = Shown {
-        path: read.path.as_str(),
-        size: read.stamp.size,
-        modified: read.stamp.modified().rfc3339(),
-        etag: &read.etag,
-        ..Shown::default()
+    let range = Range { offset, column, limit, max_chars };
+    let (path, size, modified, etag, content) = match arguments.maybe("version") {
+        None => {
+            let Read { path, content, stamp, etag } = context.vault.read(&context.path(arguments.text("path"))?, range)?;
+            (path, stamp.size, Some(stamp.modified().rfc3339()), etag, content)
+        }
+        Some(version) => {
+            let path = context.existing_or_deleted(arguments.text("path"))?;
+            let bytes = version_bytes(context, &path, version.trim())?;
+            (path.clone(), bytes.len() as u64, None, etag(&bytes), Content::of(&path, bytes, range)?)
+        }
     };
-    match &read.content {
+    let mut shown = Shown { path: path.as_str(), size, modified, etag: &etag, ..Shown::default() };
+    match &content {
         Content::Lines(lines) => {
             let rest = (lines.showing.1 + 1, 1);
             let next = lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
@@ -102,7 +123,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let block = match kind {
                 Kind::Image => json!({ "type": "image", "data": data, "mimeType": media_type }),
                 _ => {
-                    json!({ "type": "resource", "resource": { "uri": uri::of_path(read.path.as_str()), "mimeType": media_type, "blob": data } })
+                    json!({ "type": "resource", "resource": { "uri": uri::of_path(path.as_str()), "mimeType": media_type, "blob": data } })
                 }
             };
             Ok(Reply { blocks: vec![block], ..Reply::of(&shown)? })

@@ -1,10 +1,10 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH, WrittenFile, escapes_warning};
+use super::{IF_MATCH, PATH, WrittenFile, escapes_warning, frontmatter_warning};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::media::extension_of;
+use crate::vault::media::{extension_of, is_note};
 use crate::vault::write::Overwrite;
 
 pub(super) static TOOL: Tool = Tool {
@@ -50,7 +50,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (false, Some(etag)) => Overwrite::Etag(etag),
         (false, None) => Overwrite::Anything,
     };
-    let written = context.vault.write(&path, arguments.text("content"), arguments.flag("create_dirs"), over)?;
+    let content = arguments.text("content");
+    let written = context.vault.write(&path, content, arguments.flag("create_dirs"), over)?;
     let is_shown = !written.created || extension_of(path.name()).is_some();
     Reply::of(&Answer {
         file: WrittenFile::of(&written),
@@ -59,7 +60,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         total_lines: written.total_lines,
         warning: match is_shown {
             false => Some("Obsidian does not show a file without an extension; the name of a note ends in .md."),
-            true => escapes_warning(arguments.text("content")),
+            true => escapes_warning(content).or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),
         },
     })
 }
