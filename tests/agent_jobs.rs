@@ -196,6 +196,19 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
     let large = "A".repeat(7_000_000);
     let error = server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": large }] }));
     assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("5242880 are allowed"), "{error}");
+    assert!(
+        server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": "" }] }))["message"]
+            .as_str()
+            .unwrap()
+            .contains("is empty")
+    );
+    server.call("ingest", json!({ "attachments": [{ "name": "b.txt", "data": "data:text/plain;base64,Yg==" }] }));
+    assert_eq!(scene.folder.read("raw/assets/b.txt"), b"b");
+    // As macOS names it, and as models do.
+    std::fs::write(scene.folder.vault().join("Gro\u{308}\u{df}e 1.txt"), b"size").unwrap();
+    for name in ["Größe 1.txt", "Gr%C3%B6%C3%9Fe%201.txt"] {
+        server.call("ingest", json!({ "content": name, "files": [name] }));
+    }
     std::fs::write(scene.folder.vault().join("talk.docx"), b"PK\x03\x04\0").unwrap();
     let error = server.fail("ingest", json!({ "content": "x", "files": ["talk.docx"] }));
     assert!(error["code"] == "PATH_NOT_ALLOWED" && error["message"].as_str().unwrap().contains("talk.docx"), "{error}");

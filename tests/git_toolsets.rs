@@ -34,7 +34,7 @@ fn a_change_by_any_toolset_is_one_pushed_commit() {
             "M\tA/x.md\nD\tA/old.md\nA\tB/new name.md\nM\tn.md",
         ),
         ("vault_move", json!({ "from": "B", "to": "C" }), "vault_move: B/new name.md and 1 more", "D\tB/new name.md\nA\tC/new name.md"),
-        ("vault_delete", json!({ "paths": ["p.png", "new.md"] }), "vault_delete: new.md and 1 more", "D\tnew.md\nD\tp.png"),
+        ("vault_delete", json!({ "paths": ["p.png", "new.md"] }), "vault_delete: p.png and 1 more", "D\tnew.md\nD\tp.png"),
     ] {
         let done = server.call(tool, arguments);
         assert_eq!((done["pushed"].clone(), done["git_error"].clone()), (json!(true), Value::Null), "{tool}: {done}");
@@ -108,6 +108,62 @@ fn undo_takes_back_what_the_tools_of_git_have_done() {
     assert_eq!(repository.git(&["diff", "HEAD~6", "--stat"]), "", "as it was before");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
     assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+}
+
+/// The remote's version has replaced what undo wrote, so nothing was taken back there.
+#[test]
+fn what_the_remote_has_changed_meanwhile_stays_to_be_undone() {
+    let repository = Repository::with(&[("a.md", "a\n"), ("b.md", "b\n")]);
+    let state = repository.folder.path().join("state");
+    let settings = [("TOOLSETS", "vault,notes,git"), ("STATE_DIR", state.to_str().unwrap())];
+    let server = repository.serve_with(&settings);
+    for path in ["a.md", "b.md"] {
+        server.call("vault_insert", json!({ "path": path, "text": "more" }));
+    }
+    drop(server);
+    repository.pushed_by_another(&repository.clone("other"), "a.md", "a\n\nmore\ntheirs\n");
+    let undo = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        let command = command.args(["undo", "--login", "all", "--since", "1h"]).env("VAULT_PATH", repository.folder.vault()).envs(settings);
+        let done = command.output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let (code, first) = undo();
+    assert!(code == Some(1) && first.contains("1 changes taken back, 1 left alone"), "{first}");
+    let (code, second) = undo();
+    assert!(code == Some(1) && second.contains("a.md: changed since"), "{second}");
+    assert!(!second.contains("b.md"), "{second}");
+}
+
+/// A move cannot be repeated, and a note that is gone cannot be read again.
+#[test]
+fn a_move_or_change_of_a_note_that_the_remote_has_changed_says_what_to_do() {
+    let repository = Repository::with(&[("a.md", "a\n"), ("b.md", "b\n"), ("n.md", "[[a]]\n")]);
+    let other = repository.clone("other");
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    repository.pushed_by_another(&other, "a.md", "a\ntheirs\n");
+    let moved = server.call("vault_move", json!({ "from": "a.md", "to": "c.md" }));
+    assert!(moved["git_error"].as_str().unwrap().contains("is at its old path again"), "{moved}");
+    git(&other, &["pull", "-q", "--rebase"]);
+    git(&other, &["rm", "-q", "b.md"]);
+    git(&other, &["commit", "-q", "-m", "gone"]);
+    git(&other, &["push", "-q"]);
+    let set = server.call("vault_set_properties", json!({ "paths": ["b.md", "n.md"], "set": { "x": 1 } }));
+    assert!(set["git_error"].as_str().unwrap().contains("b.md was deleted on the remote meanwhile"), "{set}");
+    assert!(!repository.folder.vault().join("b.md").exists());
+}
+
+#[test]
+fn a_commit_names_a_file_of_the_call_and_its_text_can_be_read() {
+    let repository = Repository::with(&[("A/links.md", "[[plan]]\n"), ("plan.md", "p\n")]);
+    let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    server.call("vault_move", json!({ "from": "plan.md", "to": "Z/new.md" }));
+    assert_eq!(repository.git(&["log", "-1", "--format=%s"]), "vault_move: plan.md and 2 more\n");
+    let read = server.call("vault_read", json!({ "path": "A/links.md", "version": first }));
+    assert_eq!((&read["content"], repository.git(&["status", "--porcelain"])), (&json!("[[plan]]\n"), String::new()));
+    assert_eq!(server.call("vault_read", json!({ "path": "Z/new.md", "version": first }))["content"], "p\n");
+    assert_eq!(server.fail("vault_read", json!({ "path": "Z/new.md", "version": "--all" }))["code"], "INVALID_ARGUMENT");
 }
 
 /// A change on disk that would block the remote's news for good.

@@ -79,3 +79,13 @@ fn without_a_server_the_url_is_that_of_obsidian() {
     let url = answer["result"]["structuredContent"]["results"][0]["url"].as_str().unwrap().to_owned();
     assert_eq!(url, "obsidian://open?vault=vault&file=Heating%2FBoiler%20%26%20co.md");
 }
+
+/// As notes write it, and as clients copy it.
+#[test]
+fn a_link_or_citation_finds_the_note_of_its_key() {
+    let folder = Folder::with(&[("@jones2002.md", b"On pumps.\n"), ("Citing.md", b"[[@jones2002]], [@jones2002; p. 3]\n")]);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "research")]);
+    for query in ["[[@jones2002]]", "[@jones2002]", "@jones2002", "What does [[@jones2002]] say?"] {
+        assert_eq!(server.call("search", json!({ "query": query }))["results"][0]["id"], "@jones2002.md", "{query}");
+    }
+}

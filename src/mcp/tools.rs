@@ -97,7 +97,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[String]) -> Result<Reply, tools::Error> {
     let changed = author.changed();
     let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return Ok(reply) };
-    let first = changed.iter().find(|path| named.contains(path)).unwrap_or(first);
+    let first = named.iter().find(|path| changed.contains(path)).unwrap_or(first);
     let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
     let shown =

@@ -26,7 +26,7 @@ pub(super) static TOOL: Tool = Tool {
             "limit",
             Shape::Integer { min: 1, max: READ_CHARS as i64, outside: Code::InvalidRange },
             DefaultValue::Integer(READ_CHARS as i64),
-            "Characters to show at most",
+            "Characters to show",
         ),
     ],
     output: Read::FIELDS,

@@ -10,7 +10,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
     description: "Lists every file of the vault with size, time and tags; to find something use vault_search, and for \
-        one folder vault_list. Sorted by path.",
+        one folder vault_list.",
     effect: Effect::Reads,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),

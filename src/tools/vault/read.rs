@@ -33,12 +33,7 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Integer(0),
             "Number of lines; 0: all from offset on; from line 1 a long file is cut",
         ),
-        defaulted(
-            "column",
-            LINE,
-            DefaultValue::Integer(1),
-            "First character of the first line, from 1; only for lines too long for one answer",
-        ),
+        defaulted("column", LINE, DefaultValue::Integer(1), "First character of that line, from 1; only for lines too long for one answer"),
         optional("version", ANY_TEXT, "From vault_history"),
     ],
     output: Shown::FIELDS,
