@@ -40,7 +40,11 @@ impl Chance {
 /// Composed, in lower case, with the letters whose capital does not come back by it as the same.
 fn folded(text: &str) -> String {
     text.nfc()
-        .flat_map(|c| if c == 'ẞ' { vec!['ß'] } else { c.to_lowercase().collect() })
+        .flat_map(|c| match c {
+            'ẞ' => vec!['ß'],
+            'İ' => vec!['i'],
+            c => c.to_lowercase().collect(),
+        })
         .collect::<String>()
         .replace('ß', "ss")
         .replace('ς', "σ")
