@@ -189,6 +189,7 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
         ("../a.txt", "YQ==", "PATH_NOT_ALLOWED", "not a file name"),
         (".hidden", "YQ==", "PATH_NOT_ALLOWED", "not a file name"),
         ("a.txt", "not base64!", "INVALID_ARGUMENT", "base64"),
+        ("a.txt", "QQ==,Qg==", "INVALID_ARGUMENT", "base64"),
     ] {
         let error = server.fail("ingest", json!({ "content": "x", "attachments": [{ "name": name, "data": data }] }));
         assert!(error["code"] == code && error["message"].as_str().unwrap().contains(words), "{name}: {error}");

@@ -120,8 +120,9 @@ fn what_the_remote_has_changed_meanwhile_stays_to_be_undone() {
     for path in ["a.md", "b.md"] {
         server.call("vault_insert", json!({ "path": path, "text": "more" }));
     }
+    server.call("vault_set_properties", json!({ "paths": ["a.md", "b.md"], "set": { "x": 1 } }));
     drop(server);
-    repository.pushed_by_another(&repository.clone("other"), "a.md", "a\n\nmore\ntheirs\n");
+    repository.pushed_by_another(&repository.clone("other"), "a.md", "---\nx: 1\n---\na\n\nmore\ntheirs\n");
     let undo = || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
         let command = command.args(["undo", "--login", "all", "--since", "1h"]).env("VAULT_PATH", repository.folder.vault()).envs(settings);
@@ -129,10 +130,22 @@ fn what_the_remote_has_changed_meanwhile_stays_to_be_undone() {
         (done.status.code(), String::from_utf8(done.stdout).unwrap())
     };
     let (code, first) = undo();
-    assert!(code == Some(1) && first.contains("1 changes taken back, 1 left alone"), "{first}");
+    assert!(code == Some(1) && repository.folder.read("b.md") == b"b\n", "{first}");
     let (code, second) = undo();
     assert!(code == Some(1) && second.contains("a.md: changed since"), "{second}");
     assert!(!second.contains("b.md"), "{second}");
+}
+
+#[test]
+fn a_folder_of_a_commit_is_no_version_of_a_file() {
+    let repository = Repository::with(&[("Box.pdf/open.md", "o\n"), ("Box.pdf/top.secret.md", "s\n"), ("big.pdf", &"x".repeat(800_000))]);
+    let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git"), ("HIDE", "*.secret.md")]);
+    for path in ["Box.pdf", "Box"] {
+        let error = server.fail("vault_read", json!({ "path": path, "version": first }));
+        assert!(error["message"].as_str().unwrap().contains("does not exist in commit"), "{error}");
+    }
+    assert_eq!(server.fail("vault_read", json!({ "path": "big.pdf", "version": first }))["code"], "TOO_LARGE");
 }
 
 /// A move cannot be repeated, and a note that is gone cannot be read again.

@@ -5,6 +5,8 @@ use crate::cli::Raw;
 use crate::config::{Config, Mistake, Purpose};
 use crate::http::server;
 use crate::tools::Toolset;
+use crate::vault::{Vault, VaultPath};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 
 pub(super) fn check(raw: &Raw) -> u8 {
@@ -28,14 +30,8 @@ pub(super) fn check(raw: &Raw) -> u8 {
         }
         Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
     }
-    for (name, secret) in config.logins.tokens.iter().chain(&config.logins.machines) {
-        for folder in secret.folders.iter().flat_map(|folders| folders.read.iter().flatten().chain(&folders.write)) {
-            if !config.vault_path.join(folder.as_str()).exists() {
-                notes.push(format!("{name} is limited to {}/, which does not exist (upper and lower case differ)", folder.as_str()));
-            }
-        }
-    }
     if let Some(vault) = vault {
+        notes.extend(missing_folders(&config, &vault));
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
@@ -48,6 +44,20 @@ pub(super) fn check(raw: &Raw) -> u8 {
         return print(if notes.is_empty() { "Everything is in order.\n" } else { "Nothing is wrong, but see the notes above.\n" });
     }
     print_mistakes(mistakes.iter())
+}
+
+/// Notes on folders to which tokens are limited, and which do not exist.
+fn missing_folders(config: &Config, vault: &Vault) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, secret) in config.logins.tokens.iter().chain(&config.logins.machines) {
+        let folders = secret.folders.iter().flat_map(|folders| folders.read.iter().flatten().chain(&folders.write));
+        // In either Unicode form, as they are granted.
+        let missing = folders.filter(|folder| !vault.root().join(vault.spelled(folder).as_str()).exists());
+        for folder in missing.map(VaultPath::as_str).collect::<BTreeSet<_>>() {
+            notes.push(format!("{name} is limited to {folder}/, which does not exist (upper and lower case differ)"));
+        }
+    }
+    notes
 }
 
 fn summary(config: &Config, files: usize, session_description: Option<String>, mistakes: &[Mistake]) -> String {

@@ -56,8 +56,8 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     // Where the remote's version is now, nothing was taken back.
     let is_replaced = |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
     undone.done.retain(|line| !is_replaced(line));
-    let calls = undone.calls.iter().filter(|(_, done)| !done.iter().any(is_replaced)).map(|(call, _)| &**call);
-    vault.mark_undone(calls).map_err(|error| failed(error.to_string()))?;
+    let marks = undone.marks.iter().filter(|(_, done)| done.iter().any(is_replaced)).map(|(mark, _)| &**mark);
+    vault.take_back_marks(marks).map_err(|error| failed(error.to_string()))?;
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }

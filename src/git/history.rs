@@ -1,6 +1,7 @@
 //! Who changed a note, when and why; and its old versions.
 
 use super::objects::is_ancestor;
+use super::process::Output;
 use super::{Failure, Git};
 use crate::limits;
 use crate::vault::VaultPath;
@@ -88,7 +89,7 @@ impl Git {
     pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
         let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
         let missing =
-            || Failure::Refused(format!("{} does not exist in commit {commit}; take an earlier one of vault_history", path.as_str()));
+            || Failure::Refused(format!("{} does not exist in commit {commit}; take another one of vault_history", path.as_str()));
         if !self.vault.shows(path.as_str()) {
             return Err(missing());
         }
@@ -98,7 +99,16 @@ impl Git {
             return Err(Failure::Refused(format!("there is no commit {commit} on this branch; vault_history lists those of a note")));
         }
         let prefix = &self.folders(cancelled)?.prefix;
-        let in_commit = |name: &str| runner.run(&["cat-file", "--filters", &format!("{commit}:{prefix}{name}")]);
+        let in_commit = |name: &str| -> Result<Output, Failure> {
+            let object = format!("{commit}:{prefix}{name}");
+            // Of a folder, git would print the list with the names that are hidden.
+            let kind = runner.run(&["cat-file", "-t", &object])?;
+            if kind.stdout.trim_ascii() == b"blob" {
+                runner.run(&["cat-file", "--filters", &object])
+            } else {
+                Ok(Output { ok: false, ..kind })
+            }
+        };
         let mut output = in_commit(path.as_str())?;
         if !output.ok {
             let (versions, _) = self.history(path, limits::GIT_VERSIONS, cancelled)?;

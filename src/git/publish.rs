@@ -112,7 +112,7 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
     let kept = match copies.is_empty() {
         true => String::new(),
-        false => format!("; {} has the text that was here, also what was not committed: tell the user", copies.join(", ")),
+        false => format!(". Tell the user: {} has the text that was here, also what was not committed", copies.join(", ")),
     };
     let mut words = Vec::new();
     if !changed.is_empty() {
@@ -128,7 +128,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     } else {
         ""
     };
-    Ok((format!("{}{kept}: read it again, and repeat the change in it{back}", words.join("; ")), names))
+    let again = if changed.is_empty() { "" } else { ": read it again, and repeat the change in it" };
+    Ok((format!("{}{again}{back}{kept}", words.join("; ")), names))
 }
 
 enum Pushed {

@@ -38,9 +38,10 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         Target::Heading(wanted) => {
             let (lines, created) = at_heading(note, wanted, position, new, create)?;
             // A text that begins with the heading has it already.
-            let name = |line: &str| line.trim_start_matches('#').trim().to_owned();
-            let has_it = |heading: &str| new.lines().next().is_some_and(|first| first.starts_with('#') && name(first) == name(heading));
-            with_heading = created.filter(|heading| !has_it(heading)).map(|heading| format!("{heading}\n{new}"));
+            let name =
+                |line: &str| line.strip_prefix('#')?.trim_start_matches('#').strip_prefix([' ', '\t']).map(|name| name.trim().to_owned());
+            let own = new.lines().next().and_then(name);
+            with_heading = created.filter(|heading| own.is_none() || own != name(heading)).map(|heading| format!("{heading}\n{new}"));
             (lines, None)
         }
         Target::Block(id) => {
@@ -326,6 +327,10 @@ mod tests {
         for other in ["## L\n\n<table>\n| a\n</table>\n\ntext\n", "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n"] {
             assert_eq!(put(other, Target::Heading("L"), End, "| 2 |"), format!("{other}\n| 2 |\n"), "no table");
         }
+        for table in ["| A | B |\n---|---\n| 1 | 2 |\n", "| A | B |\n|---|---|\n| 1 | 2 |\n | 3 | 4 |\n"] {
+            let note = format!("## T\n\n{table}\ntext below\n");
+            assert_eq!(put(&note, Target::Heading("T"), End, "| 7 | 8 |"), note.replace("\n\ntext", "\n| 7 | 8 |\n\ntext"));
+        }
         let new = "| N |\n|---|\n| C |";
         assert_eq!(put(table, Target::Heading("L"), End, new), format!("{table}\n{new}\n"), "a table is no row");
         let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## Archive\n\n- [x] z\n";
@@ -372,6 +377,10 @@ mod tests {
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
         assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
         assert_eq!(put_or_create("a\n", Target::Heading("Log"), Position::Replace, "## Log\n- new", true).unwrap(), "a\n## Log\n- new\n");
+        let tagged = put_or_create("a\n", Target::Heading("log"), Position::End, "#log\n- x", true);
+        assert_eq!(tagged.unwrap(), "a\n## log\n#log\n- x\n", "a tag is no heading");
+        let other_level = put_or_create("# A\n", Target::Heading("A > Log"), Position::End, "### Log\n- new", true);
+        assert_eq!(other_level.unwrap(), "# A\n### Log\n- new\n");
         assert!(matches!(create("# A", "X > Log"), Err(PartError::Missing(_))));
         assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
     }

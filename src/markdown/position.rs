@@ -32,9 +32,12 @@ pub(super) fn around(lines: Range<usize>, position: Position) -> Range<usize> {
 /// its first subheading: below other text they would be no rows.
 pub(super) fn inside(note: &Note<'_>, lines: Range<usize>, position: Position, new: &str) -> Range<usize> {
     let is_rows = new.starts_with('|') && new.trim_end().lines().all(|line| line.starts_with('|'));
-    let has_bar = |line: &usize| note.kind(*line) == Some(Kind::Text) && note.line(*line).starts_with('|');
-    let is_head = |line: &usize| has_bar(line) && has_bar(&(line + 1)) && is_delimiter_row(note.line(line + 1));
-    let last_row = |lines: Range<usize>| (lines.clone().rfind(is_head)?..lines.end).take_while(has_bar).last();
+    let is_text = |line: &usize| note.kind(*line) == Some(Kind::Text);
+    let is_delimiter = |line: &usize| is_text(line) && is_delimiter_row(note.line(*line));
+    let is_head = |line: &usize| is_text(line) && note.line(*line).starts_with('|') && is_delimiter(&(line + 1));
+    // The row below the head may begin without a bar, another one with spaces.
+    let is_row = |line: &usize| is_text(line) && note.line(*line).trim_start().starts_with('|') || is_delimiter(line);
+    let last_row = |lines: Range<usize>| (lines.clone().rfind(is_head)?..lines.end).take_while(is_row).last();
     let is_heading = |line: &usize| matches!(note.kind(*line), Some(Kind::Heading(_) | Kind::Setext(_)));
     // The end of a note is below all of its headings.
     let subheading = lines.clone().find(is_heading).filter(|_| lines.start > note.body());

@@ -149,8 +149,10 @@ fn undoubled(stem: &str) -> &str {
 /// The parts, as in the word index, of a phrase, a word with punctuation or one in a script without spaces; without stop words and
 /// single letters.
 pub fn parts_of(text: &str) -> Vec<&str> {
-    let parts = indexed_words(text).flat_map(letters_and_digits);
-    parts.filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
+    let words: Vec<&str> = indexed_words(text).collect();
+    // Only of a word alone: of several, one with digits is a better part than its letters and its digits.
+    let parts = if words.as_slice() == [text] { letters_and_digits(text) } else { words };
+    parts.into_iter().filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
 }
 
 /// The runs of letters and of digits in a word, as `TK1766` is also written `TK 1766`; the word itself if one has a single character.
@@ -188,9 +190,10 @@ pub fn is_spelling(one: &str, other: &str) -> bool {
         && (bare(one).eq(bare(other)) || as_two(one) == other || one == as_two(other))
 }
 
-/// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no combining marks.
+/// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no combining marks. From Devanagari on, marks
+/// are vowels, or make another letter as in kana.
 fn bare(word: &str) -> impl Iterator<Item = char> + '_ {
-    word.nfd().filter(|c| !is_combining_mark(*c)).map(|c| match c {
+    word.nfd().filter(|c| !is_combining_mark(*c) || *c >= '\u{900}').map(|c| match c {
         'đ' => 'd',
         'ł' => 'l',
         'ø' | 'œ' => 'o',

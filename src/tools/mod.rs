@@ -324,7 +324,10 @@ impl Context<'_> {
     /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
     /// that name: otherwise a deletion that is sent twice would delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
-        let other = self.vault.in_other_form(&self.below_root(text));
+        // Nor does the path of a file that is gone, if a version of it is kept, mean one in another form.
+        let below = self.below_root(text);
+        let is_gone = || VaultPath::file(&below).is_ok_and(|path| !matches!(self.vault.existing_or_deleted(&path), Ok(None)));
+        let other = self.vault.in_other_form(&below).filter(|_| !is_gone());
         let text = other.as_deref().unwrap_or(text);
         let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;

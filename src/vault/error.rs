@@ -30,7 +30,7 @@ pub enum Error {
     NotGranted {
         /// The path asked for.
         path: String,
-        /// The folders that may be changed; empty if all may.
+        /// Folders that may be changed; empty if the path is hidden.
         granted: String,
     },
     /// The text to be replaced is not in the file. The string says what was found instead; it may be empty.

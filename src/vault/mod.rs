@@ -273,7 +273,8 @@ impl Vault {
         if self.jail.is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
             return Ok(());
         }
-        let folders = self.jail.folders.iter().flat_map(|folders| &folders.write).take(limits::CANDIDATES_SHOWN);
+        let refuses = |folders: &&Arc<GrantedFolders>| !(folders.may_change(path) && folders.may_change(&self.real(path)));
+        let folders = self.jail.folders.iter().filter(refuses).flat_map(|folders| &folders.write).take(limits::CANDIDATES_SHOWN);
         let granted = folders.map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(", ");
         Err(Error::NotGranted { path: path.into(), granted })
     }

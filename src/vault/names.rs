@@ -100,12 +100,11 @@ impl Vault {
 
     /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.
     fn is_heading(&self, path: &str) -> Result<bool, Error> {
-        // `Issue #13`, `C#` and `C# notes` are names.
-        let is_link =
-            |(note, heading): &(&str, &str)| !note.is_empty() && !heading.is_empty() && !note.ends_with(' ') && !heading.starts_with(' ');
-        let Some((note, _)) = path.split_once('#').filter(is_link) else { return Ok(false) };
+        let Some((note, heading)) = path.split_once('#').filter(|(note, _)| !note.is_empty()) else { return Ok(false) };
         self.refresh()?;
-        Ok(is_note(note) || extension_of(path).is_none() && !matches!(self.resolve_from_root(note), Ok(None)))
+        // `Issue #13`, `C#` and `C# notes` are names.
+        let may_be = !heading.is_empty() && !note.ends_with(' ') && !heading.starts_with(' ') && extension_of(path).is_none();
+        Ok(is_note(note.trim_end()) && !heading.is_empty() || may_be && !matches!(self.resolve_from_root(note), Ok(None)))
     }
 
     /// The file that a link in a note in the root resolves to.

@@ -71,10 +71,14 @@ impl Content {
     /// What a file of this name with these bytes holds; the range is that of a text.
     ///
     /// # Errors
-    /// [`Error::NotText`], [`Error::InvalidRange`].
+    /// [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`].
     pub fn of(path: &VaultPath, bytes: Vec<u8>, range: Range) -> Result<Content, Error> {
         let (kind, media_type) = media::of(path.name());
         if matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf) {
+            let size = bytes.len() as u64;
+            if size > limits::BLOB_BYTES {
+                return Err(Error::TooLarge { path: path.as_str().into(), size, limit: limits::BLOB_BYTES });
+            }
             return Ok(Content::Blob { bytes, kind, media_type });
         }
         // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name says that it is text.

@@ -4,7 +4,7 @@ use super::commits::{Author, Commits};
 use super::entry::name_of;
 use super::journal::Step;
 use super::path::{range_below, rest_below};
-use super::versions::{Change, Did, Line, UNDO, Versions, hash};
+use super::versions::{Change, Did, Line, UNDO, Versions, hash, new_id};
 use super::write::Written;
 use super::{Error, Vault, VaultPath, etag};
 use crate::clock::Moment;
@@ -24,8 +24,8 @@ pub struct Undone {
     pub left: Vec<String>,
     /// Paths of the files that were changed.
     pub changed: Vec<String>,
-    /// Calls that were undone whole, for [`Vault::mark_undone`], each with its lines of `done`.
-    pub calls: Vec<(String, Vec<String>)>,
+    /// The marks of calls that were undone whole, for [`Vault::take_back_marks`], each with the call's lines of `done`.
+    pub marks: Vec<(String, Vec<String>)>,
 }
 
 /// A path at or below `old`, with that prefix replaced by `new`; `None` for any other path. To undo a rename, `old` is its new name.
@@ -239,13 +239,20 @@ impl Vault {
         let lines = self.kept_lines()?;
         let undone_calls: HashSet<&str> =
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
-        let is_wanted = |line: &&Line| line.by == by && line.at >= since.0 && !undone_calls.contains(&*line.call);
-        let own: Vec<&Line> = lines.iter().filter(is_wanted).collect();
+        let all_own = || lines.iter().filter(|line| line.by == by && line.at >= since.0 && !matches!(line.did, Did::Undone { .. }));
+        let own: Vec<&Line> = all_own().filter(|line| !undone_calls.contains(&*line.call)).collect();
+        // A file that is as before the first of all changes needs nothing, whatever was done to it after that.
+        let mut first: FirstBytes = BTreeMap::new();
+        for line in all_own() {
+            if let Did::Wrote { path, before, .. } = &line.did {
+                first.entry(path).or_insert(before.as_deref());
+            }
+        }
         let mut view = PlannedFiles { vault: &vault, files: BTreeMap::new(), renamed: Vec::new() };
         view.reset();
         let (mut undone, mut left) = (Undone::default(), HashSet::new());
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
-            let mut plan = plan_undo(&mut view, versions, lines)?;
+            let mut plan = plan_undo(&mut view, versions, lines, &first)?;
             if let Some(transaction) = transaction.as_ref().filter(|_| !plan.steps.is_empty()) {
                 for step in &plan.steps {
                     if let Step::Rename { to, .. } = step
@@ -267,7 +274,10 @@ impl Vault {
                 view.reset();
             }
             if let Some(Line { call, .. }) = lines.first().filter(|_| plan.left.is_empty() && !dry_run) {
-                undone.calls.push((call.clone(), plan.done.clone()));
+                // At once: after a crash the next undo would take what was undone for changes by others.
+                let mark = new_id();
+                versions.keep(&owner, &mark, vec![Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
+                undone.marks.push((mark, plan.done.clone()));
             }
             undone.done.extend(plan.done);
             // Each once.
@@ -279,22 +289,24 @@ impl Vault {
         Ok(undone)
     }
 
-    /// Records that calls were undone, so that the next undo passes over them.
+    /// Takes marks back: their calls were not undone after all, and the next undo looks at them again.
     ///
     /// # Errors
     /// As [`Vault::undo`].
-    pub fn mark_undone<'a>(&self, calls: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    pub fn take_back_marks<'a>(&self, marks: impl Iterator<Item = &'a str>) -> Result<(), Error> {
         let owner = Author::new("owner", UNDO, None);
-        for call in calls {
-            let did = Did::Undone { of: call.to_owned() };
-            self.kept_versions()?.keep(&owner, call, vec![Change { did, bytes: None }])?;
+        for mark in marks {
+            self.kept_versions()?.end(&owner, mark)?;
         }
         Ok(())
     }
 }
 
+/// By path, the hash of what a file was before the first of the changes to undo; `None` where there was none.
+type FirstBytes<'a> = BTreeMap<&'a str, Option<&'a str>>;
+
 /// Plans the steps that undo the changes of a call, the last first.
-fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) -> Result<Plan, Error> {
+fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], first: &FirstBytes<'_>) -> Result<Plan, Error> {
     let mut plan = Plan { steps: Vec::new(), done: Vec::new(), left: Vec::new() };
     // A move that cannot be undone stays, together with everything that belongs to it.
     for line in lines {
@@ -311,7 +323,8 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line]) 
         match &line.did {
             Did::Wrote { path, before, after, .. } => {
                 let now = view.hash(path);
-                if now == *before {
+                let is_as_first = now.as_ref() != Some(after) && first.get(path.as_str()) == Some(&now.as_deref());
+                if now == *before || is_as_first {
                     continue;
                 }
                 if now.as_ref() != Some(after) {

@@ -5,7 +5,7 @@ use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -62,15 +62,24 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
     }
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
     // A file of the vault is named as for other tools; whether it may be attached is checked later.
-    let file = |text: &str| {
-        let path = Some(text).filter(|text| !text.starts_with('/')).and_then(|text| context.path(text).ok());
-        path.map_or_else(|| text.to_owned(), |path| context.vault.spelled(&path).as_str().to_owned())
+    let file = |text: &str| -> Result<String, Error> {
+        // A link to an allowed folder is itself what is meant, and no file of its name elsewhere.
+        if text.starts_with('/') || context.vault.root().join(text).is_symlink() {
+            return Ok(text.to_owned());
+        }
+        match context.path(text) {
+            Ok(path) => Ok(context.vault.spelled(&path).as_str().to_owned()),
+            Err(error) if error.code == Code::Ambiguous => Err(error),
+            Err(_) => Ok(text.to_owned()),
+        }
     };
     let (mut attachments, mut bytes) = (Vec::new(), 0);
     for given in arguments.objects("attachments") {
+        let data = given.text("data").trim_start();
+        // Some clients send a data URL.
+        let base64 = data.strip_prefix("data:").and_then(|url| url.split_once(";base64,")).map_or(data, |(_, base64)| base64);
         let data = STANDARD
-            // Some clients send a data URL; a comma is no letter of base64.
-            .decode(given.text("data").rsplit(',').next().unwrap_or_default().split_whitespace().collect::<String>())
+            .decode(base64.split_whitespace().collect::<String>())
             .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
@@ -81,7 +90,7 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
     }
     Ok(Request {
         content: arguments.text("content").to_owned(),
-        files: arguments.texts("files").map(file).collect(),
+        files: arguments.texts("files").map(file).collect::<Result<_, Error>>()?,
         domain: arguments.maybe("domain").map(str::to_owned),
         attachments,
         cases: texts("cases"),
