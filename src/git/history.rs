@@ -60,7 +60,7 @@ impl Git {
         let mut versions = Vec::new();
         for text in text.split(&format!("{id}:")).skip(1) {
             let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
-            // Nor is what it was under a name that is not served.
+            // What it was under a name that is not served is not shown either.
             if version.path.as_deref().is_some_and(|then| !self.vault.shows(then)) {
                 break;
             }

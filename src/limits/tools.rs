@@ -20,7 +20,7 @@ pub const NOTES_PER_CALL: usize = 50;
 pub const NOTES_CHARS: usize = 20_000;
 /// Characters shown of the sentence most similar to a text that was not found.
 pub const NEAREST_SHOWN_CHARS: usize = 200;
-/// Sentences searched for the most similar one: a few milliseconds.
+/// Sentences searched for the most similar one, which takes a fraction of a second.
 pub const NEAREST_SENTENCES: usize = 50_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.
 pub const TEMPLATE_BYTES: usize = 1024 * 1024;
