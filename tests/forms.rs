@@ -60,6 +60,7 @@ fn a_heading_in_a_path_is_named_as_such_wherever_the_note_is() {
         ("vault_read", json!({ "path": "P/Heating.md#Plan" })),
         ("vault_read", json!({ "path": "Heating#Plan" })),
         ("vault_edit", json!({ "path": "P/Heating#Plan", "old_text": "a", "new_text": "b" })),
+        ("vault_read", json!({ "path": "A #2.md#Plan" })),
         ("vault_insert", json!({ "path": "Heating#Plan", "text": "x", "create": true })),
         ("vault_write", json!({ "path": "Heating.md#Plan", "content": "x" })),
         ("vault_move", json!({ "from": "Home.md", "to": "P/Heating.md#Plants" })),
@@ -84,6 +85,7 @@ fn a_missing_name_is_answered_with_the_alias_or_folder_that_may_be_meant() {
         ("vault_links", json!({ "path": "[[anna]]" }), "People/Anna Berg.md"),
         ("vault_tasks", json!({ "path": "7B" }), "Years/2026/7b"),
         ("vault_list", json!({ "path": "2026/7b" }), "Years/2026/7b"),
+        ("vault_read", json!({ "path": "anna be" }), "People/Anna Berg.md"),
     ] {
         let error = server.fail(tool, arguments);
         assert!(error["code"] == "FILE_NOT_FOUND" && message(&error).contains(&format!("Did you mean: {meant}?")), "{error}");
@@ -154,8 +156,9 @@ fn a_sentence_quoted_imprecisely_is_shown_as_the_note_has_it() {
     let folder = Folder::with(&[("n.md", note.as_bytes())]);
     let server = serve(&folder);
     for (quote, shown) in [
-        ("\"At 9 o'clock,\" she said - and left...", "o’clock,” she said — and left…"),
-        ("At 9 o'clock,\" she said -- and left", "she said — and left…"),
+        ("\"At 9 o'clock,\" she said - and left...", "“At 9\u{a0}o’clock,” she said — and left…"),
+        ("At 9 o'clock,\" she said -- and left", "At 9\u{a0}o’clock,” she said — and left"),
+        ("line. \n\"At 9 o'clock,\" she said -- and left", "line. “At 9\u{a0}o’clock,” she said — and left"),
         ("**At 9 o'clock** she said and left", "she said — and left…"),
     ] {
         let error = server.fail("vault_edit", json!({ "path": "n.md", "old_text": quote, "new_text": "x" }));
@@ -194,6 +197,8 @@ fn a_star_finds_every_file_that_the_other_arguments_want() {
     };
     assert_eq!(paths(json!({ "query": "*", "path": "A" })), ["A/x.md", "A/y.md"]);
     assert_eq!(paths(json!({ "query": " * ", "tag": "t" })), ["A/x.md", "z.md"]);
+    assert_eq!(paths(json!({ "query": "* tag:#t" })), ["A/x.md", "z.md"]);
+    assert_eq!(paths(json!({ "query": "\"*\"" })), ["z.md"]);
 }
 
 /// Of alternatives, and of one word next to a condition, a passage says more than the first of the words.
@@ -231,6 +236,8 @@ fn conditions_are_evaluated_as_they_are_meant_or_said_to_fail() {
     let grouped = query(json!({ "where": "sleep", "group_by": month, "select": [month], "sort": [format!("{month} desc")] }));
     assert_eq!(grouped["groups"], json!([{ "value": "2026-01", "count": 1 }, { "value": "2026-02", "count": 1 }]));
     assert_eq!(grouped["rows"][0][month], "2026-01");
+    let computed = query(json!({ "where": "sleep == 5", "select": ["sleep * 2", "file.mtime.year"] }))["rows"][0].clone();
+    assert!(computed["sleep * 2"] == 10 && computed["file.mtime.year"].is_number(), "{computed}");
     assert_eq!(query(json!({ "count": format!("value:{month}"), "where": "sleep" }))["counts"], json!({ "2026-01": 1, "2026-02": 1 }));
     let error = server.fail("vault_query", json!({ "where": "file.mtime > now() - 7d" }));
     assert!(message(&error).contains("durations in quotes"), "{error}");
@@ -283,7 +290,7 @@ fn an_old_version_is_read_without_changing_the_note() {
     let edited = server.call("vault_edit", json!({ "path": "n.md", "old_text": "one", "new_text": "two" }));
     for version in [&edited["previous"], &json!("previous")] {
         let read = server.call("vault_read", json!({ "path": "n.md", "version": version }));
-        assert_eq!((&read["content"], read.get("modified")), (&json!("one\n"), None), "{read}");
+        assert_eq!((&read["content"], read.get("modified"), read.get("etag")), (&json!("one\n"), None, None), "{read}");
     }
     assert_eq!(server.call("vault_read", json!({ "path": "n.md", "version": "" }))["content"], "two\n");
     assert_eq!(server.fail("vault_read", json!({ "path": "n.md", "version": "0123456789abcdef" }))["code"], "TARGET_NOT_FOUND");

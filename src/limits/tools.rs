@@ -10,6 +10,8 @@ pub const ANNOUNCED_RESULT_CHARS: usize = 100_000;
 pub const BLOB_BYTES: u64 = 700 * 1024;
 /// Files of the same name among which the nearest are suggested if a path does not exist.
 pub const SUGGESTED: usize = 1_000;
+/// Characters that are enough of a name to suggest files with it in theirs.
+pub const PART_OF_NAME_CHARS: usize = 4;
 /// Candidates, or existing parts, listed in an error for a model to choose from.
 pub const CANDIDATES_SHOWN: usize = 50;
 /// Bytes of one of Obsidian's settings files; real ones have a few hundred.
@@ -20,6 +22,8 @@ pub const NOTES_PER_CALL: usize = 50;
 pub const NOTES_CHARS: usize = 20_000;
 /// Characters shown of the sentence most similar to a text that was not found.
 pub const NEAREST_SHOWN_CHARS: usize = 200;
+/// Characters shown of a text that the file has in another form, for a caller to copy.
+pub const AS_TYPED_CHARS: usize = 2_000;
 /// Sentences searched for the most similar one, which takes a fraction of a second.
 pub const NEAREST_SENTENCES: usize = 50_000;
 /// Bytes of a template whose variables are expanded; expansion makes it longer.

@@ -327,6 +327,8 @@ mod tests {
         for other in ["## L\n\n<table>\n| a\n</table>\n\ntext\n", "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n"] {
             assert_eq!(put(other, Target::Heading("L"), End, "| 2 |"), format!("{other}\n| 2 |\n"), "no table");
         }
+        let without_bars = "## T\n\n| A | B |\n---|---\n1 | 2\n\nend\n";
+        assert_eq!(put(without_bars, Target::Heading("T"), End, "| 7 | 8 |"), format!("{without_bars}\n| 7 | 8 |\n"), "not divided");
         for table in ["| A | B |\n---|---\n| 1 | 2 |\n", "| A | B |\n|---|---|\n| 1 | 2 |\n | 3 | 4 |\n"] {
             let note = format!("## T\n\n{table}\ntext below\n");
             assert_eq!(put(&note, Target::Heading("T"), End, "| 7 | 8 |"), note.replace("\n\ntext", "\n| 7 | 8 |\n\ntext"));

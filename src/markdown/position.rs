@@ -35,9 +35,10 @@ pub(super) fn inside(note: &Note<'_>, lines: Range<usize>, position: Position, n
     let is_text = |line: &usize| note.kind(*line) == Some(Kind::Text);
     let is_delimiter = |line: &usize| is_text(line) && is_delimiter_row(note.line(*line));
     let is_head = |line: &usize| is_text(line) && note.line(*line).starts_with('|') && is_delimiter(&(line + 1));
-    // The row below the head may begin without a bar, another one with spaces.
-    let is_row = |line: &usize| is_text(line) && note.line(*line).trim_start().starts_with('|') || is_delimiter(line);
-    let last_row = |lines: Range<usize>| (lines.clone().rfind(is_head)?..lines.end).take_while(is_row).last();
+    // Rows below the head may begin without a bar; then they are not continued.
+    let is_row = |line: &usize| is_text(line) && note.line(*line).contains('|');
+    let begins_with_bar = |line: &usize| note.line(*line).trim_start().starts_with('|') || is_delimiter(line);
+    let last_row = |lines: Range<usize>| (lines.clone().rfind(is_head)?..lines.end).take_while(is_row).last().filter(begins_with_bar);
     let is_heading = |line: &usize| matches!(note.kind(*line), Some(Kind::Heading(_) | Kind::Setext(_)));
     // The end of a note is below all of its headings.
     let subheading = lines.clone().find(is_heading).filter(|_| lines.start > note.body());

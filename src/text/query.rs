@@ -81,6 +81,8 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     let is_quoted = |text: &str| text.contains(' ') || folded.contains(&format!("\"{text}\""));
     for part in parts {
         match part {
+            // Next to conditions it means every file, as it does alone.
+            Condition::Has(Field::Any, Term::Folded(text)) if text == "*" && !is_quoted(&text) => {}
             Condition::Has(Field::Any, Term::Folded(text)) if is_quoted(&text) => parsed.words.push(text),
             Condition::Has(Field::Any, Term::Folded(text)) => plain = format!("{plain} {text}"),
             condition => {

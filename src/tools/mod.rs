@@ -47,7 +47,7 @@ use crate::text::fold::fold;
 use crate::vault::commits::Commits;
 use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
-use crate::vault::{Named, Vault, VaultPath};
+use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -324,10 +324,17 @@ impl Context<'_> {
     /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
     /// that name: otherwise a deletion that is sent twice would delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
-        // Nor does the path of a file that is gone, if a version of it is kept, mean one in another form.
         let below = self.below_root(text);
-        let is_gone = || VaultPath::file(&below).is_ok_and(|path| !matches!(self.vault.existing_or_deleted(&path), Ok(None)));
-        let other = self.vault.in_other_form(&below).filter(|_| !is_gone());
+        let is_gone = |path: &VaultPath| match self.vault.existing_or_deleted(path) {
+            Ok(kept) => kept.is_some_and(|kept| fold(kept.as_str()) == fold(path.as_str())),
+            // Files of its name in other folders are not meant.
+            Err(error) => !matches!(error, VaultError::Ambiguous { .. }),
+        };
+        let other = self.vault.in_other_form(&below);
+        // Nor does the path of a file that is gone, if a version of it is kept, mean one in another form.
+        if let Some(gone) = VaultPath::file(&below).ok().filter(|path| other.is_some() && is_gone(path)) {
+            return Ok(gone);
+        }
         let text = other.as_deref().unwrap_or(text);
         let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;

@@ -433,6 +433,13 @@ impl Vault {
         if found.is_empty() {
             found = self.folders_named(path);
         }
+        // A part of a name: `Plan` of `Plan v2`.
+        if found.is_empty() && wanted.chars().count() >= limits::PART_OF_NAME_CHARS {
+            found = self.index.read(|entries| {
+                let has_it = |entry: &&Arc<Entry>| entry::name_of(entry.searched_path()).contains(wanted);
+                entries.values().filter(has_it).take(3).map(|entry| entry.path.to_string()).collect()
+            });
+        }
         match found.as_slice() {
             [] => "Look for it by another name or in another folder.".into(),
             some => format!("Did you mean: {}?", some.join(", ")),

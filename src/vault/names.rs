@@ -100,11 +100,18 @@ impl Vault {
 
     /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.
     fn is_heading(&self, path: &str) -> Result<bool, Error> {
-        let Some((note, heading)) = path.split_once('#').filter(|(note, _)| !note.is_empty()) else { return Ok(false) };
+        if !path.contains('#') {
+            return Ok(false);
+        }
         self.refresh()?;
-        // `Issue #13`, `C#` and `C# notes` are names.
-        let may_be = !heading.is_empty() && !note.ends_with(' ') && !heading.starts_with(' ') && extension_of(path).is_none();
-        Ok(is_note(note.trim_end()) && !heading.is_empty() || may_be && !matches!(self.resolve_from_root(note), Ok(None)))
+        let has_ending = extension_of(path).is_some();
+        Ok(path.match_indices('#').any(|(at, _)| {
+            let (note, heading) = (path.part(..at), path.part(at + 1..));
+            // `Issue #13`, `C#` and `C# notes` are names.
+            let may_be = !has_ending && !note.ends_with(' ') && !heading.starts_with(' ');
+            let is_there = || is_note(note.trim_end()) || may_be && !matches!(self.resolve_from_root(note), Ok(None));
+            !note.is_empty() && !heading.is_empty() && is_there()
+        }))
     }
 
     /// The file that a link in a note in the root resolves to.

@@ -151,37 +151,57 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
         return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
-    // As it is typed: word processors put in other quotation marks, dashes, dots and spaces.
-    let typed = |line: &str| {
-        let line = line.replace(['‘', '’'], "'").replace(['“', '”', '„'], "\"").replace(['–', '—'], "-").replace('…', "...");
-        line.split_whitespace().collect::<Vec<_>>().join(" ").replace("--", "-").replace(" - ", "-")
-    };
-    let plain = |text: &str| text.lines().map(typed).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    let first = typed(old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default());
     let shown = |line: &str| line.trim().chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
-    let same = text.lines().position(|line| !first.is_empty() && typed(line).contains(&first));
-    if let Some((number, line)) = same.and_then(|number| Some((number + 1, text.lines().nth(number)?))) {
-        return if plain(&text).contains(&plain(old_text)) {
-            let start = sentences(&first).next().unwrap_or_default().trim_end();
-            let found = sentences(line).find(|sentence| typed(sentence).contains(start)).unwrap_or(line);
-            format!(
-                "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ “ ” — …), white space or line breaks, from line {number} on: {:?}. Copy the text exactly from there.",
-                shown(found)
-            )
-        } else {
-            format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.")
-        };
+    if let Some((number, found)) = find_as_typed(&text, old_text) {
+        let found: String = found.chars().take(limits::AS_TYPED_CHARS).collect();
+        return format!(
+            "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ “ ” — …), white space or line breaks, from line {number} on. Copy it exactly:\n{found}"
+        );
     }
-    let wanted = sentences(&first).max_by_key(|sentence| sentence.len()).unwrap_or_default();
+    let first = old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if let Some((number, _)) = find_as_typed(&text, first) {
+        return format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.");
+    }
+    let wanted = sentences(first).max_by_key(|sentence| sentence.len()).unwrap_or_default();
     let likeness = |sentence: &str| strsim::sorensen_dice(&shown(sentence), &shown(wanted));
     let all = text.lines().enumerate().flat_map(|(number, line)| sentences(line).map(move |sentence| (number + 1, sentence)));
     let alike = all.take(limits::NEAREST_SENTENCES).map(|(number, sentence)| (likeness(sentence), number, sentence));
     match alike.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
         Some((_, number, sentence)) => {
-            format!("The most similar is line {number}: {:?}. Read the file again and copy the text exactly.", shown(sentence))
+            format!("The most similar is line {number}: \"{}\". Read the file again and copy the text exactly.", shown(sentence))
         }
         None => "Read the file again; it may have changed.".into(),
     }
+}
+
+/// Where a file has a text as it is typed: the line, and the passage as the file has it.
+fn find_as_typed<'t>(text: &'t str, wanted: &str) -> Option<(usize, &'t str)> {
+    let plain = |text: &str| typed(text).map(|(_, c)| c).collect::<String>();
+    let (plain_text, plain_wanted) = (plain(text), plain(wanted));
+    let at = plain_text.find(&plain_wanted).filter(|_| !plain_wanted.is_empty())?;
+    let mut found = typed(text).skip(plain_text.part(..at).chars().count()).take(plain_wanted.chars().count()).map(|(at, _)| at);
+    let start = found.next()?;
+    let last = found.last().unwrap_or(start);
+    let end = last + text.get(last..)?.chars().next()?.len_utf8();
+    Some((text.get(..start)?.matches('\n').count() + 1, text.get(start..end)?))
+}
+
+/// The characters of a text as they are typed, each with its offset: without white space, and without the quotation marks, dashes and dots
+/// that word processors put in.
+fn typed(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut last = ' ';
+    text.char_indices().filter(|(_, c)| !c.is_whitespace()).flat_map(move |(at, c)| {
+        let (plain, count) = match c {
+            '‘' | '’' => ('\'', 1),
+            '“' | '”' | '„' => ('"', 1),
+            // Two or three hyphens are typed for a dash.
+            '-' | '–' | '—' => ('-', usize::from(last != '-')),
+            '…' => ('.', 3),
+            c => (c, 1),
+        };
+        last = plain;
+        std::iter::repeat_n((at, plain), count)
+    })
 }
 
 /// The sentences of a line, which may be a whole paragraph, as far as their ends have white space behind them.

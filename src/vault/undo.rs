@@ -241,10 +241,13 @@ impl Vault {
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
         let all_own = || lines.iter().filter(|line| line.by == by && line.at >= since.0 && !matches!(line.did, Did::Undone { .. }));
         let own: Vec<&Line> = all_own().filter(|line| !undone_calls.contains(&*line.call)).collect();
-        // A file that is as before the first of all changes needs nothing, whatever was done to it after that.
+        // A file that is as before the first of all changes needs nothing, whatever was done to it after that. A created file that is gone
+        // may have been moved by a person, unless its creation was undone.
         let mut first: FirstBytes = BTreeMap::new();
         for line in all_own() {
-            if let Did::Wrote { path, before, .. } = &line.did {
+            if let Did::Wrote { path, before, .. } = &line.did
+                && (before.is_some() || undone_calls.contains(&*line.call))
+            {
                 first.entry(path).or_insert(before.as_deref());
             }
         }

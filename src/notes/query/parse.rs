@@ -150,13 +150,16 @@ pub(super) fn parse(text: &str, context: &ParseContext) -> Result<Expr, Wrong> {
     if parser.at < text.len() { Err(parser.unexpected()) } else { Ok(expr) }
 }
 
-/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`; or a computed one with a call in it.
+/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`; or a computed one, with a call, `*`, `+`, `["…"]` or `.month`.
 ///
 /// # Errors
 /// [`Wrong`].
 pub(super) fn property(id: &str, context: &ParseContext) -> Result<Expr, Wrong> {
-    // A property may have brackets in its name: `Sleep (h)`.
-    if id.split_once('(').is_some_and(|(name, _)| !name.ends_with(' '))
+    // A property may have brackets in its name, or an operator: `Sleep (h)`, `Income / Expenses`.
+    let has_call = id.split_once('(').is_some_and(|(name, _)| !name.ends_with(' '));
+    let has_operator = ["[\"", " * ", " + "].iter().any(|part| id.contains(part));
+    let has_member = [".year", ".month", ".day", ".length"].iter().any(|part| id.ends_with(part));
+    if (has_call || has_operator || has_member)
         && let Ok(expr) = parse(id, context)
     {
         return Ok(expr);

@@ -8,6 +8,7 @@ use crate::tools::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, opti
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::path::Path;
 
 pub(super) static TOOL: Tool = Tool {
     name: "ingest",
@@ -63,8 +64,9 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
     // A file of the vault is named as for other tools; whether it may be attached is checked later.
     let file = |text: &str| -> Result<String, Error> {
-        // A link to an allowed folder is itself what is meant, and no file of its name elsewhere.
-        if text.starts_with('/') || context.vault.root().join(text).is_symlink() {
+        // A link to an allowed folder, or a path through one, is itself what is meant, and no file of its name elsewhere.
+        let is_through_link = || Path::new(text).ancestors().any(|above| context.vault.root().join(above).is_symlink());
+        if text.starts_with('/') || is_through_link() {
             return Ok(text.to_owned());
         }
         match context.path(text) {
@@ -77,7 +79,7 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
     for given in arguments.objects("attachments") {
         let data = given.text("data").trim_start();
         // Some clients send a data URL.
-        let base64 = data.strip_prefix("data:").and_then(|url| url.split_once(";base64,")).map_or(data, |(_, base64)| base64);
+        let base64 = data.split_once(";base64,").map_or(data, |(_, base64)| base64);
         let data = STANDARD
             .decode(base64.split_whitespace().collect::<String>())
             .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;

@@ -8,9 +8,9 @@ use crate::tools::result::{Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
+use crate::vault::VaultPath;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range, Read};
-use crate::vault::{VaultPath, etag};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -58,7 +58,8 @@ result! {
         size: u64,
         /// Not of an old version.
         modified: Option<String>,
-        etag: &'a str,
+        /// Likewise.
+        etag: Option<&'a str>,
         /// The exact text of these lines.
         content: Option<&'a str>,
     }
@@ -87,15 +88,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (path, size, modified, etag, content) = match arguments.maybe("version") {
         None => {
             let Read { path, content, stamp, etag } = context.vault.read(&context.path(arguments.text("path"))?, range)?;
-            (path, stamp.size, Some(stamp.modified().rfc3339()), etag, content)
+            (path, stamp.size, Some(stamp.modified().rfc3339()), Some(etag), content)
         }
         Some(version) => {
             let path = context.existing_or_deleted(arguments.text("path"))?;
             let bytes = version_bytes(context, &path, version.trim())?;
-            (path.clone(), bytes.len() as u64, None, etag(&bytes), Content::of(&path, bytes, range)?)
+            (path.clone(), bytes.len() as u64, None, None, Content::of(&path, bytes, range)?)
         }
     };
-    let mut shown = Shown { path: path.as_str(), size, modified, etag: &etag, ..Shown::default() };
+    let mut shown = Shown { path: path.as_str(), size, modified, etag: etag.as_deref(), ..Shown::default() };
     match &content {
         Content::Lines(lines) => {
             let rest = (lines.showing.1 + 1, 1);
