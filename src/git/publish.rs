@@ -77,10 +77,10 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
     // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
     let differing: Vec<(&Target, _)> = changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
-    let (mut changed, mut deleted) = (Vec::new(), Vec::new());
-    for (target, theirs) in &differing {
-        if theirs.is_some() { &mut changed } else { &mut deleted }.push(target.path.as_str());
-    }
+    let paths_where = |is_there: bool| -> Vec<&str> {
+        differing.iter().filter(|(_, theirs)| theirs.is_some() == is_there).map(|(target, _)| target.path.as_str()).collect()
+    };
+    let (changed, deleted) = (paths_where(true), paths_where(false));
     let replaced: Vec<&Target> = differing.iter().map(|(target, _)| *target).collect();
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());

@@ -59,7 +59,8 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
     let paths = logged_paths(name, &arguments);
-    let named: Vec<String> = paths_of(name, &arguments).map(str::to_owned).collect();
+    let commits = call.server.systems.commits.as_ref();
+    let named: Vec<String> = commits.iter().flat_map(|_| paths_of(name, &arguments)).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name, call.server.systems.commits.clone()));

@@ -81,7 +81,7 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     let is_quoted = |text: &str| text.contains(' ') || folded.contains(&format!("\"{text}\""));
     for part in parts {
         match part {
-            // Next to conditions it means every file, as it does alone.
+            // Alone and next to conditions it means every file.
             Condition::Has(Field::Any, Term::Folded(text)) if text == "*" && !is_quoted(&text) => {}
             Condition::Has(Field::Any, Term::Folded(text)) if is_quoted(&text) => parsed.words.push(text),
             Condition::Has(Field::Any, Term::Folded(text)) => plain = format!("{plain} {text}"),
@@ -90,6 +90,9 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
                 parsed.conditions.push(condition);
             }
         }
+    }
+    if rest == "*" {
+        return Ok(parsed);
     }
     if parsed.words.is_empty() && parsed.conditions.is_empty() && !typed.contains('"') && !parser.has_operator {
         return Ok(Parsed::of_words(query));

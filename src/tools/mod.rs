@@ -325,14 +325,11 @@ impl Context<'_> {
     /// that name: otherwise a deletion that is sent twice would delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
         let below = self.below_root(text);
-        let is_gone = |path: &VaultPath| match self.vault.existing_or_deleted(path) {
-            Ok(kept) => kept.is_some_and(|kept| fold(kept.as_str()) == fold(path.as_str())),
-            // Files of its name in other folders are not meant.
-            Err(error) => !matches!(error, VaultError::Ambiguous { .. }),
-        };
         let other = self.vault.in_other_form(&below);
         // Nor does the path of a file that is gone, if a version of it is kept, mean one in another form.
-        if let Some(gone) = VaultPath::file(&below).ok().filter(|path| other.is_some() && is_gone(path)) {
+        if let Some(given) = VaultPath::file(&below).ok().filter(|_| other.is_some())
+            && let Some(gone) = self.kept_at(&given)?
+        {
             return Ok(gone);
         }
         let text = other.as_deref().unwrap_or(text);
@@ -345,13 +342,22 @@ impl Context<'_> {
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
         let path = self.exact_path(text)?;
         // Nor does the path of another file that is gone, if a version of it is kept, mean a file of its name elsewhere.
-        let is_same = |one: &VaultPath, other: &VaultPath| fold(one.as_str()) == fold(other.as_str());
-        let kept_at = |given: VaultPath| self.vault.existing_or_deleted(&given).ok().flatten().filter(|kept| is_same(kept, &given));
-        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| !is_same(given, &path));
-        if let Some(kept) = given.and_then(kept_at) {
+        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| fold(given.as_str()) != fold(path.as_str()));
+        if let Some(given) = given
+            && let Some(kept) = self.kept_at(&given)?
+        {
             return Ok(kept);
         }
         Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
+    }
+
+    /// The path of a file that is gone and of which a version is kept, as that has it; not of files of its name in other folders.
+    fn kept_at(&self, path: &VaultPath) -> Result<Option<VaultPath>, Error> {
+        match self.vault.existing_or_deleted(path) {
+            Ok(kept) => Ok(kept.filter(|kept| fold(kept.as_str()) == fold(path.as_str()))),
+            Err(VaultError::Ambiguous { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The path of a folder.

@@ -1,11 +1,11 @@
 //! Lists of files: all of the vault from the index, or one folder from the disk.
 
-use super::Vault;
 use super::entry::{Entry, Stamp};
 use super::error::{Error, description};
 use super::jail::ResolvedPath;
 use super::path::{VaultPath, slash_separated};
 use super::walk::{self, Kind};
+use super::{Vault, suggestion};
 use crate::text::fold::fold;
 use std::fs;
 use std::ops::Bound;
@@ -99,10 +99,7 @@ impl Vault {
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 self.check_other_case(folder)?;
-                let hint = match self.folders_named(folder).as_slice() {
-                    [] => "Use vault_list without a path to see the folders that exist.".into(),
-                    some => format!("Did you mean: {}?", some.join(", ")),
-                };
+                let hint = suggestion(&self.folders_named(folder), "Use vault_list without a path to see the folders that exist.");
                 Err(Error::NotFound { path, hint })
             }
             other => other,

@@ -440,10 +440,7 @@ impl Vault {
                 entries.values().filter(has_it).take(3).map(|entry| entry.path.to_string()).collect()
             });
         }
-        match found.as_slice() {
-            [] => "Look for it by another name or in another folder.".into(),
-            some => format!("Did you mean: {}?", some.join(", ")),
-        }
+        suggestion(&found, "Look for it by another name or in another folder.")
     }
 
     /// Folders whose paths end with a path, ignoring case; at most three.
@@ -465,6 +462,11 @@ impl Vault {
         let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
         self.locks.files.get(number).map(|lock| lock.lock().unpoisoned())
     }
+}
+
+/// The sentence of an error that suggests paths, or says something else where there are none.
+fn suggestion(found: &[String], otherwise: &str) -> String {
+    if found.is_empty() { otherwise.to_owned() } else { format!("Did you mean: {}?", found.join(", ")) }
 }
 
 /// The number of processor cores, determined once.

@@ -94,8 +94,9 @@ impl Vault {
     pub fn in_other_form(&self, text: &str) -> Option<String> {
         let is_path = |text: &str| VaultPath::file(text).is_ok_and(|path| self.exists(&path));
         let trimmed = text.trim();
-        let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false));
-        if is_path(text) { None } else { others.find(|other| is_path(other)) }
+        // Most texts have no other form, and nothing is looked for.
+        let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false)).filter(|other| other != text);
+        others.find(|other| is_path(other)).filter(|_| !is_path(text))
     }
 
     /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.

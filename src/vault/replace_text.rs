@@ -152,14 +152,17 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
         return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
     let shown = |line: &str| line.trim().chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
-    if let Some((number, found)) = find_as_typed(&text, old_text) {
+    let plain = |text: &str| typed(text).map(|(_, c)| c).collect::<String>();
+    let plain_text = plain(&text);
+    let find = |wanted: &str| find_as_typed(&text, &plain_text, &plain(wanted));
+    if let Some((number, found)) = find(old_text) {
         let found: String = found.chars().take(limits::AS_TYPED_CHARS).collect();
         return format!(
             "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ “ ” — …), white space or line breaks, from line {number} on. Copy it exactly:\n{found}"
         );
     }
     let first = old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    if let Some((number, _)) = find_as_typed(&text, first) {
+    if let Some((number, _)) = find(first) {
         return format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.");
     }
     let wanted = sentences(first).max_by_key(|sentence| sentence.len()).unwrap_or_default();
@@ -174,12 +177,10 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     }
 }
 
-/// Where a file has a text as it is typed: the line, and the passage as the file has it.
-fn find_as_typed<'t>(text: &'t str, wanted: &str) -> Option<(usize, &'t str)> {
-    let plain = |text: &str| typed(text).map(|(_, c)| c).collect::<String>();
-    let (plain_text, plain_wanted) = (plain(text), plain(wanted));
-    let at = plain_text.find(&plain_wanted).filter(|_| !plain_wanted.is_empty())?;
-    let mut found = typed(text).skip(plain_text.part(..at).chars().count()).take(plain_wanted.chars().count()).map(|(at, _)| at);
+/// Where a file has a text: the line, and the passage as the file has it. `plain` is the file as it is [`typed`], and so is `wanted`.
+fn find_as_typed<'t>(text: &'t str, plain: &str, wanted: &str) -> Option<(usize, &'t str)> {
+    let at = plain.find(wanted).filter(|_| !wanted.is_empty())?;
+    let mut found = typed(text).skip(plain.part(..at).chars().count()).take(wanted.chars().count()).map(|(at, _)| at);
     let start = found.next()?;
     let last = found.last().unwrap_or(start);
     let end = last + text.get(last..)?.chars().next()?.len_utf8();

@@ -71,11 +71,7 @@ impl Vault {
             found.is_ok_and(|(lists, _)| lists.get(text).is_some_and(|list| list.len() > 0))
         };
         let known = query::Known { is_property: &is_property, is_written: &is_written };
-        let parsed = match query.text.trim() {
-            // Callers ask so for every file that the other arguments want.
-            "*" => Parsed::default(),
-            _ => query::parse(query.text, &known).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?,
-        };
+        let parsed = query::parse(query.text, &known).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
         let below = query.below.as_ref();
         let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();

@@ -88,6 +88,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         other => other,
     })?;
-    let warning = warning.or_else(|| escapes_warning(text)).or_else(|| frontmatter_warning(text).filter(|_| written.created));
+    let warning = warning.or_else(|| escapes_warning(text)).or_else(|| written.created.then(|| frontmatter_warning(text))?);
     Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
 }
