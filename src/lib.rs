@@ -18,13 +18,14 @@
 //! | `uri` | `vault:` URIs, and those that open a note in Obsidian | `percent` |
 //! | `object` | JSON objects without the members that are null | |
 //! | `cursor` | cursors of paged lists | |
-//! | `quota` | a shared number of permits | `lock` |
+//! | `network` | networks of IP addresses | |
+//! | `quota` | a shared number of permits | `clock` `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
 //! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` `slice` |
 //! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
-//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `quota` `slice` |
+//! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `network` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
@@ -37,11 +38,11 @@
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `notes` `object` `principal` `slice` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `text` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `secret` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `oauth` `principal` `rpc` `secret` `uri` `vault` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
 //! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
@@ -100,6 +101,7 @@ pub mod limits;
 pub mod lock;
 pub mod markdown;
 pub mod mcp;
+pub mod network;
 #[cfg(feature = "notes")]
 pub mod notes;
 pub mod oauth;

@@ -108,8 +108,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Toolset agent: how many sessions may run at the same time.";
     "ALLOWED_ORIGINS" "LIST" "" "https://app.example.com"
         "Further browser origins that may call, separated by commas, or *.";
-    "TRUSTED_PROXIES" "LIST" "" "127.0.0.1"
-        "Addresses of proxies whose X-Forwarded-For is believed, separated by commas.";
+    "TRUSTED_PROXIES" "LIST" "" "127.0.0.1,172.16.0.0/12"
+        "Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas.";
     "WORKERS" "NUMBER" "8 per processor core" "16"
         "Requests handled at the same time.";
     "MAX_CONNECTIONS" "NUMBER" "512" "512"

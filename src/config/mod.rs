@@ -14,6 +14,7 @@ mod value;
 
 use crate::cli::Raw;
 use crate::limits;
+use crate::network::Network;
 use crate::oauth::{Logins, Policy};
 use crate::settings::SETTINGS;
 use crate::tools::{Options, Toolset};
@@ -22,7 +23,7 @@ use log::LevelFilter;
 use reader::Reader;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 pub use value::is_name;
@@ -68,7 +69,7 @@ pub struct Config {
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<Network>,
     /// Requests in handlers at once.
     pub workers: usize,
     /// Connections at once.

@@ -4,6 +4,7 @@ use super::value::{check_origin, expand_home, is_usable_bcrypt, named_secret, se
 use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
+use crate::network::Network;
 use crate::oauth::{Policy, Secret};
 use crate::settings::{self, SETTINGS};
 use crate::tools::Toolset;
@@ -12,7 +13,7 @@ use log::{Level, LevelFilter};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -237,9 +238,9 @@ impl<'a> Reader<'a> {
         })
     }
 
-    pub(super) fn proxies(&mut self) -> Vec<IpAddr> {
+    pub(super) fn proxies(&mut self) -> Vec<Network> {
         self.read_list("TRUSTED_PROXIES", ',', |_, text| {
-            text.parse::<IpAddr>().map(|address| address.to_canonical()).map_err(|_| format!("has {text:?}, which is not an IP address"))
+            text.parse().map_err(|()| format!("has {text:?}, which is neither an IP address nor a network such as 172.16.0.0/12"))
         })
     }
 

@@ -2,19 +2,21 @@
 
 use super::head::Head;
 use crate::limits;
+use crate::network::Network;
 use std::net::IpAddr;
 use std::sync::Once;
 
-/// The address that failures are counted against: the peer's, unless the peer is a trusted proxy; then the last
+/// The client's address, for the log: the peer's, unless the peer is a trusted proxy; then the last
 /// address of `X-Forwarded-For` that is not a trusted proxy itself. Whatever is to the left of that was written by the client
 /// and proves nothing.
-pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
+pub fn client_address(peer: IpAddr, head: &Head, trusted: &[Network]) -> IpAddr {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut address = peer.to_canonical();
-    if !trusted.contains(&address) {
+    if !is_trusted(address) {
         static WARNED: Once = Once::new();
         if head.all("x-forwarded-for").next().is_some() {
             WARNED.call_once(|| {
-                log::warn!("{address} sends X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, all its clients count as one address");
+                log::warn!("{address} sends X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, the log shows its address in place of its clients'");
             });
         }
         return address;
@@ -24,7 +26,7 @@ pub fn client_address(peer: IpAddr, head: &Head, trusted: &[IpAddr]) -> IpAddr {
     for hop in hops.take(limits::FORWARDED_HOPS) {
         let Some(named) = parse(hop.trim()) else { return address };
         address = named;
-        if !trusted.contains(&address) {
+        if !is_trusted(address) {
             break;
         }
     }
@@ -45,8 +47,8 @@ mod tests {
 
     #[test]
     fn only_a_trusted_proxy_is_believed_and_only_its_own_word() {
-        let proxy: IpAddr = "127.0.0.1".parse().unwrap();
-        let second: IpAddr = "10.0.0.2".parse().unwrap();
+        let proxy: Network = "127.0.0.1".parse().unwrap();
+        let second: Network = "10.0.0.0/8".parse().unwrap();
         for (peer, header, trusted, expected) in [
             ("127.0.0.1", "X-Forwarded-For: 203.0.113.9", vec![proxy], "203.0.113.9"),
             ("127.0.0.1", "X-Forwarded-For: 203.0.113.9", vec![], "127.0.0.1"),

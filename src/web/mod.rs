@@ -18,6 +18,7 @@ use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
+use crate::network::Network;
 use crate::oauth::authorize::PeerAddress;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::Principal;
@@ -37,7 +38,7 @@ pub struct App {
     /// Which hosts and origins are allowed.
     pub guard: Guard,
     /// Proxies whose `X-Forwarded-For` is believed.
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<Network>,
 }
 
 /// What is known of a request once its head was admitted.
@@ -97,7 +98,7 @@ impl Service for App {
         }
         let address = client_address(peer, head, &self.trusted_proxies);
         // A proxy that is not trusted: all its clients share this address.
-        let is_shared = !self.trusted_proxies.contains(&peer.to_canonical()) && head.all("x-forwarded-for").next().is_some();
+        let is_shared = !self.trusted_proxies.iter().any(|network| network.contains(peer)) && head.all("x-forwarded-for").next().is_some();
         let from = PeerAddress { address, is_shared };
         Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })
     }
