@@ -61,10 +61,10 @@ impl Principal {
     }
 }
 
-/// For log lines: the subject and the client, never anything secret.
+/// For log lines: the subject, and the login as `grants` names it; never anything secret.
 impl fmt::Display for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "user={:?} client={:?}", self.subject, self.client)
+        write!(f, "user={:?} login={:?}", self.subject, self.login)
     }
 }
 

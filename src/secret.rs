@@ -32,6 +32,11 @@ impl SecretHash {
         Some(SecretHash(bytes))
     }
 
+    /// Reads the 32 bytes in base64url without padding; `None` for anything else.
+    pub fn from_base64url(text: &str) -> Option<SecretHash> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(SecretHash)
+    }
+
     /// 64 lower-case hex digits.
     pub fn to_hex(self) -> String {
         hex(&self.0)
@@ -62,16 +67,6 @@ pub fn new_token() -> String {
 /// A new identifier that need not be secret but must not collide or be guessed: 16 random bytes as hex.
 pub fn new_id() -> String {
     hex(&random::<16>())
-}
-
-/// A random (version 4) UUID in its usual form, for `client_id`.
-pub fn new_uuid() -> String {
-    let number = u128::from_be_bytes(random::<16>());
-    // RFC 9562 section 5.4: version in bits 48 to 51, variant in bits 64 and 65.
-    let number = (number & !(0xf << 76) | (0x4 << 76)) & !(0b11 << 62) | (0b10 << 62);
-    let hex = format!("{number:032x}");
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
 /// Random bytes. Without them nothing of this program runs: std's maps need them too, and panic.
@@ -144,16 +139,6 @@ mod tests {
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
         assert_eq!(keyed_hash(&key, "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
-    }
-
-    #[test]
-    fn a_uuid_has_its_version_and_variant() {
-        for _ in 0..50 {
-            let uuid = new_uuid();
-            assert_eq!(uuid.len(), 36);
-            assert_eq!(&uuid[14..15], "4");
-            assert!("89ab".contains(&uuid[19..20]), "{uuid}");
-        }
     }
 
     #[test]

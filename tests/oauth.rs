@@ -242,7 +242,7 @@ fn where_nothing_writes_the_page_promises_no_changes() {
 #[test]
 fn nothing_a_client_says_becomes_markup_or_a_header() {
     let folder = Folder::sample();
-    let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", "*")]);
+    let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", "unknown.example")]);
     let evil = "<script>alert(1)</script>\"'><b>\r\nX: y\u{202e}";
     let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"]
         .as_str()
@@ -256,6 +256,20 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
     let denied = server.form(&path, &[("decision", "deny")]);
     assert_eq!((denied.status, denied.header("set-cookie")), (303, None));
     assert!(denied.header("location").unwrap().contains("state=%0D%0ASet-Cookie"));
+}
+
+/// Anyone may register a site that only `*` allows, so a browser is not sent there before somebody has logged in for it.
+#[test]
+fn a_denied_request_does_not_lead_to_a_site_that_nobody_has_agreed_to() {
+    let folder = Folder::sample();
+    let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", "*")]);
+    let site = "https://unknown.example/cb";
+    let wish = json!({ "redirect_uris": [site], "token_endpoint_auth_method": "none" });
+    let id = register_with(&server, &wish).json()["client_id"].as_str().unwrap().to_owned();
+    let path = authorize_path(&id, &[("redirect_uri", Some(site))]);
+    let denied = server.form(&path, &[("decision", "deny")]);
+    assert_eq!((denied.status, denied.header("location")), (200, None));
+    assert!(denied.text().contains("Nothing has been granted"), "{}", denied.text());
 }
 
 #[test]

@@ -27,14 +27,13 @@ impl Clockwork {
     }
 
     fn code(&self, now: u64) -> String {
-        use vault_sync_mcp::oauth::authorize::{Login, PeerAddress};
-        let from = PeerAddress { address: [127, 0, 0, 1].into(), is_shared: false };
+        use vault_sync_mcp::oauth::password::Login;
         let path = authorize_path(&self.client, &[]);
         let query = Form::parse(path.split_once('?').unwrap().1).unwrap();
         let request = self.oauth.check_authorization_request(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
-        assert_eq!(self.oauth.log_in(&request, "alex", PASSWORD, from, Moment(now)), Login::Right);
-        let location = self.oauth.issue_code(&request, "alex", access, None, from, Moment(now)).unwrap();
+        assert_eq!(self.oauth.log_in("alex", PASSWORD, false), Login::Right);
+        let location = self.oauth.issue_code(&request, "alex", access, None, [127, 0, 0, 1].into(), Moment(now)).unwrap();
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }
 
@@ -114,25 +113,4 @@ fn the_last_use_is_noted_to_the_hour() {
     assert_eq!(used(), start);
     assert!(it.works(text(&tokens, "access_token"), start + 2 * 3600));
     assert_eq!(used(), start + 2 * 3600);
-}
-
-/// A registration that was not used goes after a week; one with a login stays for years.
-#[test]
-fn registrations_that_are_not_used_are_forgotten() {
-    let start = 1000 * DAY;
-    let it = Clockwork::new();
-    let register = |now: u64| {
-        let wish = json!({ "redirect_uris": [REDIRECT] }).to_string();
-        text(&it.oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Moment(now)).unwrap(), "client_id").to_owned()
-    };
-    let unused = register(start);
-    it.exchange(&it.code(start), start).unwrap();
-    let knows =
-        |id: &str| it.oauth.check_authorization_request(&Form::parse(authorize_path(id, &[]).split_once('?').unwrap().1).unwrap()).is_ok();
-    register(start + 6 * DAY);
-    assert!(knows(&unused) && knows(&it.client));
-    register(start + 8 * DAY);
-    assert!(!knows(&unused) && knows(&it.client));
-    it.code(start + 900 * DAY);
-    assert!(knows(&it.client));
 }

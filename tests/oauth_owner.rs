@@ -213,7 +213,7 @@ fn oversized_everything_is_refused() {
     assert_eq!(registration(json!({ "redirect_uris": [REDIRECT], "client_name": long(60_000) })).status, 201, "a long name is cut");
     assert_eq!(registration(json!({ "redirect_uris": [REDIRECT], "client_name": long(70_000) })).status, 413);
     assert_eq!(registration(json!({ "redirect_uris": [format!("{REDIRECT}/{}", long(3_000))] })).status, 400);
-    assert_eq!(registration(json!({ "redirect_uris": vec![REDIRECT; 9] })).status, 400);
+    assert_eq!(registration(json!({ "redirect_uris": vec![REDIRECT; 30] })).status, 400);
     let sent = server.get(&authorize_path(&client, &[("state", Some(&long(3_000)))]));
     assert!(sent.status == 303 && sent.header("location").unwrap().contains("error=invalid_request"));
     assert_eq!(server.get(&authorize_path(&client, &[("state", Some(&long(13_000)))])).status, 414);
@@ -270,59 +270,9 @@ fn the_control_socket_is_for_its_owner_alone() {
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Fifty addresses with wrong passwords at once: the owner, who has logged in from home before, waits for one check at most.
+/// A password that is too long takes a place in its lane as any other does, and holds up nobody else.
 #[test]
-fn a_flood_of_wrong_passwords_does_not_keep_the_owner_out() {
-    let folder = Folder::sample();
-    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 8).unwrap());
-    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("AUTH_USERS", &users)]);
-    let path = authorize_path(&register(&server), &[]);
-    assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
-    std::thread::scope(|scope| {
-        for n in 0..50 {
-            let (server, path) = (&server, &path);
-            scope.spawn(move || {
-                for _ in 0..3 {
-                    let status = through_proxy(server, &format!("203.0.113.{n}"), path, "wrong").status;
-                    assert!(matches!(status, 403 | 429), "{status}");
-                }
-            });
-        }
-        std::thread::sleep(Duration::from_millis(100));
-        for _ in 0..5 {
-            let started = Instant::now();
-            assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
-            assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-            let started = Instant::now();
-            assert!(works(&server, TOKEN));
-            assert!(started.elapsed() < Duration::from_secs(1), "and the vault is not touched by it");
-        }
-    });
-}
-
-/// Seventeen addresses that register as much as they may push out only themselves.
-#[test]
-fn many_registrations_do_not_displace_those_in_use() {
-    let folder = Folder::sample();
-    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1")]);
-    let register_from = |from: &str| {
-        let body = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
-        server.request(&format!("POST /oauth/register HTTP/1.1\r\nX-Forwarded-For: {from}\r\nContent-Type: application/json"), &body)
-    };
-    let mine = register_from("198.51.100.7").json()["client_id"].as_str().unwrap().to_owned();
-    for n in 0..18 {
-        for _ in 0..60 {
-            assert_eq!(register_from(&format!("203.0.113.{n}")).status, 201);
-        }
-    }
-    assert_eq!(server.get(&authorize_path(&mine, &[])).status, 200, "still known");
-    assert_eq!(register_from("198.51.100.8").status, 201, "and others may register");
-}
-
-/// A password that is too long is refused without a delay: a delayed answer would hold a connection, and a few hundred of them
-/// a second would keep others out.
-#[test]
-fn a_password_that_is_too_long_is_refused_at_once() {
+fn passwords_that_are_too_long_keep_nobody_from_the_vault() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("MAX_CONNECTIONS", "100")]);
     let path = authorize_path(&register(&server), &[]);
@@ -341,7 +291,7 @@ fn a_password_that_is_too_long_is_refused_at_once() {
     assert_eq!(through_proxy(&server, "198.51.100.7", &path, PASSWORD).status, 303);
 }
 
-/// Registrations that come at once are written together, and each is on the disk before its answer.
+/// A registration is in its client's id, so a server that was killed after its answer knows it.
 #[test]
 fn a_burst_of_registrations_is_durable() {
     let (folder, state, server) = Server::sample_with_state();
@@ -422,28 +372,25 @@ fn every_path_answers_every_method_as_it_should() {
 
 // --- Time ----------------------------------------------------------------------------------------
 
-/// A name that no user has takes as long as a wrong password.
+/// A name that no user has takes as long as a wrong password, and so does one whose hash is cheaper than another's. The
+/// quickest of several is compared: what else the machine does only makes an answer slower.
 #[test]
 fn unknown_users_take_as_long_as_wrong_passwords() {
     let folder = Folder::sample();
-    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 9).unwrap());
-    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.1"), ("AUTH_USERS", &users)]);
+    let users = format!("alex:{},eve:{}", bcrypt::hash(PASSWORD, 11).unwrap(), bcrypt::hash(PASSWORD, 4).unwrap());
+    let server = Server::with(&folder.vault(), &[("TRUSTED_PROXIES", "127.0.0.0/8"), ("AUTH_USERS", &users)]);
     let path = authorize_path(&register(&server), &[]);
-    let time = |user: &str, from: usize| {
+    let time = |user: &str| {
         let form = encode(&[("username", user), ("password", "wrong"), ("access", "write"), ("decision", "allow")]);
-        let head = format!("POST {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.{from}\r\nContent-Type: application/x-www-form-urlencoded");
+        let head = format!("POST {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.100\r\nContent-Type: application/x-www-form-urlencoded");
         let started = Instant::now();
         assert_eq!(server.request(&head, &form).status, 403);
-        started.elapsed().as_secs_f64()
+        started.elapsed().saturating_sub(vault_sync_mcp::limits::FAILED_LOGIN_PAUSE).as_secs_f64()
     };
-    time("alex", 250);
-    let median = |user: &str, from: usize| {
-        let mut times: Vec<f64> = (0..7).map(|n| time(user, from + n)).collect();
-        times.sort_by(f64::total_cmp);
-        times[3]
-    };
-    let (known, unknown) = (median("alex", 0), median("unknown", 100));
-    assert!((known / unknown - 1.0).abs() < 0.25, "{known} and {unknown}");
+    let quickest = |user: &str| (0..6).map(|_| time(user)).fold(f64::INFINITY, f64::min);
+    let (dear, cheap, unknown) = (quickest("alex"), quickest("eve"), quickest("unknown"));
+    // A hash of cost 4 alone takes a hundredth of one of cost 11.
+    assert!((0.4..2.5).contains(&(cheap / dear)) && (0.4..2.5).contains(&(unknown / dear)), "{dear}, {cheap} and {unknown}");
     eventually("the log has the failures", || server.log().contains("login failed from=203.0.113.100"));
     assert!(!server.log().contains("unknown"), "no name in the log: people type passwords there");
 }

@@ -81,7 +81,7 @@ fn hanging_up_cancels_a_modern_call() {
     let (_, mut stream) = open(&server, modern("tools/call", json!(1), slow_call(Some("p"))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     drop(stream);
-    server.log_with("tool=search_vault_content user=\"token:all\" client=\"\" outcome=CANCELLED");
+    server.log_with("tool=search_vault_content user=\"token:all\" login=\"all\" outcome=CANCELLED");
     // Without a stream too: no client waits for the answer any more.
     let before = server.log().matches("outcome=CANCELLED").count();
     let (headers, message) = modern("tools/call", json!(2), slow_call(None));

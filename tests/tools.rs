@@ -378,11 +378,11 @@ fn calls_are_logged_without_their_text() {
         server.call("vault_delete", json!({ "paths": ["moved.md"] }));
         let log = server.log_with("tool=vault_delete");
         assert!(log.contains(r#"path="log me.md" path="moved.md" outcome=ok"#) && !log.contains("heading"), "{log}");
-        assert!(log.contains(r#"tool=vault_delete user="token:all" client="" path="moved.md" outcome=ok"#), "{log}");
+        assert!(log.contains(r#"tool=vault_delete user="token:all" login="all" path="moved.md" outcome=ok"#), "{log}");
     }
     server.call("vault_search", json!({ "query": "a private question" }));
     let log = server.log_with("tool=vault_search");
-    assert!(log.contains(r#"tool=vault_write user="token:all" client="" path="log me.md" outcome=ok"#), "{log}");
+    assert!(log.contains(r#"tool=vault_write user="token:all" login="all" path="log me.md" outcome=ok"#), "{log}");
     assert!(log.contains(r#"path="not/here.md" outcome=FILE_NOT_FOUND"#), "{log}");
     assert!(!log.contains("never in a log") && !log.contains("private question") && !log.contains(TOKEN));
     drop(folder);

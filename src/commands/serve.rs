@@ -51,13 +51,14 @@ pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Optio
     let running = Running::start(listener, app, config.max_connections, config.workers);
     let running = running.inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     if let Some(folder) = &config.state_dir {
-        control::listen(folder, oauth);
+        control::listen(folder, Arc::clone(&oauth));
     }
     log::info!("listening on {}, serving {}/mcp", running.address(), config.origin);
     started();
-    let stop = || {
+    let stop = move || {
         // Sessions, which take minutes, are not waited for: they are ended, with an error to the caller.
         engine.systems.stop();
+        oauth.stop();
         let busy = running.stop();
         engine.systems.wait_for_writing_sessions();
         if busy > 0 {

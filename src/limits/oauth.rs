@@ -19,53 +19,33 @@ pub const REFRESH_WINDOW: Duration = Duration::from_secs(3600);
 pub const RETIRED_TOKENS: usize = 64;
 /// Valid access tokens of one grant, or of one machine client (`client_credentials`); the least recently used is dropped.
 pub const ACCESS_TOKENS: usize = 50;
-/// Registered clients with a login; also the limit for those without one.
+/// Clients with a login.
 pub const CLIENTS: usize = 1_000;
-/// A registration that never led to a grant is forgotten after this.
+/// A registration of an earlier version that never led to a grant is forgotten after this.
 pub const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Grants in total; the least recently used is dropped.
 pub const GRANTS: usize = 1_000;
 /// Authorization codes outstanding.
 pub const CODES: usize = 1_000;
-/// Redirect URIs of one client; Cursor registers three.
-pub const REDIRECT_URIS: usize = 8;
-/// Bytes of one redirect URI; the longest of a known client has 70.
-pub const REDIRECT_URI_BYTES: usize = 512;
-/// Bytes of the file of registrations without a login: two lines for each of [`CLIENTS`], of the longest redirect URIs, each byte
-/// of which JSON may write in six.
-pub const REGISTRATIONS_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of a `client_id`, which carries what was registered: the longest of a known client has 400.
+pub const CLIENT_ID_BYTES: usize = 1_000;
+/// Registrations logged in one minute.
+pub const REGISTRATIONS_LOGGED: u32 = 20;
+/// Bytes of the file in which earlier versions kept registrations without a login.
+pub const REGISTRATIONS_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size take.
 pub const STATE_BYTES: u64 = 64 * 1024 * 1024;
-/// The window in which registrations from one address are counted.
-pub const REGISTRATIONS_OVER: Duration = Duration::from_secs(10 * 60);
-/// How often refused registrations are logged.
-pub const REFUSALS_LOGGED_EVERY: Duration = Duration::from_secs(60);
-/// Registrations from one address within [`REGISTRATIONS_OVER`]. Claude registers up to twice per login; a thousand in a row
-/// would be an attempt to displace the others.
-pub const REGISTRATIONS_PER_SOURCE: u32 = 60;
 /// Bytes of the redirect URI in an authorization request, or of `state`.
 pub const URI_BYTES: usize = 2_000;
 /// Characters of a client's name that are kept and shown.
 pub const CLIENT_NAME_CHARS: usize = 80;
-/// Passwords checked at the same time: by design, bcrypt takes a quarter of a second of one core.
-pub const PASSWORD_CHECKS: usize = 2;
-/// Logins waiting for a password check; further ones are asked to try again.
-pub const PASSWORD_QUEUE: usize = 64;
-/// Logins of one source that wait, so that one source cannot fill the queue.
-pub const PASSWORD_QUEUE_PER_SOURCE: usize = 4;
-/// Logins waiting from one address that several sources share: a proxy that is not trusted to identify its clients.
-pub const PASSWORD_QUEUE_PER_PROXY: usize = 32;
-/// How often a waiting login checks whether the delay of its source is over.
-pub const PASSWORD_POLL: Duration = Duration::from_millis(100);
+/// Logins of one lane that wait for their password to be checked; further ones are asked to try again.
+pub const PASSWORD_QUEUE: usize = 16;
+/// How long a login waits at most: a full lane takes this long with the costliest common hash.
+pub const PASSWORD_WAIT: Duration = Duration::from_secs(60);
+/// How long a lane rests after a wrong password. With it an attacker has at most 86,400 guesses a day, from however many addresses.
+pub const FAILED_LOGIN_PAUSE: Duration = Duration::from_secs(1);
+/// How long a browser is remembered from which somebody has logged in.
+pub const BROWSER_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Bytes of a password: bcrypt reads no more, and truncating it silently would weaken the password.
 pub const PASSWORD_BYTES: usize = 72;
-/// Addresses whose failed logins are remembered.
-pub const THROTTLED_SOURCES: usize = 10_000;
-/// Sources remembered because of a successful login from them.
-pub const KNOWN_SOURCES: usize = 256;
-/// Failed logins whose responses are delayed at one time, each occupying a connection; further ones are asked to try again.
-pub const THROTTLE_HELD: usize = 64;
-/// The longest delay for an address that keeps failing.
-pub const THROTTLE_MAX_DELAY: Duration = Duration::from_secs(4);
-/// Failures of an address are forgotten after this long without another.
-pub const THROTTLE_MEMORY: Duration = Duration::from_secs(15 * 60);

@@ -3,9 +3,7 @@
 //! There is no browser session: every approval takes the password, so a forged request (CSRF) finds no session to use.
 
 use super::error::AuthorizeError;
-use super::password::Check;
 use super::redirect::{Redirect, RedirectTarget};
-use super::source::{Source, evict_oldest_if_full};
 use super::store::{self, Client, Code};
 use super::{Oauth, documents, resource};
 use crate::clock::Moment;
@@ -16,7 +14,6 @@ use crate::secret::{self, SecretHash};
 use crate::vault::GrantedFolders;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A request that may be shown to a person.
 #[derive(Debug)]
@@ -27,25 +24,11 @@ pub struct AuthorizeRequest {
     pub redirect: Redirect,
     /// What the client asks for; everything if it asks for nothing we know.
     pub access: Access,
+    /// Whether the browser may be sent to the redirect before anybody has logged in: to an address that the owner knows. Anyone
+    /// may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has agreed
+    /// to be sent there yet (RFC 9700 section 4.11.2).
+    pub may_send_back: bool,
     challenge: String,
-}
-
-/// The address at the other end of a login.
-#[derive(Debug, Clone, Copy)]
-pub struct PeerAddress {
-    /// The peer's, or the one that a trusted proxy names.
-    pub address: IpAddr,
-    /// Whether it is that of a proxy which is not in `TRUSTED_PROXIES`: then all clients of that proxy share it.
-    pub is_shared: bool,
-}
-
-/// What a password check found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Login {
-    Right,
-    Wrong,
-    /// Too many are being checked.
-    Busy,
 }
 
 impl Oauth {
@@ -89,8 +72,6 @@ impl Oauth {
         if !self.policy.allows(redirect.target()) {
             return Err(NOT_ALLOWED);
         }
-        // Anyone may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has
-        // agreed to be sent there yet (RFC 9700 section 4.11.2).
         let is_listed = match redirect.target() {
             RedirectTarget::Web(host) => self.policy.is_listed_host(host),
             RedirectTarget::Loopback(_) => true,
@@ -119,7 +100,7 @@ impl Oauth {
             return back("invalid_target", "the resource is not this server");
         }
         let access = query.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
-        Ok(AuthorizeRequest { client, challenge: challenge.into(), access, redirect })
+        Ok(AuthorizeRequest { client, challenge: challenge.into(), access, may_send_back, redirect })
     }
 
     /// Sends an error back to the client.
@@ -127,27 +108,8 @@ impl Oauth {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// Checks a person's password. This takes as long for a user name that does not exist as for a wrong password. The answer to a failure is
-    /// delayed, longer with each from the same source. A right password is delayed only while the answer to an earlier failure from that
-    /// source is.
-    pub fn log_in(&self, request: &AuthorizeRequest, user: &str, password: &str, from: PeerAddress, now: Moment) -> Login {
-        let source = &Source::new(from.address, from.is_shared, user);
-        let is_known = self.store.state().has_logged_in(source);
-        let hash = self.logins.users.get(user).map(String::as_str);
-        let wait = match self.passwords.check(hash, password, is_known, source, now) {
-            Check::Right => return Login::Right,
-            Check::Wrong(wait) => wait,
-            Check::Busy => return Login::Busy,
-        };
-        // The name is not logged: people type passwords into the wrong field.
-        log::warn!("login failed from={} client={:?}", from.address, request.client.id);
-        let Some(_permit) = self.passwords.delayed_answers.take("", Duration::ZERO) else { return Login::Busy };
-        std::thread::sleep(wait);
-        Login::Wrong
-    }
-
-    /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for any other request, and after a change of
-    /// the password.
+    /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for any other request, after a change of
+    /// the password, and after a restart: its key is in memory alone, so that nothing that is stored can make one.
     pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Moment) -> String {
         let fingerprint = self.logins.password_fingerprint(user).unwrap_or_default();
         let authenticated = serde_json::json!([
@@ -160,7 +122,7 @@ impl Oauth {
             request.access.scope(),
             expires.0
         ]);
-        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.store.state().key, &authenticated.to_string()))
+        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.proof_key, &authenticated.to_string()))
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.
@@ -182,10 +144,10 @@ impl Oauth {
         user: &str,
         access: Access,
         folders: Option<Arc<GrantedFolders>>,
-        from: PeerAddress,
+        from: IpAddr,
         now: Moment,
     ) -> Result<String, AuthorizeError> {
-        let (client, source) = (&request.client, &Source::new(from.address, from.is_shared, user));
+        let client = &request.client;
         let access = access.min(request.access);
         let code = secret::new_token();
         let in_folders = folders.as_ref().map(|folders| format!(" folders={:?}", folders.to_string())).unwrap_or_default();
@@ -202,19 +164,17 @@ impl Oauth {
             spent: None,
         };
         let stored = self.store.change(now, |state| {
-            evict_oldest_if_full(&mut state.codes, limits::CODES, &record.hash, |code| Moment(code.expires));
-            state.note_source(source);
-            state.codes.insert(record.hash, record);
+            state.add_code(record);
             Ok::<(), store::NotStored>(())
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
         log::info!(
             "login ok user={user:?} client={:?} name={:?} scope={:?}{in_folders} redirect={:?} from={}",
-            client.id,
+            client.short_id(),
             client.name,
             access.scope(),
             request.redirect.uri(),
-            from.address
+            from
         );
         Ok(request.redirect.location(&[("code", &code)], &self.origin))
     }

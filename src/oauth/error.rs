@@ -23,9 +23,6 @@ impl Error {
     /// The client is known not to exist, or its secret is wrong. On a 401 clients register again, so this is never
     /// sent when the state cannot be looked up.
     pub const INVALID_CLIENT: Error = Error::of(401, "invalid_client", "unknown client or wrong client secret; register again");
-    /// Too many registrations from one address.
-    pub const SLOW_DOWN: Error =
-        Error::of(429, "temporarily_unavailable", "too many registrations from this address; try again in ten minutes");
     /// The state cannot be stored at the moment. Never `invalid_*`: clients would discard
     /// what is still valid.
     pub const UNAVAILABLE: Error = Error::of(503, "temporarily_unavailable", "try again in a moment");

@@ -5,9 +5,9 @@
 //!  client                                           this module
 //!  POST /mcp without a token            ─────────────▶ bearer::authenticate   401 + where the metadata is
 //!  GET  /.well-known/oauth-…            ─────────────▶ metadata
-//!  POST /oauth/register                 ─────────────▶ register::register     client_id, durable before the answer
+//!  POST /oauth/register                 ─────────────▶ register::register     client_id, which carries what was registered
 //!  GET  /oauth/authorize?…              ─────────────▶ authorize::check_authorization_request: the login page, or an error page
-//!  POST the login form                  ─────────────▶ authorize::log_in, issue_code: 303 back with code, state, iss
+//!  POST the login form                  ─────────────▶ password::log_in, authorize::issue_code: 303 back with code, state, iss
 //!  POST /oauth/token code + verifier    ─────────────▶ token::exchange        access and refresh token
 //!  POST /oauth/token refresh_token      ─────────────▶ token::exchange        successor tokens
 //!  POST /oauth/token client_credentials ─────────────▶ token::exchange        access token
@@ -32,6 +32,7 @@
 pub mod authorize;
 pub mod bearer;
 pub mod client_auth;
+pub mod client_id;
 pub mod documents;
 pub mod error;
 pub mod metadata;
@@ -39,10 +40,8 @@ pub mod page;
 pub mod password;
 pub mod redirect;
 pub mod register;
-mod registrations;
 pub mod resource;
 pub mod revoke;
-pub mod source;
 pub mod store;
 pub mod token;
 
@@ -51,11 +50,11 @@ pub use error::Error;
 use crate::clock::Moment;
 use crate::limits;
 use crate::principal::Access;
-use crate::secret::SecretHash;
+use crate::secret::{self, SecretHash};
 use crate::vault::GrantedFolders;
 use password::Passwords;
 use redirect::RedirectTarget;
-use registrations::Registrations;
+use register::LoggedRegistrations;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -140,15 +139,22 @@ pub struct Oauth {
     /// Clients, grants, codes and tokens.
     pub store: Store,
     passwords: Passwords,
-    registrations: Registrations,
+    registrations_logged: LoggedRegistrations,
+    /// What proofs of a login are made with ([`Oauth::proof_of_login`]); another one after each start.
+    proof_key: [u8; 32],
 }
 
 impl Oauth {
     /// An authorization server for a public origin.
     pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
-        let registrations = Registrations::open(store.folder(), Moment::read());
-        Oauth { origin, logins, policy, store, passwords, registrations }
+        let (registrations_logged, proof_key) = (LoggedRegistrations::default(), secret::random());
+        Oauth { origin, logins, policy, store, passwords, registrations_logged, proof_key }
+    }
+
+    /// Refuses all logins from now on, because the server stops; what is stored stays valid.
+    pub fn stop(&self) {
+        self.passwords.stop();
     }
 
     /// A client by its id: one that registered, or one whose document is built in.
@@ -157,7 +163,7 @@ impl Oauth {
             return None;
         }
         // Before the copy in the state, which an earlier version of the document may have led to.
-        documents::find(id).or_else(|| state.clients.get(id).cloned()).or_else(|| self.registrations.get(id))
+        documents::find(id).or_else(|| state.clients.get(id).cloned()).or_else(|| client_id::read(&state.key, id).map(Arc::new))
     }
 
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.

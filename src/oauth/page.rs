@@ -6,7 +6,7 @@ use crate::principal::Access;
 use crate::text::escape_html;
 
 /// What the login page says above the form after a failed attempt.
-pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted. Each further try takes longer to answer.";
+pub const WRONG_PASSWORD: &str = "User name or password is wrong. Nothing has been granted.";
 pub const BUSY: &str = "Too many logins at the moment. Please try again in a few seconds.";
 
 /// What a person chose on the login page.
@@ -135,6 +135,11 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &
 
 fn alert(notice: &str) -> String {
     if notice.is_empty() { String::new() } else { format!(r#"<p class="error" role="alert">{notice}</p>"#) }
+}
+
+/// What a person sees who denied a request of an application that the browser is not sent back to.
+pub fn denied(origin: &str) -> String {
+    document("Denied", origin, "<h1>Denied</h1>\n<p>Nothing has been granted. You can close this page.</p>")
 }
 
 /// A page that says what is wrong and what to do.

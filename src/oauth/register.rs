@@ -1,10 +1,12 @@
-//! Dynamic client registration (RFC 7591). Anyone may register; a registration alone grants nothing.
+//! Dynamic client registration (RFC 7591). Anyone may register, as often as they like: it grants nothing and stores nothing.
+//! What was registered is in the `client_id` ([`super::client_id`]); a client is stored with its first grant.
 
 use super::redirect::RedirectTarget;
-use super::store::Client;
-use super::{Error, Oauth, Policy};
+use super::store::{self, Client};
+use super::{Error, Oauth, Policy, client_id};
 use crate::clock::Moment;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use crate::object::without_nulls;
 use crate::secret::{self, SecretHash};
 use regex::Regex;
@@ -13,15 +15,15 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::net::IpAddr;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex};
 
 impl Oauth {
     /// Registers a client: body in, answer out (201). Unknown members are ignored, the requested method is honoured and
     /// always returned, redirect URIs come back byte for byte, and no member is ever null: clients were seen to break
-    /// without each of these. When this returns, the registration is durable.
+    /// without each of these.
     ///
     /// # Errors
-    /// `invalid_client_metadata`, `invalid_redirect_uri`, too many from this address, or that it cannot be stored.
+    /// `invalid_client_metadata`, `invalid_redirect_uri`.
     pub fn register(&self, body: &[u8], from: IpAddr, now: Moment) -> Result<Value, Error> {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
         // serde would also take an array of the members.
@@ -29,7 +31,7 @@ impl Oauth {
         let request: Option<RegistrationRequest> = object.and_then(|object| serde_json::from_slice(object).ok());
         let request = request.ok_or_else(|| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&request, &self.policy).inspect_err(|error| {
-            if self.registrations.refused(now).is_some() {
+            if self.registrations_logged.may_log(now) {
                 log::warn!("registration refused from={from}: {}", error.why);
             }
         })?;
@@ -44,25 +46,25 @@ impl Oauth {
                 _ => return Err(wrong("token_endpoint_auth_method must be none, client_secret_post or client_secret_basic")),
             },
         };
-        if !self.registrations.may_register(from, now) {
-            if let Some(count) = self.registrations.refused(now) {
-                log::warn!("registration refused from={from}: too many ({count} refused since this was last logged)");
-            }
-            return Err(Error::SLOW_DOWN);
-        }
-        let id = secret::new_uuid();
         let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()) };
         let client = Client {
-            id: id.clone(),
-            name: name.clone(),
-            redirect_uris: redirect_uris.clone(),
+            id: String::new(),
+            name,
+            redirect_uris,
             auth_method: auth_method.into(),
             secret: client_secret.as_deref().map(SecretHash::of),
             created: now.0,
             granted: false,
         };
-        self.registrations.add(client, from, now)?;
-        log::info!("registered client={id:?} name={name:?} redirect={:?}", redirect_uris.first().map_or("", String::as_str));
+        let id = client_id::issue(&self.store.state().key, &client);
+        let id = id.ok_or_else(|| {
+            Error::of(400, "invalid_redirect_uri", "client_name and redirect_uris are too long: about 600 bytes in all fit")
+        })?;
+        let Client { name, redirect_uris, .. } = client;
+        if self.registrations_logged.may_log(now) {
+            let redirect = redirect_uris.first().map_or("", String::as_str);
+            log::info!("registered client={:?} name={name:?} redirect={redirect:?} from={from}", store::short_id(&id));
+        }
         Ok(Value::Object(without_nulls(json!({
             "client_id": id,
             "client_id_issued_at": now.0,
@@ -75,6 +77,32 @@ impl Oauth {
             "client_secret": client_secret,
             "client_secret_expires_at": client_secret.is_some().then_some(0),
         }))))
+    }
+}
+
+/// Counts the log lines of registrations: anyone may cause them, and the log is the owner's only record of what clients did.
+#[derive(Default)]
+pub(super) struct LoggedRegistrations(Mutex<LoggedMinute>);
+
+/// A minute since 1970, and how many registrations there were in it.
+#[derive(Default)]
+struct LoggedMinute {
+    minute: u64,
+    count: u32,
+}
+
+impl LoggedRegistrations {
+    /// Counts one more; whether it may be logged: [`limits::REGISTRATIONS_LOGGED`] within a minute are.
+    fn may_log(&self, now: Moment) -> bool {
+        let mut logged = self.0.lock().unpoisoned();
+        if logged.minute != now.0 / 60 {
+            *logged = LoggedMinute { minute: now.0 / 60, count: 0 };
+        }
+        logged.count = logged.count.saturating_add(1);
+        if logged.count == limits::REGISTRATIONS_LOGGED + 1 {
+            log::warn!("many registrations: no more of this minute are logged");
+        }
+        logged.count <= limits::REGISTRATIONS_LOGGED
     }
 }
 
@@ -100,10 +128,6 @@ fn read<T: DeserializeOwned>(value: Option<&RawValue>) -> Option<T> {
 fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
     let uris: Vec<String> = read(request.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
-    if uris.len() > limits::REDIRECT_URIS || uris.iter().any(|uri| uri.len() > limits::REDIRECT_URI_BYTES) {
-        let most = format!("at most {} redirect_uris of {} bytes each", limits::REDIRECT_URIS, limits::REDIRECT_URI_BYTES);
-        return Err(Error { why: most.into(), ..wrong("") });
-    }
     let targets: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
     if targets.is_empty() {
         return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));

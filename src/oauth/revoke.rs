@@ -1,7 +1,7 @@
 //! Revocation (RFC 7009).
 
 use super::client_auth::Authenticated;
-use super::{Error, Oauth};
+use super::{Error, Oauth, store};
 use crate::clock::Moment;
 use crate::form::Form;
 use crate::secret::SecretHash;
@@ -30,7 +30,7 @@ impl Oauth {
             grant.iter().for_each(|grant| state.end_grant(grant));
             Ok::<(), Error>(())
         })?;
-        log::info!("revoked client={client:?} grant={:?}", grant.unwrap_or_default());
+        log::info!("revoked client={:?} grant={:?}", store::short_id(&client), grant.unwrap_or_default());
         Ok(())
     }
 }

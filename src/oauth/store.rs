@@ -5,13 +5,12 @@
 //!
 //! # The file
 //!
-//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits, the
-//! secret that refresh tokens are derived with), lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with
-//! the members named as there, and `sources`, where logins came from. Times are seconds since 1970. Codes, tokens and client secrets are kept as SHA-256 in
-//! hex, so the file alone grants no access. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, reported in
+//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits), and lists of
+//! [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with the members named as there. Times are seconds since 1970. Codes, tokens
+//! and client secrets are kept as SHA-256 in hex. With `key` the successor of a refresh token is computed from that token, a
+//! `client_id` is made and a browser is marked as known, none of which lets anybody in. So the file alone grants no access. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, reported in
 //! the log, and the server starts without logins.
 
-use super::source::Source;
 use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -31,11 +30,13 @@ use std::sync::{Arc, Mutex, RwLock};
 const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const LOCK: &str = "state.lock";
+/// Earlier versions stored a registration here, one in a line; now its `client_id` carries it.
+const EARLIER_REGISTRATIONS: &str = "registrations.jsonl";
 
 /// A registered client (RFC 7591).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Client {
-    /// Its `client_id`.
+    /// Its `client_id`, which carries the other members but for the last ([`super::client_id`]); of clients of earlier versions a UUID.
     pub id: String,
     /// What it calls itself; proves nothing.
     pub name: String,
@@ -49,6 +50,18 @@ pub struct Client {
     pub created: u64,
     /// Whether it ever got a grant; then it does not expire.
     pub granted: bool,
+}
+
+/// The first characters of a client's id, which are enough to tell clients apart in the log.
+pub fn short_id(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}
+
+impl Client {
+    /// The first characters of its id, for the log.
+    pub fn short_id(&self) -> &str {
+        short_id(&self.id)
+    }
 }
 
 /// What a user allowed a client.
@@ -165,7 +178,7 @@ impl<'de> Deserialize<'de> for SecretHash {
 /// All that is remembered.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// The key that refresh tokens are derived with.
+    /// The key of what must survive a restart: the succession of refresh tokens, client ids, marks of known browsers.
     pub key: [u8; 32],
     /// Clients that have logged in, by id.
     pub clients: BTreeMap<String, Arc<Client>>,
@@ -175,8 +188,6 @@ pub struct State {
     pub codes: HashMap<SecretHash, Code>,
     /// By hash.
     pub access_tokens: HashMap<SecretHash, AccessToken>,
-    /// Where logins came from, the oldest first.
-    pub sources: Vec<String>,
 }
 
 impl State {
@@ -184,19 +195,15 @@ impl State {
         State { key: secret::random(), ..State::default() }
     }
 
-    /// Whether a login came from there.
-    pub(super) fn has_logged_in(&self, source: &Source) -> bool {
-        self.sources.contains(&source.to_string())
-    }
-
-    /// Notes that a login came from there.
-    pub(super) fn note_source(&mut self, source: &Source) {
-        let source = source.to_string();
-        self.sources.retain(|known| *known != source);
-        if self.sources.len() >= limits::KNOWN_SOURCES {
-            self.sources.remove(0);
+    /// Adds a code; beyond the limit the oldest is removed.
+    pub(super) fn add_code(&mut self, code: Code) {
+        if self.codes.len() >= limits::CODES {
+            let oldest = self.codes.values().min_by_key(|code| code.expires).map(|code| code.hash);
+            if let Some(oldest) = oldest {
+                self.codes.remove(&oldest);
+            }
         }
-        self.sources.push(source);
+        self.codes.insert(code.hash, code);
     }
 
     /// Adds a client that logs in. Beyond the limit the oldest without a grant is removed.
@@ -302,9 +309,12 @@ impl Store {
                 disk::remove_leftover(&entry.path());
             }
         }
+        let earlier = folder.join(EARLIER_REGISTRATIONS);
+        let state = with_earlier_registrations(state, &earlier);
         let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
         // Written at once: a folder that cannot be written is reported now, not at the first login.
         store.change(now, |_| Ok::<(), NotStored>(())).map_err(|_| "the folder cannot be written".to_owned())?;
+        disk::discard(&earlier);
         Ok(store)
     }
 
@@ -392,6 +402,16 @@ impl Store {
     }
 }
 
+/// Adds the registrations of an earlier version that have not led to a login; they expire as they did there.
+fn with_earlier_registrations(mut state: State, file: &Path) -> State {
+    let lines = disk::read_at_most(file, limits::REGISTRATIONS_BYTES).unwrap_or_default();
+    let clients = lines.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Client>(line).ok());
+    for client in clients.take(limits::CLIENTS) {
+        state.clients.entry(client.id.clone()).or_insert_with(|| Arc::new(client));
+    }
+    state
+}
+
 /// Renames a file that cannot be understood.
 fn set_aside(file: &Path, now: Moment, why: &str) -> Result<(), String> {
     disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{}", now.0, secret::new_id())))
@@ -408,8 +428,6 @@ struct Stored {
     grants: Vec<Grant>,
     codes: Vec<Code>,
     access_tokens: Vec<AccessToken>,
-    #[serde(default)]
-    sources: Vec<String>,
 }
 
 enum ReadError {
@@ -445,7 +463,6 @@ fn encode(state: &State) -> serde_json::Result<Vec<u8>> {
         grants: state.grants.values().cloned().collect(),
         codes: state.codes.values().cloned().collect(),
         access_tokens: state.access_tokens.values().cloned().collect(),
-        sources: state.sources.clone(),
     };
     serde_json::to_vec(&stored)
 }
@@ -462,7 +479,6 @@ fn decode(bytes: &[u8]) -> Result<State, String> {
         grants: stored.grants.into_iter().map(|grant| (grant.id.clone(), grant)).collect(),
         codes: stored.codes.into_iter().map(|code| (code.hash, code)).collect(),
         access_tokens: stored.access_tokens.into_iter().map(|token| (token.hash, token)).collect(),
-        sources: stored.sources,
     })
 }
 

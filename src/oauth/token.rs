@@ -82,7 +82,7 @@ impl Oauth {
             if let Some(grant) = known.spent.clone() {
                 // RFC 6749 section 4.1.2: used twice, it has leaked.
                 state.end_grant(&grant);
-                log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.id);
+                log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.short_id());
                 return Ok(None);
             }
             // The password was changed between the login and now.
@@ -115,7 +115,6 @@ impl Oauth {
             Ok(Some(access))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
-        self.registrations.forget(&client.id);
         Ok(issued(&access_token, Some(&refresh_token), access))
     }
 
@@ -142,7 +141,7 @@ impl Oauth {
                     "refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended",
                     grant.id,
                     grant.user,
-                    client.id
+                    client.short_id()
                 );
                 state.end_grant(&grant.id);
                 return Ok(None);

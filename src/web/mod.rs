@@ -19,7 +19,6 @@ use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
 use crate::limits;
 use crate::mcp::Server;
 use crate::network::Network;
-use crate::oauth::authorize::PeerAddress;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::Principal;
 use crate::secret::SecretHash;
@@ -46,8 +45,8 @@ pub struct Ticket {
     row: &'static Row,
     /// The caller and the token, on the MCP endpoint.
     caller: Option<(Principal, SecretHash)>,
-    /// The address that failed logins are counted against.
-    from: PeerAddress,
+    /// The client's address, for the log.
+    from: IpAddr,
 }
 
 impl Service for App {
@@ -96,10 +95,7 @@ impl Service for App {
             let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
             return answer_now(Response::json(413, why));
         }
-        let address = client_address(peer, head, &self.trusted_proxies);
-        // A proxy that is not trusted: all its clients share this address.
-        let is_shared = !self.trusted_proxies.iter().any(|network| network.contains(peer)) && head.all("x-forwarded-for").next().is_some();
-        let from = PeerAddress { address, is_shared };
+        let from = client_address(peer, head, &self.trusted_proxies);
         Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })
     }
 
@@ -110,7 +106,7 @@ impl Service for App {
             (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
-            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from.address)),
+            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from)),
             (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
             (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
             (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),

@@ -5,9 +5,10 @@ use crate::clock::Moment;
 use crate::form::Form;
 use crate::http::{Head, Reply, Response};
 use crate::limits;
-use crate::oauth::authorize::{AuthorizeRequest, Login, PeerAddress};
+use crate::oauth::authorize::AuthorizeRequest;
 use crate::oauth::error::AuthorizeError;
 use crate::oauth::page::{self, Choice};
+use crate::oauth::password::Login;
 use crate::oauth::{Error, Oauth};
 use crate::principal::Access;
 use crate::vault::{GrantedFolders, VaultPath};
@@ -26,7 +27,7 @@ pub(super) fn html(status: u16, page: String) -> Response {
 }
 
 /// The authorization endpoint: GET shows the login page, POST is its form.
-pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) -> Response {
+pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     let request = match Form::parse(&head.query) {
         // Where no tool writes, nothing more than reading is promised.
@@ -52,13 +53,16 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: PeerAddress) 
     let Some(form) = form_of(head, body) else {
         return html(400, page::error(&oauth.origin, "The form could not be read.", "Go back and try again."));
     };
-    decide(app, &request, &form, from)
+    decide(app, head, &request, &form, from)
 }
 
-fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress) -> Response {
+fn decide(app: &App, head: &Head, request: &AuthorizeRequest, form: &Form, from: IpAddr) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     if form.get("decision") == Some("deny") {
-        return see_other(&oauth.send_back(&request.redirect, "access_denied", "the request was denied"));
+        if request.may_send_back {
+            return see_other(&oauth.send_back(&request.redirect, "access_denied", "the request was denied"));
+        }
+        return html(200, page::denied(&oauth.origin));
     }
     if let Some(proof) = form.get("login") {
         return choose_folders(app, request, form, proof, from);
@@ -72,13 +76,21 @@ fn decide(app: &App, request: &AuthorizeRequest, form: &Form, from: PeerAddress)
     let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     let now = Moment::read();
     let again = |status, notice| html(status, page::login(&oauth.origin, request, user, choice, &abilities, notice));
-    match (oauth.log_in(request, user, password, from, now), choice) {
-        (Login::Right, Choice::All(access)) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
-        (Login::Right, Choice::Folders) => {
-            folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), "")
+    let cookies = head.all("cookie").filter_map(|line| std::str::from_utf8(line).ok()).collect::<Vec<&str>>().join("; ");
+    match oauth.log_in(user, password, oauth.is_known_browser(&cookies, now)) {
+        Login::Right => {
+            let answer = match choice {
+                Choice::All(access) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
+                Choice::Folders => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+            };
+            answer.header("Set-Cookie", oauth.browser_cookie(now))
         }
-        (Login::Wrong, _) => again(403, page::WRONG_PASSWORD),
-        (Login::Busy, _) => again(429, page::BUSY).header("Retry-After", "5"),
+        Login::Wrong => {
+            // The name is not logged: people type passwords into the wrong field.
+            log::warn!("login failed from={from} client={:?}", request.client.short_id());
+            again(403, page::WRONG_PASSWORD)
+        }
+        Login::Busy => again(429, page::BUSY).header("Retry-After", "5"),
     }
 }
 
@@ -92,7 +104,7 @@ fn folders_page(app: &App, request: &AuthorizeRequest, proof: &str, notice: &str
 }
 
 /// The form of the second page: what was chosen for each folder.
-fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &str, from: PeerAddress) -> Response {
+fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &str, from: IpAddr) -> Response {
     let now = Moment::read();
     // Nothing of the vault is read before this.
     let Some(user) = app.oauth.logged_in(request, proof, now) else {
@@ -168,7 +180,6 @@ fn failed(authorization: Option<&str>, error: &Error) -> Response {
     let is_basic = authorization.and_then(|value| value.get(..6)).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
     match error.status {
         401 if is_basic => response.header("WWW-Authenticate", "Basic realm=\"vault-sync-mcp\""),
-        429 => response.header("Retry-After", "600"),
         503 => response.header("Retry-After", "2"),
         _ => response,
     }
