@@ -86,7 +86,7 @@ pub(super) fn fix(config: Config) -> u8 {
         print(&format!("\n{summary}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n", written.len()));
         wiki::report(lint::lint(&vault))
     };
-    until_signal(work, || {
+    until_signal(work, move || {
         agent.stop();
         agent.wait_for_writing_sessions();
     })

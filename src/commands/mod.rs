@@ -154,7 +154,7 @@ fn stdio(config: Config) -> u8 {
             FAILED
         }
     };
-    until_signal(work, || {
+    until_signal(work, move || {
         engine.systems.stop();
         engine.systems.wait_for_writing_sessions();
     })
@@ -166,9 +166,10 @@ fn until_signal(work: impl FnOnce() -> u8, _: impl FnOnce()) -> u8 {
     work()
 }
 
-/// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. Gives the exit code.
+/// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. A second signal ends the process at
+/// once: whoever presses Ctrl-C again does not want to wait. Gives the exit code.
 #[cfg(unix)]
-fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce()) -> u8 {
+fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce() + Send + 'static) -> u8 {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     let (done, ended) = std::sync::mpsc::channel();
@@ -184,8 +185,23 @@ fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce())
         Ok(mut signals) => match signals.forever().next() {
             Some(_) => {
                 log::info!("stopping");
-                stop();
-                0
+                let (stopped, code) = std::sync::mpsc::channel();
+                let in_a_hurry = stopped.clone();
+                let stop = move || {
+                    stop();
+                    let _ = stopped.send(0);
+                };
+                let second = move || {
+                    if signals.forever().next().is_some() {
+                        let _ = in_a_hurry.send(FAILED);
+                    }
+                };
+                let start =
+                    |name: &str, work: Box<dyn FnOnce() + Send>| std::thread::Builder::new().name(name.into()).spawn(work).map(drop);
+                // Without threads the process ends at once.
+                let started = start("stop", Box::new(stop)).and_then(|()| start("second signal", Box::new(second)));
+                started.unwrap_or_else(|error| log::warn!("no thread: {error}"));
+                code.recv().unwrap_or(FAILED)
             }
             None => ended.recv().unwrap_or(FAILED),
         },
