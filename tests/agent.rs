@@ -302,7 +302,7 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
 #[test]
 fn waiting_calls_leave_workers_for_others() {
     let scene = Scene::with(&format!("{INIT}sleep 98764"));
-    let server = std::sync::Arc::new(scene.serve(&[("WORKERS", "4"), ("COS_VAULT_TIMEOUT_MS", "3000")]));
+    let server = std::sync::Arc::new(scene.serve(&[("WORKERS", "8"), ("COS_VAULT_TIMEOUT_MS", "3000")]));
     let ask = |n: usize| {
         let server = std::sync::Arc::clone(&server);
         std::thread::spawn(move || call(&server, TOKEN, "query", json!({ "question": format!("{n}?") })).to_string())

@@ -35,7 +35,7 @@ impl Reader<'_> {
             daily_budget_usd: self.dollars("COS_VAULT_DAILY_BUDGET_USD"),
             attach_dirs: self.attach_dirs(),
             concurrency: self.number("COS_VAULT_CONCURRENCY", 2, 1, 64),
-            callers: (workers / 2).max(1),
+            callers: (workers / 4).max(1),
             state: state.map(Path::to_path_buf),
         }
     }

@@ -73,7 +73,7 @@ impl<S: Service> Connection<'_, S> {
                 return self.answer_unread(&head, *answer);
             }
         };
-        self.peer.note_head(admission.is_authenticated);
+        self.peer.note_head(admission.login.is_some());
         let mut reserved = Reserved::none(&self.server.body_bytes);
         let body = match self.read_body(&head, admission.body_max, &mut reserved) {
             Ok(Some(body)) => body,
@@ -84,8 +84,8 @@ impl<S: Service> Connection<'_, S> {
             return Next::Close;
         }
         let mut permit = None;
-        if admission.is_authenticated {
-            permit = self.server.workers.take("", limits::WORKER_WAIT);
+        if let Some(login) = &admission.login {
+            permit = self.server.workers.take(login, limits::WORKER_WAIT);
             if permit.is_none() {
                 return self.refuse(Refusal::BUSY, &head.method);
             }

@@ -59,9 +59,9 @@ pub trait Service: Send + Sync + 'static {
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
     pub body_max: usize,
-    /// Whether it belongs to a login: then it waits for a worker, and its connection is evicted last. Other requests take no worker: the
+    /// The login that it belongs to: then it waits for a worker, and its connection is evicted last. Other requests take no worker: the
     /// number of connections bounds them, and `oauth::password` the costly ones.
-    pub is_authenticated: bool,
+    pub login: Option<String>,
     /// Passed on to [`Service::serve`].
     pub ticket: T,
 }

@@ -40,7 +40,8 @@ pub struct Running<S> {
 }
 
 impl<S: Service> Running<S> {
-    /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests of logins at a time.
+    /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests of logins at a time, half of them of one
+    /// login, so that no login keeps the others out.
     ///
     /// # Errors
     /// When the accept thread cannot be started.
@@ -48,7 +49,7 @@ impl<S: Service> Running<S> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             service,
-            workers: Quota::new(Bounds { total: workers, per_owner: usize::MAX, waiting: usize::MAX }),
+            workers: Quota::new(Bounds { total: workers, per_owner: workers.div_ceil(2), waiting: usize::MAX }),
             body_bytes: AtomicUsize::new(0),
             answer_bytes: AtomicUsize::new(0),
             connections_max,

@@ -96,7 +96,8 @@ impl Service for App {
             return answer_now(Response::json(413, why));
         }
         let from = client_address(peer, head, &self.trusted_proxies);
-        Ok(Admission { body_max, is_authenticated: caller.is_some(), ticket: Ticket { row, caller, from } })
+        let login = caller.as_ref().map(|(principal, _)| principal.key());
+        Ok(Admission { body_max, login, ticket: Ticket { row, caller, from } })
     }
 
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &Peer) -> Reply {
