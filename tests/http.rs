@@ -139,6 +139,21 @@ fn a_body_that_ends_early_is_an_error_and_never_a_shorter_body() {
     assert!(server.is_alive());
 }
 
+/// `nc -N` closes its sending half behind the request, and waits for the answer.
+#[test]
+fn a_client_that_has_closed_its_sending_half_is_answered() {
+    let (_folder, server) = Server::sample();
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "vault_search", "arguments": { "query": "heating" } } });
+    for _ in 0..5 {
+        let mut connection = server.connect();
+        connection.send(post(&call.to_string()));
+        connection.stream().shutdown(Shutdown::Write).unwrap();
+        let answer = connection.response();
+        assert_eq!((answer.status, answer.json()["result"]["isError"].as_bool().unwrap_or(false)), (200, false), "{}", answer.text());
+    }
+}
+
 #[test]
 fn expect_100_continue_is_answered_before_the_body() {
     let (_folder, server) = Server::sample();

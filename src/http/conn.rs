@@ -90,7 +90,9 @@ impl<S: Service> Connection<'_, S> {
                 return self.refuse(Refusal::BUSY, &head.method);
             }
         }
+        self.peer.allow_probe(!head.is_http_1_0);
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, self.peer)));
+        self.peer.allow_probe(false);
         drop(reserved);
         match served {
             Ok(Reply::Whole(answer)) => {

@@ -2,8 +2,9 @@
 
 use crate::clock;
 use crate::limits;
-use rustix::io::Errno;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
+use std::io::Write;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -34,6 +35,7 @@ pub struct Peer {
     pub(super) has_head: AtomicBool,
     /// It has sent a request that belongs to a login.
     pub(super) is_authenticated: AtomicBool,
+    may_probe: AtomicBool,
     pub(super) activity: AtomicU8,
     pub(super) since_us: AtomicU64,
     pub(super) started: Instant,
@@ -49,20 +51,33 @@ impl Peer {
             address,
             has_head: AtomicBool::new(false),
             is_authenticated: AtomicBool::new(false),
+            may_probe: AtomicBool::new(false),
             activity: AtomicU8::new(Activity::Idle as u8),
             since_us: AtomicU64::new(0),
             started: clock::instant(),
         }
     }
 
-    /// Whether the peer of a request in progress has closed its connection, which is not read meanwhile. A peer that has closed only its
-    /// sending half counts as gone too: no current HTTP client does that while it waits.
+    /// Whether the peer of a request in progress has closed its connection, or reset it. One that has closed only its sending half (`nc -N`)
+    /// still waits for its answer. The two look alike until something is sent, so after a while an interim response is: a closed
+    /// connection is reset by it.
     pub fn has_hung_up(&self) -> bool {
-        // Unread bytes are a pipelined request.
-        match recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-            Ok((_, count)) => count == 0,
-            Err(error) => error != Errno::AGAIN && error != Errno::INTR,
+        let mut polled = [PollFd::new(&self.socket, PollFlags::empty())];
+        let _ = poll(&mut polled, Some(&Timespec::default()));
+        if polled.iter().any(|polled| polled.revents().intersects(PollFlags::HUP | PollFlags::ERR)) {
+            return true;
         }
+        // Unread bytes are a pipelined request.
+        let is_half_closed = matches!(recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)));
+        if is_half_closed && self.time_in_activity() >= limits::HALF_CLOSED_PROBED_AFTER && self.may_probe.swap(false, Ordering::AcqRel) {
+            let _ = (&self.socket).write_all(b"HTTP/1.1 102 Processing\r\n\r\n");
+        }
+        false
+    }
+
+    /// Whether an interim response may be sent: not in HTTP/1.0, and not once the answer has begun.
+    pub(super) fn allow_probe(&self, allowed: bool) {
+        self.may_probe.store(allowed, Ordering::Release);
     }
 
     /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
@@ -110,11 +125,10 @@ impl Peer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
     use std::net::TcpListener;
 
     #[test]
-    fn a_peer_that_sends_ahead_is_open_and_one_that_closed_is_not() {
+    fn a_peer_that_sends_ahead_or_has_stopped_sending_is_open_and_one_that_closed_is_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (socket, address) = listener.accept().unwrap();
@@ -122,9 +136,20 @@ mod tests {
         assert!(!peer.has_hung_up(), "silent");
         other.write_all(b"x").unwrap();
         assert!(!peer.has_hung_up(), "sends ahead");
-        drop(other);
         let mut byte = [0];
         std::io::Read::read_exact(&mut &peer.socket, &mut byte).unwrap();
-        assert!(peer.has_hung_up());
+        other.shutdown(Shutdown::Write).unwrap();
+        std::thread::sleep(limits::HALF_CLOSED_PROBED_AFTER);
+        assert!(!peer.has_hung_up(), "waits for its answer, and nothing may be sent before it");
+        peer.allow_probe(true);
+        assert!(!peer.has_hung_up());
+        let mut seen = [0; 16];
+        std::io::Read::read_exact(&mut other, &mut seen).unwrap();
+        assert!(seen.starts_with(b"HTTP/1.1 102 "));
+        peer.allow_probe(true);
+        drop(other);
+        while !peer.has_hung_up() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
