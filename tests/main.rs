@@ -103,6 +103,7 @@ mod grant_choice;
 #[cfg(feature = "default")]
 mod grants;
 mod hostile;
+mod hostile_notes;
 mod http;
 #[cfg(feature = "notes")]
 mod link_rules;

@@ -8,7 +8,7 @@ use super::copy::WorkingCopy;
 use super::{Agent, Failure};
 use crate::disk;
 use crate::limits;
-use crate::markdown::links::comparable_name;
+use crate::markdown::resolve::comparable_name;
 use crate::vault::{Error as VaultError, REFUSED_CHARACTERS, VaultPath};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};

@@ -4,7 +4,7 @@
 use super::{Page, SESSION_DIR, skills};
 use crate::disk::{self, Folder};
 use crate::limits;
-use crate::markdown::links::comparable_name;
+use crate::markdown::resolve::comparable_name;
 use crate::vault::journal::Step;
 use crate::vault::{Entry, Error as VaultError, REFUSED_CHARACTERS, Vault, VaultPath, etag};
 use crate::wiki::TREES;

@@ -25,6 +25,8 @@ pub const PATH_BYTES: usize = 1024;
 pub const NAME_BYTES: usize = 255;
 /// Bytes of frontmatter that are parsed: YAML beyond that is not metadata.
 pub const FRONTMATTER_BYTES: usize = 64 * 1024;
+/// Bytes of a YAML anchor or tag that may precede a quoted link.
+pub const ANCHOR_BYTES: usize = 32;
 /// Values in one parsed YAML document, aliases counted at each use. The longest frontmatter without aliases has half as many.
 pub const YAML_NODES: usize = 64 * 1024;
 /// Bytes of text in the values of one YAML document, aliases counted at each use: four times [`FRONTMATTER_BYTES`].
@@ -34,6 +36,20 @@ pub const YAML_BYTES: usize = 256 * 1024;
 pub const YAML_BRACKETS: usize = 256;
 /// Tags of one note; a note that lists the tags of a vault may have hundreds.
 pub const TAGS: usize = 1024;
+/// How long a file that has just become empty is read again: apps that save in place were seen to leave it empty for 5 to 50 ms.
+pub const EMPTIED_PATIENCE: Duration = Duration::from_millis(250);
+/// How often.
+pub const EMPTIED_POLL: Duration = Duration::from_millis(5);
+
+/// Links of one note or canvas that are read; a list of all notes of a large vault has a tenth.
+pub const LINKS: usize = 50_000;
+/// How long a call waits for the links of all notes to be read. What was read by then stays, so the next call gets on.
+pub const LINK_INDEX_WAIT: Duration = Duration::from_secs(20);
+/// Files whose links are read before they are added to the link index, and bytes of their text: so many are read again after a call was
+/// cancelled.
+pub const LINK_INDEX_BATCH: usize = 4096;
+/// See [`LINK_INDEX_BATCH`].
+pub const LINK_INDEX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Bytes of a code span, inline math or a link target: what is not closed by then is plain text, so that a note with a million
 /// opening delimiters does not take quadratic time.

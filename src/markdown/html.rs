@@ -6,7 +6,8 @@ pub(super) fn begins_html(line: &str, follows_text: bool) -> bool {
     let name = inner.strip_prefix('/').unwrap_or(inner);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
     let (name, rest) = name.split_at_checked(end).unwrap_or_default();
-    let is_block = HTML_BLOCKS.split(' ').any(|block| block.eq_ignore_ascii_case(name))
+    let is_block = !name.is_empty()
+        && HTML_BLOCKS.split(' ').any(|block| block.eq_ignore_ascii_case(name))
         && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
     // Any other tag has to be complete, and alone on a line that does not continue a paragraph.
     let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");

@@ -1,6 +1,7 @@
 //! Inline elements of a note: code, comments and math, and, outside of these, tags and links.
 
 use super::blocks::{Kind, Line, blocks, lines};
+use super::closers::Closers;
 use super::frontmatter::is_numeric;
 use crate::limits;
 use crate::slice::Part;
@@ -93,6 +94,7 @@ pub(super) enum Span {
 pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = Vec::new();
+    let mut closers = Closers::new(text, &block);
     let mut at = block.start;
     let end = block.end;
     // Comments may have any length; if one is not closed, no later one is.
@@ -107,7 +109,7 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 at += 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
                 continue;
             }
-            [b'`', ..] => code_span(bounded(rest)),
+            [b'`', ..] => closers.code_span(at, backticks(rest)).map(|end| end - at),
             [b'$', ..] => math(bounded(rest)),
             [b'<', ..] if may_close && rest.starts_with("<!--") => {
                 let close = rest.find("-->");
@@ -115,7 +117,9 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 close.map(|close| close + 3)
             }
             [b'[', b'[', ..] => {
-                let length = wikilink_length(rest);
+                // `[[1] Name](note.md)` is a Markdown link and not a wikilink.
+                let inner = closers.wikilink(at).filter(|inner| !ends_link_text(inner));
+                let length = inner.map(|inner| inner.len() + 4);
                 if length.is_some() {
                     kind = Span::Wikilink;
                 } else {
@@ -125,7 +129,7 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
             }
             [b']', ..] => open.pop().filter(|_| rest.starts_with("](")).and_then(|opening| {
                 kind = Span::Destination(opening);
-                destination(bounded_line(rest))
+                closers.destination(at).map(|end| end - at)
             }),
             [b'[', ..] => {
                 open.push(at);
@@ -139,17 +143,10 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
                 at += length;
             }
             // A run of backticks that opens nothing is skipped as a whole.
-            None => at += rest.bytes().take_while(|byte| *byte == b'`').count().max(1),
+            None => at += backticks(rest).max(1),
         }
     }
     found
-}
-
-/// The length of the wikilink that a text begins with. `[[1] Name](note.md)` is a Markdown link and not a wikilink.
-fn wikilink_length(text: &str) -> Option<usize> {
-    let close = bounded_line(text).find("]]")?;
-    let inner = text.get(2..close)?;
-    (!inner.contains("[[") && !ends_link_text(inner)).then_some(close + 2)
 }
 
 /// Whether in the text after `[[` one of these two brackets is closed with `](`, as that of a Markdown link.
@@ -166,44 +163,14 @@ fn ends_link_text(inner: &str) -> bool {
     })
 }
 
-/// The length of the end of a link, `](…)`, whose target has balanced parentheses or is in angle brackets.
-fn destination(text: &str) -> Option<usize> {
-    let bracketed = text.get(2..)?.starts_with('<').then(|| text.find('>')).flatten().unwrap_or(2);
-    let mut open = 0;
-    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < bracketed) {
-        match c {
-            '(' => open += 1,
-            ')' if open == 0 => return Some(at + 1),
-            ')' => open -= 1,
-            _ => {}
-        }
-    }
-    None
-}
-
 /// The beginning of a text, up to the maximum length of code, math and links.
 fn bounded(text: &str) -> &str {
     text.part(..floor(text, limits::INLINE_BYTES))
 }
 
-/// The same, to the end of the line.
-fn bounded_line(text: &str) -> &str {
-    bounded(text).split('\n').next().unwrap_or_default()
-}
-
-/// The length of the code span that a text begins with: up to a run of as many backticks.
-fn code_span(text: &str) -> Option<usize> {
-    let length = text.bytes().take_while(|&byte| byte == b'`').count();
-    let mut at = length;
-    while let Some(found) = text.get(at..)?.find('`') {
-        at += found;
-        let run = text.get(at..)?.bytes().take_while(|&byte| byte == b'`').count();
-        at += run;
-        if run == length {
-            return Some(at);
-        }
-    }
-    None
+/// The number of backticks that a text begins with.
+fn backticks(text: &str) -> usize {
+    text.bytes().take_while(|&byte| byte == b'`').count()
 }
 
 /// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space just inside the delimiters or a digit after

@@ -1,14 +1,16 @@
-//! Links in a note or canvas with their targets, the file to which Obsidian resolves a target, and how a target is written.
+//! Links in a note or canvas with their targets, and how a target is written.
 
 use super::blocks::lines;
 use super::frontmatter;
 use super::inline::{Span, prose, spans};
 use super::json;
 use super::quoted::{Quoted, Quoting};
+use super::resolve::{comparable_name, is_relative};
+use crate::limits;
 use crate::percent;
 use crate::slice::Part;
+use crate::text::floor;
 use std::ops::Range;
-use unicode_normalization::UnicodeNormalization;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
@@ -71,7 +73,7 @@ impl Link {
     }
 }
 
-/// All links in a note or canvas, as identified by the file name; other files have none.
+/// The links in a note or canvas, as identified by the file name, [`limits::LINKS`] at most; other files have none.
 pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     match name.rsplit_once('.') {
         Some((_, ending)) if ending.eq_ignore_ascii_case("md") => links(text),
@@ -80,12 +82,15 @@ pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     }
 }
 
-/// All internal links of a note, in order: whole strings in its frontmatter, and those in its text outside code, HTML comments and
-/// math.
+/// The internal links of a note, in order, [`limits::LINKS`] at most: whole strings in its frontmatter, and those in its text outside
+/// code, HTML comments and math.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links = in_frontmatter(text);
     for block in prose(text, &lines(text)) {
         for (kind, range) in spans(text, block.clone()) {
+            if links.len() >= limits::LINKS {
+                return links;
+            }
             links.extend(match kind {
                 Span::Literal => None,
                 Span::Wikilink => wikilink(text, range),
@@ -97,7 +102,8 @@ pub fn links(text: &str) -> Vec<Link> {
 }
 
 fn in_frontmatter(text: &str) -> Vec<Link> {
-    let Some(block) = frontmatter::range(text) else { return Vec::new() };
+    // What is longer is not read as YAML either.
+    let Some(block) = frontmatter::range(text).filter(|block| block.len() <= limits::FRONTMATTER_BYTES) else { return Vec::new() };
     let mut start = block.start;
     let mut links = Vec::new();
     // The indentation of the property whose block scalar (`|`, `>`) contains the current lines.
@@ -116,11 +122,7 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         let mut at = from;
         while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
             at += found;
-            let before = text.part(from..at).trim_end();
-            // A YAML anchor or tag precedes the value.
-            let mark = before.rsplit_once([' ', '\t']).filter(|(_, mark)| mark.starts_with(['&', '!']));
-            let before = mark.map_or(before, |(outer, _)| outer.trim_end());
-            let string = Quoted::yaml(text, at).filter(|_| before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?']));
+            let string = if may_begin_value(text.part(from..at)) { Quoted::yaml(text, at) } else { None };
             // A quote in the middle of a value does not begin a string, and a key is not a link.
             let Some(string) = string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':')) else {
                 at += 1;
@@ -143,6 +145,19 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
     if !links.is_empty() && is_malformed() { Vec::new() } else { links }
 }
 
+/// Whether a quote behind this part of a line begins a string.
+fn may_begin_value(before: &str) -> bool {
+    let before = before.trim_end();
+    if before.ends_with(['"', '\'']) {
+        return false;
+    }
+    // A YAML anchor or tag precedes the value; one of more characters than this is not looked for.
+    let near = before.part(floor(before, before.len().saturating_sub(limits::ANCHOR_BYTES))..);
+    let mark = near.rfind([' ', '\t']).filter(|at| near.part(at + 1..).starts_with(['&', '!']));
+    let before = mark.map_or(before, |at| before.part(..before.len() - near.len() + at).trim_end());
+    before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?'])
+}
+
 /// The links in a canvas: files of nodes, backgrounds of groups, and links in texts. A malformed canvas has none.
 fn in_canvas(text: &str) -> Vec<Link> {
     let start = json::start(text);
@@ -152,6 +167,9 @@ fn in_canvas(text: &str) -> Vec<Link> {
     let Some(nodes) = json::member(text, start, "nodes") else { return Vec::new() };
     let mut links = Vec::new();
     for node in json::elements(text, nodes.start) {
+        if links.len() >= limits::LINKS {
+            break;
+        }
         let members = json::members(text, node.start);
         let string = |name: &str| members.get(name).and_then(|value| Quoted::json(text, value.start));
         let texts = string("text").into_iter();
@@ -172,6 +190,7 @@ fn in_canvas(text: &str) -> Vec<Link> {
         }
     }
     links.sort_by_key(|link| link.range.start);
+    links.truncate(limits::LINKS);
     links
 }
 
@@ -260,135 +279,6 @@ pub fn key_of(path: &str) -> String {
     name.trim_end_matches(".md").to_owned()
 }
 
-/// What a target means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolved<'a> {
-    Missing,
-    One(&'a str),
-    /// Obsidian opens the one that comes first in its index.
-    Several(Vec<&'a str>),
-}
-
-impl<'a> Resolved<'a> {
-    fn of(files: Vec<&'a str>) -> Resolved<'a> {
-        match files.as_slice() {
-            [] => Resolved::Missing,
-            [only] => Resolved::One(only),
-            _ => Resolved::Several(files),
-        }
-    }
-
-    /// The files that it may mean.
-    pub fn files(&self) -> &[&'a str] {
-        match self {
-            Resolved::Missing => &[],
-            Resolved::One(file) => std::slice::from_ref(file),
-            Resolved::Several(files) => files,
-        }
-    }
-}
-
-/// A name normalized for comparison: NFC, no-break spaces as spaces, lower case.
-pub fn comparable_name(name: &str) -> String {
-    name.nfc().map(|c| if matches!(c, '\u{a0}' | '\u{202f}') { ' ' } else { c }).flat_map(char::to_lowercase).collect()
-}
-
-/// A file that a link may resolve to: its path as [`comparable_name`] gives it, and as it is.
-pub type Candidate<'a> = (&'a str, &'a str);
-
-/// Resolves the path of a link in a note of the folder `source` among all files of the vault. An empty path, which means the note
-/// itself, is [`Resolved::Missing`].
-pub fn resolve<'a>(path: &str, source: &str, files: impl Iterator<Item = Candidate<'a>> + Clone) -> Resolved<'a> {
-    let wanted = comparable_name(path.trim());
-    let name = wanted.rsplit('/').next().unwrap_or_default().to_owned();
-    if name.is_empty() {
-        return Resolved::Missing;
-    }
-    // A name with a dot is first tried as a complete file name.
-    if name.contains('.') {
-        let found = resolve_as(&wanted, source, files.clone());
-        if found != Resolved::Missing {
-            return found;
-        }
-    }
-    resolve_as(&format!("{wanted}.md"), source, files)
-}
-
-/// The same for a comparable path with its extension.
-fn resolve_as<'a>(wanted: &str, source: &str, files: impl Iterator<Item = Candidate<'a>>) -> Resolved<'a> {
-    let name_at = |path: &'_ str| path.rsplit_once('/').map_or(0, |(folder, _)| folder.len() + 1);
-    let name = wanted.get(name_at(wanted)..);
-    let candidates: Vec<Candidate<'a>> = files.filter(|(own, _)| own.get(name_at(own)..) == name).collect();
-    // Several may differ in case only.
-    let exact = |path: &str| {
-        let found = Resolved::of(candidates.iter().filter(|(own, _)| *own == path).map(|(_, file)| *file).collect());
-        Some(found).filter(|found| *found != Resolved::Missing)
-    };
-    match candidates.as_slice() {
-        [] => return Resolved::Missing,
-        [(_, only)] if !wanted.contains('/') => return Resolved::One(only),
-        _ => {}
-    }
-    let source = comparable_name(source);
-    if is_relative(wanted)
-        && let Some(found) = joined(&source, wanted).and_then(|path| exact(&path))
-    {
-        return found;
-    }
-    if let Some(found) = exact(wanted.trim_start_matches('/')) {
-        return found;
-    }
-    if wanted.starts_with('/') {
-        return Resolved::Missing;
-    }
-    let ending = wanted.trim_start_matches("./").trim_start_matches("../");
-    let below = if source.is_empty() { source } else { source + "/" };
-    // As in Obsidian the ending may begin inside the name of a folder. First what is below the note's folder, then the shortest
-    // path, as JavaScript counts it.
-    let mut ranked: Vec<(bool, usize, &str)> = candidates
-        .iter()
-        .filter(|(own, _)| own.ends_with(ending))
-        .map(|(own, file)| (!own.starts_with(&below), own.encode_utf16().count(), *file))
-        .collect();
-    ranked.sort_unstable();
-    let best = ranked.first().map(|(is_elsewhere, length, _)| (*is_elsewhere, *length));
-    ranked.retain(|(is_elsewhere, length, _)| Some((*is_elsewhere, *length)) == best);
-    Resolved::of(ranked.into_iter().map(|(_, _, file)| file).collect())
-}
-
-/// Whether a path is relative to the folder of its note.
-pub fn is_relative(path: &str) -> bool {
-    path.starts_with("./") || path.starts_with("../")
-}
-
-/// Whether the path of a link, taken as relative to the folder `source`, is exactly that of a file.
-pub fn leads_to(path: &str, source: &str, file: &str) -> bool {
-    let (wanted, file) = (comparable_name(path.trim()), comparable_name(file));
-    let found = joined(&comparable_name(source), &wanted);
-    found.is_some_and(|found| found == file || format!("{found}.md") == file)
-}
-
-/// The relative path from a folder to a file, both given from the root.
-pub fn relative(folder: &str, file: &str) -> String {
-    let (folder, file): (Vec<&str>, Vec<&str>) = (folder.split('/').filter(|name| !name.is_empty()).collect(), file.split('/').collect());
-    let shared = folder.iter().zip(&file).take_while(|(one, other)| one == other).count().min(file.len() - 1);
-    let up = folder.iter().skip(shared).map(|_| "..");
-    up.chain(file.into_iter().skip(shared)).collect::<Vec<_>>().join("/")
-}
-
-/// A relative path joined to a folder; `None` where it leaves the vault.
-fn joined(folder: &str, relative: &str) -> Option<String> {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in relative.split('/') {
-        match part {
-            "." | "" => {}
-            ".." => drop(parts.pop()?),
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -438,57 +328,6 @@ mod tests {
         ] {
             let found: Vec<String> = links(&format!("---\n{yaml}---\n")).into_iter().map(|link| link.path).collect();
             assert_eq!(found, expected, "{yaml}");
-        }
-    }
-
-    #[test]
-    fn targets_mean_the_files_that_obsidian_opens() {
-        let files = [
-            "Note.md",
-            "a/Same.md",
-            "b/Same.md",
-            "b/c/Same.md",
-            "a/Only.md",
-            "img/p.png",
-            "x.y.md",
-            "a/Cafe\u{301}.md",
-            "b/Deep.md",
-            "b/x/Deep.md",
-            "long name/y/Same.md",
-            "very/far/Deeper.md",
-            "a-longer-folder/Deeper.md",
-        ];
-        let comparable = files.map(comparable_name);
-        let of = |path: &str, source: &str| resolve(path, source, comparable.iter().map(String::as_str).zip(files));
-        use Resolved::{Missing, One, Several};
-        for (path, source, expected) in [
-            ("note", "", One("Note.md")),
-            ("Only", "b", One("a/Only.md")),
-            ("Only.md", "", One("a/Only.md")),
-            ("p", "", Missing),
-            ("p.png", "a", One("img/p.png")),
-            ("x.y", "", One("x.y.md")),
-            ("Caf\u{e9}", "", One("a/Cafe\u{301}.md")),
-            ("b/Same", "", One("b/Same.md")),
-            ("c/same", "", One("b/c/Same.md")),
-            ("./Same", "b/c", One("b/c/Same.md")),
-            ("../Same", "b/c", One("b/Same.md")),
-            ("/a/Same", "b", One("a/Same.md")),
-            ("/Same", "b", Missing),
-            ("Same", "b", One("b/Same.md")),
-            ("Same", "", Several(vec!["a/Same.md", "b/Same.md"])),
-            ("y/same", "", One("long name/y/Same.md")),
-            ("Deeper", "", One("very/far/Deeper.md")),
-            ("Deep", "b", One("b/Deep.md")),
-            ("Nothing", "", Missing),
-            ("", "", Missing),
-        ] {
-            let found = of(path, source);
-            let is_same = match (&found, &expected) {
-                (Several(some), Several(others)) => some.first() == others.first(),
-                _ => found == expected,
-            };
-            assert!(is_same, "{path} in {source}: {found:?}");
         }
     }
 }

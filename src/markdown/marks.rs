@@ -3,7 +3,8 @@
 /// The number of a line's quote markers, and the line without them.
 pub(super) fn unquoted(line: &str) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
-    while let Some(inner) = rest.trim_start_matches(' ').strip_prefix('>').filter(|_| columns(rest) < 4) {
+    let indented = |rest: &'_ str| rest.starts_with(' ') && columns(rest) < 4;
+    while let Some(inner) = rest.strip_prefix('>').or_else(|| rest.trim_start_matches(' ').strip_prefix('>').filter(|_| indented(rest))) {
         rest = inner.strip_prefix([' ', '\t']).unwrap_or(inner);
         quotes += 1;
     }

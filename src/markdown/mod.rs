@@ -5,8 +5,8 @@
 //! |---|---|
 //! | [`frontmatter`] | the YAML block at the start of a note, and the tags in it |
 //! | [`blocks`], `marks`, `open`, `html` | lines, headings, list items, code, comments and math |
-//! | [`inline`] | inline elements of a block: code, comments, math and tags |
-//! | [`links`] | links with their targets, and the files that these resolve to |
+//! | [`inline`], `closers` | inline elements of a block: code, comments, math and tags; where each can close |
+//! | [`links`], [`mod@resolve`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
 //! | [`edit`] | replacing ranges of bytes |
 //! | [`mod@insert`], `position`, `joins` | inserting text at one of those, between which lines, and what it must not be joined with |
@@ -15,6 +15,7 @@
 //! | [`quoted`], [`json`] | strings in frontmatter and canvases; replacing values in a canvas |
 
 pub mod blocks;
+mod closers;
 mod comments;
 pub mod edit;
 pub mod frontmatter;
@@ -30,6 +31,7 @@ pub mod parts;
 mod position;
 pub mod properties;
 pub mod quoted;
+pub mod resolve;
 pub mod tasks;
 
 pub use marks::heading;

@@ -97,7 +97,8 @@ impl<'a> Note<'a> {
             let content = self.text.part(line.content..line.range.end);
             match (line.kind, headings.last_mut().filter(|_| is_setext_open)) {
                 (Kind::Setext(_), Some(heading)) => {
-                    heading.text = format!("{} {}", heading.text, content.trim());
+                    heading.text.push(' ');
+                    heading.text.push_str(content.trim());
                     heading.lines.end = number + 1;
                 }
                 (Kind::Underline, Some(heading)) => {

@@ -2,11 +2,15 @@
 //! updated with the index, so that a query resolves only links that may match.
 
 use super::entry::{Entry, Id, Text};
+use super::error::warn_once;
+use super::table::Table;
 use super::{Error, Vault, VaultPath};
+use crate::clock::Deadline;
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::markdown::links::{Candidate, Link, Resolved, Syntax, comparable_name, key_of, links_of, resolve};
+use crate::markdown::links::{Link, Syntax, key_of, links_of};
 use crate::markdown::parts::Note;
+use crate::markdown::resolve::{Among, Files, Resolved};
 use crate::slice::Part;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -72,14 +76,22 @@ struct Known {
 pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
-    /// Files by key: file name without folder and any `.md` at its end, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
-    files: HashMap<Box<str>, FilesOfKey>,
-    /// Links by key.
+    pub(super) files: Files,
+    /// Links by key: file name without folder and any `.md` at its end, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
     links: HashMap<Box<str>, LinksOfKey>,
 }
 
-/// Pairs of the comparable path and the path itself.
-type FilesOfKey = BTreeSet<(Box<str>, Arc<str>)>;
+/// Files whose links have to be forgotten, and files whose links have to be read.
+struct Stale {
+    gone: Vec<Id>,
+    fresh: Vec<Arc<Entry>>,
+}
+
+impl Stale {
+    fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.fresh.is_empty()
+    }
+}
 
 /// By path as written, and whether it is a canvas path: the files with such a link, once for each link.
 type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
@@ -89,48 +101,42 @@ pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Resolves the path of a link in a file in `folder`, among the files with its key.
-pub(super) fn resolve_path<'a>(
-    path: &str,
-    is_canvas_path: bool,
-    folder: &str,
-    mut files: impl Iterator<Item = Candidate<'a>> + Clone,
-) -> Resolved<'a> {
-    if !is_canvas_path {
-        return resolve(path, folder, files);
-    }
-    let wanted = comparable_name(path);
-    // Of files whose paths differ in case only, the one that is written.
-    let same = files.clone().find(|(_, file)| *file == path);
-    same.or_else(|| files.find(|(own, _)| *own == wanted)).map_or(Resolved::Missing, |(_, file)| Resolved::One(file))
+/// Resolves the path of a link in a file in `folder`.
+pub(super) fn resolve_path<'a>(path: &str, is_canvas_path: bool, folder: &str, among: &Among<'a, '_>) -> Resolved<'a> {
+    if is_canvas_path { among.at(path) } else { among.resolve(path, folder) }
 }
 
 impl LinkIndex {
-    pub(super) fn files(&self, key: &str) -> impl Iterator<Item = Candidate<'_>> + Clone {
-        self.files.get(key).into_iter().flatten().map(|(comparable, path)| (&**comparable, &**path))
-    }
-
     /// Resolves a link in a file in `folder`.
     pub(super) fn resolve(&self, link: &Link, folder: &str) -> Resolved<'_> {
-        self.resolve_without(&BTreeSet::new(), link, folder)
+        self.resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder)
+    }
+
+    pub(super) fn resolve_path(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
+        resolve_path(path, is_canvas_path, folder, &Among { layers: &[&self.files], is_gone: &|_| false })
     }
 
     /// The same without some of the files.
     pub(super) fn resolve_without(&self, gone: &BTreeSet<&str>, link: &Link, folder: &str) -> Resolved<'_> {
-        let key = key_of(&link.path);
-        let files = self.files(&key).filter(|(_, file)| !gone.contains(file));
-        resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, files)
+        let among = Among { layers: &[&self.files], is_gone: &|path| gone.contains(path) };
+        resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, &among)
+    }
+
+    /// What differs from the table of files.
+    fn stale(&self, table: &Table) -> Stale {
+        let ids: BTreeSet<Id> = match self.version.and_then(|known| table.changed_since(known)) {
+            Some(changed) => changed.collect(),
+            None => table.all().map(|entry| entry.id).chain(self.known.keys().copied()).collect(),
+        };
+        let gone = ids.iter().copied().filter(|id| table.entry(*id).is_none() && self.known.contains_key(id)).collect();
+        let is_fresh = |entry: &&Arc<Entry>| self.known.get(&entry.id).is_none_or(|known| known.version != entry.version);
+        let fresh = ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
+        Stale { gone, fresh }
     }
 
     fn forget(&mut self, id: Id) {
         let Some(known) = self.known.remove(&id) else { return };
-        let key = key_of(&known.path);
-        if let Some(files) = self.files.get_mut(&*key) {
-            files.retain(|(_, path)| *path != known.path);
-            if files.is_empty() {
-                self.files.remove(&*key);
-            }
-        }
+        self.files.remove(&known.path);
         for key in known.keys {
             let Some(links) = self.links.get_mut(&key) else { continue };
             links.retain(|_, ids| {
@@ -144,8 +150,7 @@ impl LinkIndex {
     }
 
     fn add(&mut self, entry: &Entry, paths: Vec<(Box<str>, bool)>) {
-        let files = self.files.entry(key_of(&entry.path).into()).or_default();
-        files.insert((comparable_name(&entry.path).into(), Arc::clone(&entry.path)));
+        self.files.insert(&entry.path);
         let mut keys: Vec<Box<str>> = Vec::new();
         for path in paths {
             let key: Box<str> = key_of(&path.0).into();
@@ -165,7 +170,7 @@ impl LinkIndex {
 
     /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
     pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
-        resolve(path, folder, self.files(&key_of(path))).files().first().map(|file| (*file).to_owned())
+        self.resolve_path(path, false, folder).files().first().map(|file| (*file).to_owned())
     }
 
     /// The files with a link whose path is written like this.
@@ -195,18 +200,18 @@ impl LinkIndex {
         let mut found = BTreeMap::new();
         let some = keys.into_iter().flatten().filter_map(|key| self.links.get_key_value(key));
         let all = keys.is_none().then_some(&self.links).into_iter().flatten();
-        for (key, paths) in some.chain(all) {
-            let is_unique = self.files(key).take(2).count() == 1;
+        for (_, paths) in some.chain(all) {
             for ((path, is_canvas_path), ids) in paths {
+                let is_unique = !path.contains('/') && self.files.is_unique(path);
                 let mut last_resolved: Option<(&str, Resolved<'_>)> = None;
                 for &id in ids {
                     let source = self.path(id);
                     let folder = folder_of(source);
                     // A bare name that only one file has resolves to it from every folder.
-                    let reusable = last_resolved.as_ref().filter(|(known, _)| *known == folder || is_unique && !path.contains('/'));
+                    let reusable = last_resolved.as_ref().filter(|(known, _)| *known == folder || is_unique);
                     let resolved = match reusable {
                         Some((_, resolved)) => resolved,
-                        None => &last_resolved.insert((folder, resolve_path(path, *is_canvas_path, folder, self.files(key)))).1,
+                        None => &last_resolved.insert((folder, self.resolve_path(path, *is_canvas_path, folder))).1,
                     };
                     if wanted(source, resolved) {
                         *found.entry(source).or_default() += 1;
@@ -221,35 +226,66 @@ impl LinkIndex {
 impl Vault {
     /// The link index, brought up to date with the file index. A call that still reads an older one keeps that.
     ///
+    /// One call builds it; others wait for that one. No lock is held while notes are read, and what was read stays when the call ends early.
+    ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`].
+    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when it took longer than [`limits::LINK_INDEX_WAIT`].
     pub fn link_index(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Arc<LinkIndex>, Error> {
         self.refresh()?;
+        let deadline = Deadline::after(limits::LINK_INDEX_WAIT);
+        let mut building = None;
+        loop {
+            let (is_complete, index) = self.complete_links();
+            if is_complete {
+                return Ok(index);
+            }
+            if deadline.left().is_none() {
+                return Err(Error::Overloaded);
+            }
+            building = building.or_else(|| self.links_permit.take("", limits::HANG_UP_EVERY));
+            if building.is_some() {
+                self.read_some_links(proceed)?;
+            } else if !proceed(0, 0) {
+                return Err(Error::Cancelled);
+            }
+        }
+    }
+
+    /// The link index, and whether it has the links of all files that are known now.
+    fn complete_links(&self) -> (bool, Arc<LinkIndex>) {
         let mut index = self.links.lock().unpoisoned();
-        let (version, gone, fresh) = self.index.with_table(|table| {
-            let ids: BTreeSet<Id> = match index.version.and_then(|known| table.changed_since(known)) {
-                Some(changed) => changed.collect(),
-                None => table.all().map(|entry| entry.id).chain(index.known.keys().copied()).collect(),
-            };
-            let gone: Vec<Id> = ids.iter().copied().filter(|id| table.entry(*id).is_none()).collect();
-            let is_fresh = |entry: &&Arc<Entry>| index.known.get(&entry.id).is_none_or(|known| known.version != entry.version);
-            let fresh: Vec<Arc<Entry>> = ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
-            (table.version, gone, fresh)
-        });
+        let (version, stale) = self.index.with_table(|table| (table.version, index.stale(table)));
+        if stale.is_empty() && index.version != Some(version) {
+            Arc::make_mut(&mut index).version = Some(version);
+        }
+        (stale.is_empty(), Arc::clone(&index))
+    }
+
+    /// Reads the links of some of the files that have changed since they were read.
+    fn read_some_links(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<(), Error> {
+        let stale = {
+            let index = self.links.lock().unpoisoned();
+            self.index.with_table(|table| index.stale(table))
+        };
+        let mut bytes = 0;
+        let within = |entry: &&Arc<Entry>| {
+            let is_within = bytes < limits::LINK_INDEX_BATCH_BYTES;
+            bytes += entry.search_cost();
+            is_within
+        };
+        let fresh: Vec<Arc<Entry>> = stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
+        let total = stale.fresh.len();
         let look = |entry: &Arc<Entry>| {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
             links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
         };
-        let found = self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, proceed)?;
-        if index.version == Some(version) {
-            return Ok(Arc::clone(&index));
-        }
+        let found = self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, &|done, _| proceed(done, total))?;
+        let mut index = self.links.lock().unpoisoned();
         let changed = Arc::make_mut(&mut index);
         // All before the first is added: a file that came back has another id, and its old id may be that of another file.
-        gone.into_iter().chain(fresh.iter().map(|entry| entry.id)).for_each(|id| changed.forget(id));
+        stale.gone.into_iter().chain(fresh.iter().map(|entry| entry.id)).for_each(|id| changed.forget(id));
         fresh.iter().zip(found).for_each(|(entry, paths)| changed.add(entry, paths));
-        changed.version = Some(version);
-        Ok(Arc::clone(&index))
+        Ok(())
     }
 
     /// The text of a note or canvas, and its links; both empty for other files, and if it cannot be read.
@@ -260,6 +296,13 @@ impl Vault {
         }
         let text = self.text(entry).unwrap_or_default();
         let links = links_of(entry.name(), &text);
+        if links.len() >= limits::LINKS {
+            let path = &entry.path;
+            warn_once(
+                "links",
+                format!("{path:?} has more than {} links: the rest is not read, nor changed when a note is moved", limits::LINKS),
+            );
+        }
         (text, links)
     }
 

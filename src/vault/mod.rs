@@ -165,6 +165,9 @@ pub struct Shared {
     postings_cache: postings::Cache,
     #[cfg(feature = "notes")]
     links: Mutex<Arc<links::LinkIndex>>,
+    /// The permit for reading links into it.
+    #[cfg(feature = "notes")]
+    links_permit: Arc<Quota>,
 }
 
 /// Locks shared by the whole vault and its parts.
@@ -192,6 +195,8 @@ impl Shared {
             postings_cache: postings::Cache::default(),
             #[cfg(feature = "notes")]
             links: Mutex::default(),
+            #[cfg(feature = "notes")]
+            links_permit: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
         }
     }
 }

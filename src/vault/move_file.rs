@@ -5,10 +5,11 @@ use super::rewrite::{Options, Plan, Rewritten};
 use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::edit::Edit;
 use crate::markdown::insert::Target;
-use crate::markdown::links::{Link, Resolved, Syntax, comparable_name, is_relative, key_of, leads_to, relative};
+use crate::markdown::links::{Link, Syntax, key_of};
 use crate::markdown::parts::{Heading, Note, comparable_heading, heading_in_link, subpath_headings};
+use crate::markdown::resolve::{Among, Files, Resolved, is_relative, leads_to, relative};
 use crate::slice::Part;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What to do with a link.
@@ -24,17 +25,18 @@ enum Decision {
 struct Moves<'a> {
     index: &'a LinkIndex,
     moved: &'a BTreeMap<String, String>,
-    new_by_key: HashMap<String, Vec<(String, &'a str)>>,
+    /// The files that move, at their new paths.
+    new_files: Files,
     /// `newLinkFormat` of Obsidian's settings.
     format: String,
 }
 
 impl<'a> Moves<'a> {
     fn of(vault: &Vault, index: &'a LinkIndex, moved: &'a BTreeMap<String, String>) -> Moves<'a> {
-        let mut new_by_key: HashMap<String, Vec<(String, &str)>> = HashMap::new();
-        moved.values().for_each(|path| new_by_key.entry(key_of(path)).or_default().push((comparable_name(path), path)));
+        let mut new_files = Files::default();
+        moved.values().for_each(|path| new_files.insert(&path.as_str().into()));
         let format = vault.obsidian("app.json").get("newLinkFormat").and_then(|format| format.as_str()).unwrap_or("shortest").to_owned();
-        Moves { index, moved, new_by_key, format }
+        Moves { index, moved, new_files, format }
     }
 
     fn new_path<'b>(&'b self, path: &'b str) -> &'b str {
@@ -43,15 +45,13 @@ impl<'a> Moves<'a> {
 
     /// What a link resolves to after the move.
     fn resolve_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
-        let key = key_of(path);
-        let stay = self.index.files(&key).filter(|(_, file)| !self.moved.contains_key(*file));
-        let new = self.new_by_key.get(&key).into_iter().flatten().map(|(own, path)| (own.as_str(), *path));
-        resolve_path(path, is_canvas_path, folder, stay.chain(new))
+        let among = Among { layers: &[&self.index.files, &self.new_files], is_gone: &|file| self.moved.contains_key(file) };
+        resolve_path(path, is_canvas_path, folder, &among)
     }
 
     fn decide(&self, path: &str, is_canvas_path: bool, source: &str) -> Decision {
         let (folder, new_folder) = (folder_of(source), folder_of(self.new_path(source)));
-        match resolve_path(path, is_canvas_path, folder, self.index.files(&key_of(path))) {
+        match self.index.resolve_path(path, is_canvas_path, folder) {
             Resolved::Missing => Decision::Stays,
             Resolved::Several(files)
                 if files.iter().any(|file| self.moved.contains_key(*file)) || is_relative(path) && folder != new_folder =>

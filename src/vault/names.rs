@@ -7,7 +7,8 @@ use super::path::refused_elsewhere;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
 use crate::limits;
-use crate::markdown::links::{Resolved, comparable_name, resolve, split_subpath};
+use crate::markdown::links::split_subpath;
+use crate::markdown::resolve::{Files, Resolved, comparable_name, resolve};
 use crate::percent;
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -120,9 +121,9 @@ impl Vault {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
         self.index.with_table(|table| {
             let may_be = |entry: &&Arc<Entry>| entry.folded_path().contains(&name);
-            let paths: Vec<&str> = table.all().filter(may_be).map(|entry| &*entry.path).collect();
-            let comparable: Vec<String> = paths.iter().map(|path| comparable_name(path)).collect();
-            match resolve(target, "", comparable.iter().map(String::as_str).zip(paths)) {
+            let mut files = Files::default();
+            table.all().filter(may_be).for_each(|entry| files.insert(&entry.path));
+            match resolve(target, "", &files) {
                 Resolved::Missing => Ok(None),
                 Resolved::One(path) => Ok(Some(VaultPath::unchecked(path))),
                 Resolved::Several(paths) => Err(Error::Ambiguous {

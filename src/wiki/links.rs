@@ -1,8 +1,8 @@
 //! Looks up the pages of a vault by the names that links use.
 
-use crate::markdown::links::{Resolved, comparable_name, key_of, resolve, split_subpath};
+use crate::markdown::links::split_subpath;
+use crate::markdown::resolve::{Files, Resolved, resolve};
 use crate::slice::Part;
-use std::collections::HashMap;
 
 /// The target of a link: of `target#heading|shown`, `[[target]]` or a plain path.
 pub fn link_target(link: &str) -> &str {
@@ -15,19 +15,16 @@ pub fn link_target(link: &str) -> &str {
 
 /// The files of a vault, by the last component of their paths.
 #[derive(Debug, Default)]
-pub struct Pages {
-    /// By key: comparable path and path.
-    by_name: HashMap<String, Vec<(String, String)>>,
-}
+pub struct Pages(Files);
 
 impl Pages {
     /// Indexes files by their paths.
     pub fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Pages {
-        let mut by_name: HashMap<String, Vec<(String, String)>> = HashMap::new();
+        let mut files = Files::default();
         for path in paths {
-            by_name.entry(key_of(path)).or_default().push((comparable_name(path), path.to_owned()));
+            files.insert(&path.into());
         }
-        Pages { by_name }
+        Pages(files)
     }
 
     /// The file that a path or wikilink means.
@@ -40,7 +37,7 @@ impl Pages {
     pub fn find(&self, target: &str, from: &str) -> Option<&str> {
         let tree = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
         let source = from.rsplit_once('/').map_or("", |(folder, _)| folder);
-        match resolve(target, source, self.by_name.get(&key_of(target))?.iter().map(|(own, path)| (own.as_str(), path.as_str()))) {
+        match resolve(target, source, &self.0) {
             Resolved::Missing => None,
             Resolved::One(path) => Some(path),
             Resolved::Several(paths) => paths.iter().find(|path| tree(path) == tree(from)).or(paths.first()).copied(),

@@ -1,0 +1,73 @@
+//! Notes that cost more than they are long: every marker of the reader of Markdown, alone and in pairs, repeated without end.
+
+use crate::support::thorough;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use vault_sync_mcp::markdown::parts::Note;
+use vault_sync_mcp::markdown::{self, links};
+
+/// Whatever means something to the reader of Markdown, frontmatter or canvases.
+const MARKERS: [&str; 52] = [
+    "#", "#t ", "# ", "[", "]", "[[", "]]", "![[", "](", "[a](", "(", ")", "<", ">", "> ", "`", "``", "```\n", "~~~\n", "$", "$$", "%%",
+    "<!--", "-->", "<div>", "<pre", "</pre>", "\\", "!", "|", "|-|\n", "- ", "- [ ] ", "1. ", "*", "_", "=\n", "---\n", "\t", "    ",
+    " ^a", "^", "::", "\"", "'", "{", "}", "&a ", ": ", "é", "a", "\n",
+];
+
+const PROSE: &str = "The pump in the cellar was replaced in [[March]], see #heating and the notes of *last year*.\n";
+
+/// Everything that an index, a list or a search reads of a note.
+fn read(text: &str) -> Duration {
+    let started = Instant::now();
+    std::hint::black_box(markdown::tags(text));
+    std::hint::black_box(links::links(text));
+    let note = Note::of(text);
+    std::hint::black_box((note.headings(), note.blocks(), note.tasks()));
+    started.elapsed()
+}
+
+fn repeated(unit: &str, bytes: usize) -> String {
+    unit.repeat(bytes / unit.len() + 1)
+}
+
+/// Prose of as many bytes and lines as a text.
+fn prose_like(text: &str) -> String {
+    let (bytes, lines) = (text.len(), text.lines().count().max(1));
+    let words = repeated(PROSE, bytes);
+    let mut prose = String::new();
+    for line in words.replace('\n', " ").as_bytes().chunks(bytes.div_ceil(lines)).map(String::from_utf8_lossy) {
+        prose.push_str(&line[..line.len() - 1]);
+        prose.push('\n');
+    }
+    prose
+}
+
+#[test]
+fn no_marker_and_no_pair_of_markers_costs_more_than_ten_times_what_prose_costs() {
+    let bytes = if thorough() { 1 << 20 } else { 1 << 14 };
+    let mut known: BTreeMap<usize, Duration> = BTreeMap::new();
+    let mut worst: Vec<(f64, String)> = Vec::new();
+    let pairs = MARKERS.iter().flat_map(|first| MARKERS.iter().map(move |second| (*first, *second)));
+    // One in thirteen, each marker with four others and with itself.
+    let wanted = pairs.enumerate().filter(|(number, (first, second))| thorough() || number % 13 == 0 || first == second);
+    for (_, (first, second)) in wanted {
+        let pair = format!("{first}{second}");
+        let shapes = [
+            repeated(&pair, bytes),
+            // One that opens, and many that could close it, or the other way round.
+            format!("{first}{}", repeated(second, bytes)),
+            format!("---\n{}\n---\n", repeated(&pair, bytes)),
+            format!("---\na: {first}{}\n---\n", repeated(second, bytes)),
+        ];
+        for (number, text) in shapes.iter().enumerate() {
+            let lines = text.lines().count();
+            let prose = *known.entry(lines).or_insert_with(|| (0..3).map(|_| read(&prose_like(text))).min().unwrap());
+            // What else the machine does only makes it slower.
+            let ratio = |times: usize| (0..times).map(|_| read(text)).min().unwrap().as_secs_f64() / prose.as_secs_f64();
+            if ratio(1) > 10.0 && ratio(5) > 10.0 {
+                worst.push((ratio(1), format!("shape {number} of {first:?} {second:?}")));
+            }
+        }
+    }
+    worst.sort_by(|one, other| other.0.total_cmp(&one.0));
+    assert!(worst.is_empty(), "{} texts cost more than ten times what prose does: {:.1?}", worst.len(), &worst[..worst.len().min(40)]);
+}
