@@ -85,6 +85,6 @@ pub const REGEX_WINDOW_BYTES: usize = 64 * 1024;
 pub const REGEX_MATCH_BYTES: usize = REGEX_WINDOW_BYTES / 4;
 /// The maximum duration of a search; the result then says how many files were not searched.
 pub const SEARCH_TIME: Duration = Duration::from_secs(3);
-/// Regular-expression searches that may wait per core while one per core runs; further ones are refused, so that most workers
-/// remain available.
-pub const REGEX_SEARCHES_WAITING_PER_CORE: usize = 2;
+/// Costly calls (searches by regular expression, queries, readings of old versions) that may wait per core while one per core runs;
+/// further ones are refused, so that workers remain available.
+pub const COSTLY_CALLS_WAITING_PER_CORE: usize = 2;

@@ -46,8 +46,10 @@ pub const COMMENT_CHECK_BYTES: usize = 4 * 1024 * 1024;
 pub const QUERY_BYTES: usize = 10_000;
 /// Maximum depth of an expression, chains of operators included: each level uses some of a thread's stack.
 pub const QUERY_DEPTH: usize = 100;
-/// Evaluation steps of one query, each for eight bytes at most; [`QUERY_TIME`] bounds how long they take.
+/// Evaluation steps of one query; [`QUERY_TIME`] bounds how long they take, and [`QUERY_MEMORY`] what they make.
 pub const QUERY_STEPS: u64 = 20_000_000;
+/// Bytes that the values of all queries take together.
+pub const QUERY_MEMORY: usize = 128 * 1024 * 1024;
 /// How long one query may take.
 pub const QUERY_TIME: Duration = Duration::from_secs(5);
 /// Regular expressions in a query, and in a base; each takes up to [`super::REGEX_BYTES`].

@@ -87,7 +87,7 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many searches by expression are running.
     pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
         let _permit = match pattern {
-            Pattern::Regex(_) => Some(self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?),
+            Pattern::Regex(_) => Some(self.costly_call()?),
             Pattern::Folded(..) | Pattern::Exact(..) => None,
         };
         self.refresh()?;

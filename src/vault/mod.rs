@@ -117,7 +117,7 @@ pub use scope::{GrantedFolders, Hidden};
 use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::quota::{Bounds, Quota};
+use crate::quota::{Bounds, Permit, Quota};
 use crate::text::fold::fold;
 use crate::text::words::is_spelling;
 use commits::Author;
@@ -156,7 +156,7 @@ pub struct Shared {
     jail: Jail,
     index: Arc<Index>,
     locks: Arc<Locks>,
-    /// Permits for what is costly: regular expressions, and reading the log of versions.
+    /// Permits for what is costly: regular expressions, queries, and reading the log of versions.
     costly_calls: Arc<Quota>,
     /// The whole vault, where this is a part of it.
     whole: Option<Arc<Shared>>,
@@ -211,9 +211,6 @@ impl Vault {
     }
 
     /// As [`Vault::open`], but keeps as much in memory as `memory` says, and leaves out what the owner hides.
-    ///
-    /// # Errors
-    /// As [`Vault::open`].
     pub fn open_with(root: &Path, memory: Memory, hidden: Arc<Hidden>) -> io::Result<Vault> {
         let jail = Jail::new(root, hidden)?;
         let locks = Locks {
@@ -222,7 +219,7 @@ impl Vault {
             writes: RwLock::new(()),
         };
         let costly_calls =
-            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::REGEX_SEARCHES_WAITING_PER_CORE });
+            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE });
         let shared = Shared::new(jail, memory, Arc::new(locks), costly_calls, None);
         Ok(Vault { shared: Arc::new(shared), versions: None, author: None })
     }
@@ -249,6 +246,14 @@ impl Vault {
         }
         parts.push(Arc::clone(&part));
         Vault { shared: part, ..self.clone() }
+    }
+
+    /// A permit for a costly call, of which one per core runs at a time.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`] when none became free in time.
+    pub fn costly_call(&self) -> Result<Permit, Error> {
+        self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)
     }
 
     /// The whole vault, for what belongs to no caller.

@@ -165,7 +165,7 @@ impl Vault {
     ) -> Result<usize, Error> {
         let leaves = || conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
         let has_regex = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
-        let _permit = if has_regex { Some(self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?) } else { None };
+        let _permit = if has_regex { Some(self.costly_call()?) } else { None };
         let needs_original = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
         let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
         let in_time = || deadline.left().is_some();

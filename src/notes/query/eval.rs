@@ -15,9 +15,13 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 
 /// A value, or why there is none, as a message for a table cell.
 pub(super) type Outcome = Result<Value, String>;
+
+/// Bytes that a value takes besides its text: itself in a list, and its allocation.
+pub(super) const VALUE_BYTES: usize = 64;
 
 /// Steps between checks of cancellation and deadline.
 const CHECK_EVERY: u64 = 1 << 9;
@@ -42,6 +46,17 @@ pub(super) struct Evaluator<'a> {
     /// The nesting depth of the expression being evaluated.
     depth: Cell<usize>,
     deadline: Deadline,
+    /// Bytes of its part of [`HELD`].
+    held: Cell<usize>,
+}
+
+/// Bytes that the values of all queries take together: each query alone may be small, and sixteen of them are not.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Evaluator<'_> {
+    fn drop(&mut self) {
+        self.release(0);
+    }
 }
 
 /// A file, and the formulas evaluated for it so far.
@@ -56,6 +71,11 @@ pub(super) type Locals = BTreeMap<&'static str, Value>;
 impl<'e> Row<'e> {
     pub(super) fn of(entry: &'e Arc<Entry>) -> Row<'e> {
         Row { entry, formulas: RefCell::default() }
+    }
+
+    /// Whether values of formulas are kept with it.
+    pub(super) fn has_formulas(&self) -> bool {
+        !self.formulas.borrow().is_empty()
     }
 }
 
@@ -72,6 +92,7 @@ impl<'a> Evaluator<'a> {
             steps: Cell::new(limits::QUERY_STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
+            held: Cell::new(0),
         }
     }
 
@@ -161,7 +182,7 @@ impl<'a> Evaluator<'a> {
         outcome.is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may, or too much memory. A step is about one evaluated part of an
+    /// Counts work, so that no expression takes longer than a search may. A step is about one evaluated part of an
     /// expression; work on long texts and lists counts by its measured time, and what is made by its size: at least a step for every
     /// eight bytes. Cancellation and deadline are checked now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
@@ -174,18 +195,43 @@ impl<'a> Evaluator<'a> {
         if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
     }
 
+    /// Counts memory that a value takes. Beyond [`limits::QUERY_MEMORY`] of all queries together this query ends.
+    pub(super) fn hold(&self, bytes: usize) -> Result<(), String> {
+        self.held.set(self.held.get() + bytes);
+        if HELD.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > limits::QUERY_MEMORY {
+            self.steps.set(0);
+            return Err("the queries at this moment take too much memory; ask for less".into());
+        }
+        Ok(())
+    }
+
+    /// What is counted as held now; for [`Evaluator::release`].
+    pub(super) fn held(&self) -> usize {
+        self.held.get()
+    }
+
+    /// Counts what was held since then as dropped.
+    pub(super) fn release(&self, to: usize) {
+        let bytes = self.held.get().saturating_sub(to);
+        self.held.set(self.held.get() - bytes);
+        HELD.fetch_sub(bytes, AtomicOrdering::Relaxed);
+    }
+
     /// A computed text as a value; an error where it is longer than [`limits::QUERY_TEXT_BYTES`].
     pub(super) fn made(&self, text: String) -> Outcome {
         if text.len() > limits::QUERY_TEXT_BYTES {
             return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
         }
         self.spend(text.len() / 8)?;
+        self.hold(text.len() + VALUE_BYTES)?;
         Ok(Value::Text(text.into()))
     }
 
     /// A computed link as a value.
     pub(super) fn made_link(&self, link: Link) -> Outcome {
-        self.spend((link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len)) / 8)?;
+        let bytes = link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len);
+        self.spend(bytes / 8)?;
+        self.hold(bytes + size_of::<Link>() + VALUE_BYTES)?;
         Ok(Value::Link(Rc::new(link)))
     }
 
@@ -194,6 +240,7 @@ impl<'a> Evaluator<'a> {
         let key = value.order_key();
         let length = if let OrderKey::Text(text, _) = &key { text.len() } else { 0 };
         self.spend(4 + length / 4)?;
+        self.hold(length + VALUE_BYTES)?;
         Ok(key)
     }
 
@@ -202,6 +249,7 @@ impl<'a> Evaluator<'a> {
         let list = Value::list_of(values);
         let Value::List(inner, depth) = &list else { return Ok(list) };
         self.spend(inner.len() * 4)?;
+        self.hold(inner.len() * VALUE_BYTES)?;
         if *depth > limits::QUERY_DEPTH { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
     }
 

@@ -46,6 +46,7 @@ impl<'a> Evaluator<'a> {
                     Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
                 };
                 self.spend(linkers.len() * 8)?;
+                self.hold(linkers.iter().map(|source| 2 * source.len() + size_of::<Link>()).sum())?;
                 self.list(linkers.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
             }
             _ => return Err(format!("a file has no {name}")),
@@ -60,6 +61,7 @@ impl<'a> Evaluator<'a> {
     fn links(&self, entry: &Arc<Entry>, only_embeds: bool) -> Outcome {
         let (text, links) = self.source.vault.links_in(entry);
         self.spend(text.len() / 64 + links.len() * 12)?;
+        self.hold(links.iter().map(|link| 2 * link.range.len() + size_of::<Link>()).sum())?;
         let folder = folder_of(entry);
         let wanted = links.iter().filter(|link| !link.path.is_empty() && (!only_embeds || link.is_embed));
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
@@ -71,12 +73,14 @@ impl<'a> Evaluator<'a> {
         self.spend(frontmatter.len() / 128)?;
         let json = property_in(frontmatter, name).unwrap_or_default();
         self.spend(memory(&json))?;
+        self.hold(memory(&json) * 8)?;
         Ok(self.value_of(&json, entry))
     }
 
     pub(super) fn properties(&self, entry: &Entry) -> Outcome {
         let members = entry.properties().unwrap_or_default();
         self.spend(memory_of(&members))?;
+        self.hold(memory_of(&members) * 8)?;
         Ok(Value::Object(Rc::new(members)))
     }
 

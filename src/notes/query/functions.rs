@@ -1,7 +1,7 @@
 //! The functions of the language, by the type of value they are called on.
 
 use super::duration::Duration;
-use super::eval::{Evaluator, Locals, Outcome, Row};
+use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
 use super::files::folder_of;
 use super::parse::Expr;
 use super::value::{Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of};
@@ -196,6 +196,7 @@ impl Evaluator<'_> {
             }
         };
         self.spend(parts.len())?;
+        self.hold(text.len() + parts.len() * VALUE_BYTES)?;
         self.list(parts.into_iter().take(most as usize).map(Value::text_of))
     }
 

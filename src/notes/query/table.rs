@@ -73,6 +73,7 @@ impl Sorted<'_> {
 /// # Errors
 /// [`Failure`].
 pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
+    let _permit = source.vault.costly_call()?;
     let (base, this) = match &query.base {
         Some((path, number)) => {
             let entry = source.vault.entry(path)?;
@@ -149,7 +150,7 @@ impl Evaluator<'_> {
 }
 
 fn takes_too_long() -> Failure {
-    Failure::Wrong("The query takes too long; give it a path, or a simpler expression".into())
+    Failure::Wrong("The query takes too long, or too much memory; give it a path, or a simpler expression".into())
 }
 
 /// A value as a cell; an error if it cannot be computed or is too long.
@@ -211,9 +212,16 @@ fn select<'e>(
             continue;
         }
         let row = Row::of(entry);
+        let held = evaluator.held();
         // The filters of the base first: a file that they leave out is no problem of the condition.
         if filters.iter().copied().chain(condition).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
+            // Only the values of formulas are kept.
+            if !row.has_formulas() {
+                evaluator.release(held);
+            }
             rows.push(row);
+        } else {
+            evaluator.release(held);
         }
         if evaluator.is_spent() {
             return Err(takes_too_long());
