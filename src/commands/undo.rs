@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Exit code 0 when all was taken back, 1 when something was left alone.
+/// Exit code 0 when all was taken back, 1 when something was left alone or the log does not have all changes.
 pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<u8, u8> {
     let failed = |why: String| fail(why, FAILED);
     let state_dir = folder(raw)?;
@@ -25,8 +25,8 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
     let vault = Arc::new(vault.with_versions(Some(Arc::clone(&versions))));
     let now = Moment::read();
-    let kept = versions.lines().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
-    let logins: BTreeSet<String> = kept.into_iter().map(|line| line.by).collect();
+    let kept = versions.log().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let logins: BTreeSet<String> = kept.lines.into_iter().map(|line| line.by).collect();
     // As the log shows them.
     let login = login.strip_prefix("token:").or_else(|| login.strip_prefix("client:")).unwrap_or(login);
     let login = match whole_id(logins.iter(), login) {

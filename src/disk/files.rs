@@ -78,7 +78,15 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         other => other?,
     }
-    folder.parent().map_or(Ok(()), |parent| open_folder(parent).and_then(|parent| flush(&parent)))
+    folder.parent().map_or(Ok(()), flush_folder)
+}
+
+/// Flushes a folder: what was created, renamed or removed in it survives a power cut.
+///
+/// # Errors
+/// What the disk says.
+pub fn flush_folder(folder: &Path) -> io::Result<()> {
+    open_folder(folder).and_then(|folder| flush(&folder))
 }
 
 /// Renames a file aside; for one that is damaged, or not ours to use.

@@ -36,7 +36,8 @@ pub const TASKS_PAGE: usize = 200;
 pub const VERSIONS_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Bytes of all kept versions together.
 pub const VERSIONS_BYTES: u64 = 256 * 1024 * 1024;
-/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup leaves at most half of these bytes, and the newest line of each path.
+/// Bytes of their log that are read; a change has a line of 300 bytes or more. A cleanup
+/// leaves at most a quarter of these bytes, and the newest text of each path that a person or another login wrote.
 pub const VERSIONS_LOG_BYTES: u64 = 128 * 1024 * 1024;
 /// Total bytes of all texts, before and after, in one change of links or tags, or by a session; the journal has them in base64.
 pub const CHANGE_BYTES: usize = 44 * 1024 * 1024;

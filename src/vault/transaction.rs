@@ -330,7 +330,7 @@ mod tests {
         }
         vault.recover();
         assert!(root.join("a.md").exists());
-        assert_eq!(versions.lines().unwrap(), []);
+        assert_eq!(versions.log().unwrap().lines, []);
         // A deletion that was made stays known, although a person has written another note of that name.
         let steps = [Step::Trash { path: path("gone.md"), trash_name: "gone.md".into() }];
         {
@@ -341,7 +341,7 @@ mod tests {
         }
         std::fs::write(root.join("gone.md"), "another").unwrap();
         vault.recover();
-        assert_eq!(versions.lines().unwrap().len(), 1);
+        assert_eq!(versions.log().unwrap().lines.len(), 1);
         [root, state].iter().for_each(|folder| std::fs::remove_dir_all(folder).unwrap());
     }
 

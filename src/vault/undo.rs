@@ -3,8 +3,9 @@
 use super::commits::{Author, Commits};
 use super::entry::name_of;
 use super::journal::Step;
+use super::moves::TRASH;
 use super::path::{range_below, rest_below};
-use super::versions::{Change, Did, Line, UNDO, Versions, hash, new_id};
+use super::versions::{Change, Did, Line, Log, UNDO, Versions, hash, new_id};
 use super::write::Written;
 use super::{Error, Vault, VaultPath, etag};
 use crate::clock::Moment;
@@ -118,9 +119,9 @@ impl Vault {
         self.versions.as_ref().ok_or_else(|| Error::Invalid(why.into()))
     }
 
-    fn kept_lines(&self) -> Result<Vec<Line>, Error> {
-        let _permit = self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)?;
-        self.kept_versions()?.lines().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
+    fn kept_log(&self) -> Result<Log, Error> {
+        let _permit = self.costly_call()?;
+        self.kept_versions()?.log().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
     /// The changes that replaced or deleted a note and whose old bytes are kept, newest first, including those under its earlier names.
@@ -133,7 +134,7 @@ impl Vault {
         }
         let mut name = self.real(self.spelled(path).as_str());
         let mut found = Vec::new();
-        for line in self.kept_lines()?.into_iter().rev() {
+        for line in self.kept_log()?.lines.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {
                 name = match moved(&name, to, from) {
                     Some(earlier) => earlier,
@@ -165,7 +166,7 @@ impl Vault {
         }
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
         let is_named = |kept: &str| [kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
-        let lines = self.kept_lines()?;
+        let lines = self.kept_log()?.lines;
         let is_deleted = |line: &Line| matches!(line.did, Did::Trashed { .. });
         let kept = lines.iter().filter_map(|line| Some((line.kept()?.0, line)));
         let named: Vec<(&str, &Line)> = kept.filter(|(path, _)| self.jail.shows(path) && is_named(path)).collect();
@@ -236,10 +237,13 @@ impl Vault {
         let vault = self.on_behalf_of(&owner);
         vault.refresh_now()?;
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };
-        let lines = self.kept_lines()?;
+        let log = self.kept_log()?;
+        let lines = &log.lines;
         let undone_calls: HashSet<&str> =
             lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
-        let all_own = || lines.iter().filter(|line| line.by == by && line.at >= since.0 && !matches!(line.did, Did::Undone { .. }));
+        let all_own = || {
+            lines.iter().filter(|line| line.by == by && line.at >= since.0 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. }))
+        };
         let own: Vec<&Line> = all_own().filter(|line| !undone_calls.contains(&*line.call)).collect();
         // A file that is as before the first of all changes needs nothing, whatever was done to it after that. A created file that is gone
         // may have been moved by a person, unless its creation was undone.
@@ -287,6 +291,9 @@ impl Vault {
             undone
                 .left
                 .extend(plan.left.into_iter().filter(|(path, _)| left.insert(path.clone())).map(|(path, why)| format!("{path}: {why}")));
+        }
+        if !log.is_whole_of(by, since) {
+            undone.left.push("there were so many changes that some are no longer known; vault_history shows what is kept of a note".into());
         }
         undone.changed = owner.changed();
         Ok(undone)

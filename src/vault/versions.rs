@@ -1,16 +1,17 @@
 //! Versions that tools have replaced or deleted, kept outside the vault with who did it: in the state folder, `versions/log.jsonl` has a
-//! line for each change of a file, and `versions/` the old bytes, named by SHA-256. A line is written before its change is made; if
-//! the change fails, another line says so. A lock excludes other processes of this program.
+//! line for each change of a file, and `versions/` the old bytes, named by SHA-256. Both are written and flushed before the change is made;
+//! if it fails, another line says so. A lock excludes other processes of this program.
 
 use super::Error;
 use super::commits::Author;
+use super::path::rest_below;
 use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::secret;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,9 @@ pub enum Did {
     Ended { of: String },
     /// The changes of a call were undone.
     Undone { of: String },
+    /// Lines of this login that were not too old were removed because there were too many, the newest of them from this time: what it did
+    /// until then is not known in full.
+    Dropped { newest: u64 },
 }
 
 /// A line of the log.
@@ -56,6 +60,23 @@ pub struct Line {
     pub did: Did,
 }
 
+/// The log, as far as it could be read.
+#[derive(Debug)]
+pub struct Log {
+    /// All changes that did not fail, oldest first.
+    pub lines: Vec<Line>,
+    /// Whether it was read from its beginning; a log beyond [`limits::VERSIONS_LOG_BYTES`] is not.
+    pub is_whole: bool,
+}
+
+impl Log {
+    /// Whether it has everything that a login has done since a point in time.
+    pub fn is_whole_of(&self, by: &str, since: Moment) -> bool {
+        let is_gap = |line: &Line| line.by == by && matches!(line.did, Did::Dropped { newest } if newest >= since.0);
+        self.is_whole && !self.lines.iter().any(is_gap)
+    }
+}
+
 /// A change about to be made, with the bytes that it replaces or deletes.
 pub(super) struct Change {
     pub(super) did: Did,
@@ -70,7 +91,8 @@ pub struct Versions {
     fresh: AtomicU64,
 }
 
-pub(super) fn hash(bytes: &[u8]) -> String {
+/// The hash by which bytes are known: SHA-256 in hex.
+pub fn hash(bytes: &[u8]) -> String {
     secret::hex(&Sha256::digest(bytes))
 }
 
@@ -102,9 +124,11 @@ impl Versions {
         let _lock = self.lock()?;
         // A power cut may have left half a line, which the next one must not continue.
         let (at, mut lines, mut ids) = (Moment::read().0, String::from("\n"), Vec::new());
+        let log = self.folder.join(LOG);
+        let mut has_new_files = !log.exists();
         for Change { did, bytes } in changes {
             if let Some(bytes) = bytes {
-                self.keep_bytes(&bytes).map_err(failed)?;
+                has_new_files |= self.keep_bytes(&bytes).map_err(failed)?;
             }
             let version = new_id();
             let line =
@@ -112,7 +136,10 @@ impl Versions {
             lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
             ids.push(version);
         }
-        disk::append(&self.folder.join(LOG), lines.as_bytes()).map_err(failed)?;
+        disk::append_durably(&log, lines.as_bytes()).map_err(failed)?;
+        if has_new_files {
+            disk::flush_folder(&self.folder).map_err(failed)?;
+        }
         self.fresh.fetch_add(lines.len() as u64, Ordering::Relaxed);
         Ok(ids)
     }
@@ -122,15 +149,16 @@ impl Versions {
         self.keep(author, &new_id(), vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
     }
 
-    fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+    /// Whether they were not kept already.
+    fn keep_bytes(&self, bytes: &[u8]) -> std::io::Result<bool> {
         let on_disk = self.folder.join(hash(bytes));
         if std::fs::read(&on_disk).is_ok_and(|known| known == bytes) {
-            return Ok(());
+            return Ok(false);
         }
         disk::discard(&on_disk);
         disk::append_durably(&on_disk, bytes)?;
         self.fresh.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Ok(())
+        Ok(true)
     }
 
     /// The bytes of a version, by hash.
@@ -142,17 +170,20 @@ impl Versions {
         if hash(&bytes) == hash_of { Ok(bytes) } else { Err(ErrorKind::InvalidData.into()) }
     }
 
-    /// All changes that did not fail, oldest first. A line that cannot be parsed is skipped: a power cut may have truncated it, or
-    /// the log is longer than its limit, of which the end is read.
+    /// The log, of which at most the last [`limits::VERSIONS_LOG_BYTES`] are read. A line that cannot be parsed is skipped: a power cut may
+    /// have truncated it, and then its change was not made.
     ///
     /// # Errors
     /// The disk's.
-    pub fn lines(&self) -> std::io::Result<Vec<Line>> {
-        let log = disk::none_if_missing(disk::read_end(&self.folder.join(LOG), limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
+    pub fn log(&self) -> std::io::Result<Log> {
+        let on_disk = self.folder.join(LOG);
+        let log = disk::none_if_missing(disk::read_end(&on_disk, limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
+        let is_whole = disk::none_if_missing(std::fs::metadata(&on_disk))?.is_none_or(|found| found.len() <= limits::VERSIONS_LOG_BYTES);
         let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
         let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
         let ended: HashSet<String> = ended.collect();
-        Ok(lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect())
+        let lines = lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect();
+        Ok(Log { lines, is_whole })
     }
 
     /// Cleans up in a background thread, if enough was added since the last time.
@@ -170,37 +201,51 @@ impl Versions {
         let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
     }
 
-    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or a quarter of
-    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest; the newest of each path stays, and the newest that another login or a
-    /// person wrote. Texts that the same login had written itself are removed before those of others, so that a flood of its changes
-    /// displaces nothing; lines without a version, such as renames, have a quarter of the log of their own.
+    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or an eighth of
+    /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest. The newest of each path that another login or a person wrote stays. Texts
+    /// that the same login had written itself are removed before those of others, so that a flood of its changes displaces nothing; lines
+    /// without a version, such as renames, have an eighth of the log of their own. From a log that was not read whole nothing is
+    /// removed: what is kept for the lines that were not read would be lost.
     ///
     /// # Errors
     /// The disk's.
     pub fn clean(&self, now: Moment) -> Result<(), Error> {
         let _lock = self.lock()?;
-        let lines = self.lines().map_err(failed)?;
-        let written: HashSet<(&str, &str)> = lines
-            .iter()
-            .filter_map(|line| if let Did::Wrote { after, .. } = &line.did { Some((&*line.by, &**after)) } else { None })
-            .collect();
-        let is_own = |line: &Line| line.kept().is_some_and(|(_, hash)| written.contains(&(&*line.by, hash)));
-        let newest: HashMap<&str, usize> = lines.iter().enumerate().filter_map(|(number, line)| Some((line.kept()?.0, number))).collect();
+        let Log { lines, is_whole } = self.log().map_err(failed)?;
+        if !is_whole {
+            log::warn!("versions/{LOG} is too long to be read whole; nothing is removed. Move the folder versions away to begin anew");
+            return Ok(());
+        }
+        let own = own_texts(&lines);
+        let is_own = |number: usize| own.contains(&number);
         let (mut bytes, mut hashes, mut paths) = (0, HashSet::new(), HashSet::new());
+        // The newest line that was removed although it was young, by login.
+        let mut dropped: BTreeMap<&str, u64> = BTreeMap::new();
         // They stay as long as they fit: texts of others, then the login's own, each newest first. Lines with and without a version are counted
         // apart.
         let mut log_bytes = [0_u64; 2];
         let mut stay: BTreeMap<usize, String> = BTreeMap::new();
         let newest_first = || lines.iter().enumerate().rev();
-        for (number, line) in newest_first().filter(|(_, line)| !is_own(line)).chain(newest_first().filter(|(_, line)| is_own(line))) {
-            let is_newest = line.kept().is_some_and(|(path, _)| paths.insert(path) || newest.get(path) == Some(&number));
+        for (number, line) in
+            newest_first().filter(|(number, _)| !is_own(*number)).chain(newest_first().filter(|(number, _)| is_own(*number)))
+        {
+            let is_newest = !is_own(number) && line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Moment(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";
             let [without, with] = &mut log_bytes;
             let used = if line.kept().is_some() { with } else { without };
-            let fits = bytes + size <= limits::VERSIONS_BYTES && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 4;
+            let fits = bytes + size <= limits::VERSIONS_BYTES && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 8;
+            if let Did::Dropped { newest } = line.did {
+                let known = dropped.entry(&line.by).or_default();
+                *known = newest.max(*known);
+                continue;
+            }
             if !(is_newest || is_young && fits) {
+                if is_young {
+                    let known = dropped.entry(&line.by).or_default();
+                    *known = line.at.max(*known);
+                }
                 continue;
             }
             bytes += size;
@@ -208,7 +253,13 @@ impl Versions {
             hashes.extend(line.kept().map(|(_, hash)| hash));
             stay.insert(number, text);
         }
-        let stay: Vec<String> = stay.into_values().collect();
+        let is_young = |newest: &u64| now.since(Moment(*newest)) <= limits::VERSIONS_AGE;
+        let gaps = dropped.into_iter().filter(|(_, newest)| is_young(newest)).map(|(by, newest)| {
+            let (version, call) = (new_id(), new_id());
+            let line = Line { version, call, at: now.0, by: by.to_owned(), tool: String::new(), did: Did::Dropped { newest } };
+            serde_json::to_string(&line).map(|line| line + "\n").map_err(|error| failed(error.into()))
+        });
+        let stay: Vec<String> = gaps.chain(stay.into_values().map(Ok)).collect::<Result<_, _>>()?;
         disk::replace(&self.folder.join(LOG), stay.concat().as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let name = entry.file_name();
@@ -238,6 +289,36 @@ impl Line {
             _ => 0,
         }
     }
+}
+
+/// The numbers of the lines whose old text the same login had written at the same file: it is nobody else's loss.
+fn own_texts(lines: &[Line]) -> HashSet<usize> {
+    // Who wrote the text of a file, and its hash.
+    let mut writers: BTreeMap<String, (&str, &str)> = BTreeMap::new();
+    let mut own = HashSet::new();
+    for (number, line) in lines.iter().enumerate() {
+        if let Some((path, before)) = line.kept()
+            && writers.get(path) == Some(&(&*line.by, before))
+        {
+            own.insert(number);
+        }
+        match &line.did {
+            Did::Wrote { path, after, .. } => drop(writers.insert(path.clone(), (&line.by, after))),
+            Did::Trashed { path, .. } => drop(writers.remove(path)),
+            Did::Renamed { from, to } => {
+                let below = writers.range(from.clone()..).map(|(path, _)| path.clone()).take_while(|path| path.starts_with(from.as_str()));
+                for old in below.collect::<Vec<String>>() {
+                    if let Some(rest) = rest_below(&old, from)
+                        && let Some(writer) = writers.remove(&old)
+                    {
+                        writers.insert(format!("{to}{rest}"), writer);
+                    }
+                }
+            }
+            Did::Ended { .. } | Did::Undone { .. } | Did::Dropped { .. } => {}
+        }
+    }
+    own
 }
 
 /// An id of 16 hex digits.
@@ -278,7 +359,7 @@ mod tests {
         disk::append(&folder.join("versions").join(LOG), b"{\"version\":\"half").unwrap();
         keep("b", "4");
         let texts = || -> Vec<String> {
-            let lines = versions.lines().unwrap();
+            let lines = versions.log().unwrap().lines;
             lines.iter().map(|line| String::from_utf8(versions.bytes(line.kept().unwrap().1).unwrap()).unwrap()).collect()
         };
         versions.clean(Moment::read()).unwrap();
@@ -289,7 +370,7 @@ mod tests {
         std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();
         assert!(versions.bytes(&hash(b"3")).is_err(), "damaged bytes are not handed out");
         versions.end(&author, "call").unwrap();
-        assert!(versions.lines().unwrap().is_empty());
+        assert!(versions.log().unwrap().lines.is_empty());
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -314,19 +395,56 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    /// Four thousand notes that one login has made, moved and rewritten over and over.
     #[test]
-    fn of_a_log_beyond_its_limit_the_end_is_read_and_a_cleanup_makes_it_short() {
+    fn what_a_login_wrote_itself_has_no_right_to_stay() {
+        let (folder, versions) = open_new();
+        let author = Author::new("agent", "tool", None);
+        let wrote = |path: &str, before: &str, after: &str| Change {
+            did: Did::Wrote {
+                path: path.into(),
+                before: Some(hash(before.as_bytes())),
+                after: hash(after.as_bytes()),
+                bytes: before.len(),
+            },
+            bytes: Some(before.as_bytes().to_vec()),
+        };
+        let copied = Did::Wrote { path: "copy.md".into(), before: None, after: hash(b"a person's"), bytes: 0 };
+        versions.keep(&author, "1", vec![Change { did: copied, bytes: None }, wrote("a.md", "a person's", "0")]).unwrap();
+        let long = "x".repeat(1000);
+        let count = (limits::VERSIONS_LOG_BYTES / 4000) as usize;
+        // It made them, so that none of their texts is anybody else's, and copied the person's text to another note first.
+        let made =
+            |n: usize| Change { did: Did::Wrote { path: format!("{n}/{long}"), before: None, after: hash(b"0"), bytes: 0 }, bytes: None };
+        versions.keep(&author, "2", (0..count / 2).map(made).collect()).unwrap();
+        versions.keep(&author, "3", (0..count / 2).map(|n| wrote(&format!("{n}/{long}"), "0", "0")).collect()).unwrap();
+        assert!(versions.log().unwrap().is_whole_of("agent", Moment(0)));
+        versions.clean(Moment::read()).unwrap();
+        let log = versions.log().unwrap();
+        assert!(log.lines.len() < count, "{} of {count}", log.lines.len());
+        assert_eq!(versions.bytes(&hash(b"a person's")).unwrap(), b"a person's");
+        assert!(log.is_whole && !log.is_whole_of("agent", Moment(0)) && log.is_whole_of("another", Moment(0)));
+        versions.clean(Moment::read()).unwrap();
+        assert!(!versions.log().unwrap().is_whole_of("agent", Moment(0)), "a second cleanup remembers it");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_removed_from_a_log_that_is_not_read_whole() {
         let (folder, versions) = open_new();
         let log = folder.join("versions").join(LOG);
-        File::create(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES).unwrap();
+        let author = Author::new("me", "tool", None);
+        let did = Did::Wrote { path: "a".into(), before: Some(hash(b"old")), after: hash(b"new"), bytes: 3 };
+        versions.keep(&author, "call", vec![Change { did, bytes: Some(b"old".to_vec()) }]).unwrap();
+        File::options().append(true).open(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES + 1).unwrap();
         let did = Did::Renamed { from: "a".into(), to: "b".into() };
-        versions.keep(&Author::new("me", "tool", None), "call", vec![Change { did: did.clone(), bytes: None }]).unwrap();
+        versions.keep(&author, "call 2", vec![Change { did: did.clone(), bytes: None }]).unwrap();
         assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
-        let found = || versions.lines().unwrap().into_iter().map(|line| line.did).collect::<Vec<_>>();
-        assert_eq!(found(), std::slice::from_ref(&did));
+        let read = versions.log().unwrap();
+        assert_eq!(read.lines.into_iter().map(|line| line.did).collect::<Vec<_>>(), [did], "of which the end is read");
+        assert!(!read.is_whole);
         versions.clean(Moment::read()).unwrap();
-        assert_eq!(found(), [did]);
-        assert!(std::fs::metadata(&log).unwrap().len() < 1000);
+        assert_eq!(versions.bytes(&hash(b"old")).unwrap(), b"old", "that line was not read, and its text stays");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
