@@ -309,3 +309,39 @@ fn a_dry_run_says_what_the_run_does() {
     assert_eq!((said(&planned), planned.status.code()), (said(&done), Some(0)));
     assert_eq!(kept.files(), before);
 }
+
+/// What a client cannot know of is not deleted with its folder.
+#[test]
+fn a_folder_with_hidden_files_is_not_deleted() {
+    let kept = Kept::of(&[("Sub/a.md", b"a"), ("Sub/.env", b"secret"), ("Other/b.md", b"b")]);
+    let server = kept.serve();
+    let refused = server.fail("vault_delete", json!({ "paths": ["Sub", "Sub/a.md"] }));
+    assert!(refused["code"] == "PATH_NOT_ALLOWED" && refused["message"].as_str().unwrap().contains("hidden"), "{refused}");
+    assert_eq!(kept.folder.read("Sub/.env"), b"secret");
+    assert_eq!(kept.folder.read("Sub/a.md"), b"a");
+    server.call("vault_delete", json!({ "paths": ["Other", "Other/b.md"] }));
+    assert!(!kept.folder.vault().join("Other").exists());
+}
+
+/// What comes back from the trash is the file itself, with its mode, also one that is too large for the kept versions.
+#[test]
+fn a_deleted_file_comes_back_with_its_mode_and_however_large_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let kept = Kept::of(&[("a.md", b"a"), ("b.md", b"b")]);
+    let vault = kept.folder.vault();
+    let large = vault.join("large.bin");
+    std::fs::File::create(&large).unwrap().set_len(vault_sync_mcp::limits::NOTE_BYTES + 1).unwrap();
+    for name in ["a.md", "b.md", "large.bin"] {
+        std::fs::set_permissions(vault.join(name), std::fs::Permissions::from_mode(0o640)).unwrap();
+    }
+    let mode = |name: &str| std::fs::metadata(vault.join(name)).unwrap().permissions().mode() & 0o777;
+    let server = kept.serve();
+    server.call("vault_delete", json!({ "paths": ["a.md", "b.md", "large.bin"] }));
+    server.call("vault_restore", json!({ "path": "a.md", "version": "previous" }));
+    assert_eq!((mode("a.md"), vault.join(".trash/a.md").exists()), (0o640, false));
+    let done = kept.undo(&["--login", "all", "--since", "1h"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert_eq!(kept.folder.read("b.md"), b"b", "{said}");
+    assert_eq!((mode("b.md"), mode("large.bin")), (0o640, 0o640), "{said}");
+    assert_eq!(std::fs::metadata(&large).unwrap().len(), vault_sync_mcp::limits::NOTE_BYTES + 1);
+}

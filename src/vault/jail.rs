@@ -55,17 +55,18 @@ impl Jail {
         self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(&self.root, path)
     }
 
-    /// Whether a folder contains anything on disk that the owner hides or, with `copies`, conflict copies. Dotfiles belong to the folder.
-    pub(super) fn has_hidden(&self, folder: &str, copies: bool, depth: usize) -> bool {
-        if self.hidden.is_empty() && !copies || depth == 0 {
+    /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and conflict copies, which move along with
+    /// their folder but are not deleted with it: a client cannot know of them.
+    pub(super) fn has_hidden(&self, folder: &str, all: bool, depth: usize) -> bool {
+        if self.hidden.is_empty() && !all || depth == 0 {
             return false;
         }
         let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
         let names =
             entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
-        names.filter(|(name, _)| !name.starts_with('.')).any(|(name, is_folder)| {
+        names.filter(|(name, _)| all || !name.starts_with('.')).any(|(name, is_folder)| {
             let path = format!("{folder}/{name}");
-            self.hidden.hides(&self.root, &path) || copies && is_hidden(&name) || is_folder && self.has_hidden(&path, copies, depth - 1)
+            self.hidden.hides(&self.root, &path) || all && is_hidden(&name) || is_folder && self.has_hidden(&path, all, depth - 1)
         })
     }
 

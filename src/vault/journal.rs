@@ -29,6 +29,8 @@ pub enum Step {
         #[serde(default)]
         trash_name: String,
     },
+    /// The file of this name in `.trash`, moved back; nothing may be at `path` yet.
+    Restore { path: VaultPath, trash_name: String },
 }
 
 fn encode<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
@@ -107,13 +109,15 @@ impl Step {
     /// Whether this program can have written it, with a plain name in the trash. Another program that writes into the vault may have
     /// forged the journal.
     pub(super) fn is_valid(&self) -> bool {
-        let Step::Trash { trash_name, .. } = self else { return true };
+        let (Step::Trash { trash_name, .. } | Step::Restore { trash_name, .. }) = self else { return true };
         VaultPath::file(trash_name).is_ok_and(|name| name.as_str() == trash_name && name.name() == trash_name)
     }
 
     pub fn path(&self) -> &str {
         match self {
-            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Rename { to: path, .. } => path.as_str(),
+            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Restore { path, .. } | Step::Rename { to: path, .. } => {
+                path.as_str()
+            }
         }
     }
 }

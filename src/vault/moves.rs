@@ -5,7 +5,7 @@ use super::error::Error;
 use super::jail::ResolvedPath;
 use super::journal::Step;
 use super::path::VaultPath;
-use super::versions::new_id;
+use super::versions::{hash, new_id};
 use super::write::{change_error, writable_metadata};
 use crate::disk::{self, Folder};
 use crate::limits;
@@ -61,6 +61,18 @@ impl Vault {
         disk::rename(old, &trash.path().join(trash_name), look).map_err(|error| change_error(error, path))?;
         self.record_move(path, None);
         Ok(())
+    }
+
+    /// The size of a regular file in the trash.
+    pub(super) fn trash_size(&self, trash_name: &str) -> Option<u64> {
+        let found = self.trash().ok()?.path().join(trash_name).symlink_metadata().ok()?;
+        found.is_file().then_some(found.len())
+    }
+
+    /// The hash of the bytes of a file in the trash, if it is not too large to be kept.
+    pub(super) fn trash_hash(&self, trash_name: &str) -> Option<String> {
+        let bytes = disk::read_plain(&self.trash().ok()?.path().join(trash_name), limits::NOTE_BYTES).ok()?;
+        Some(hash(&bytes))
     }
 
     pub(super) fn restore_from_trash(&self, trash_name: &str, path: &VaultPath) -> Result<(), Error> {

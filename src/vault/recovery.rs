@@ -80,6 +80,7 @@ impl Transaction<'_> {
             Step::Trash { trash_name, .. } => {
                 self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).symlink_metadata().is_err())
             }
+            Step::Restore { trash_name, .. } => self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).exists()),
         }
     }
 
@@ -90,6 +91,7 @@ impl Transaction<'_> {
             Step::Write { path, before, after } => (path, before.as_ref(), after),
             Step::Rename { from, to } => return either(!exists(from) && exists(to)),
             Step::Trash { path, .. } => return either(!exists(path)),
+            Step::Restore { path, .. } => return either(exists(path)),
         };
         Ok(match self.vault.bytes_if_any(path) {
             Err(error) if is_disk_failure(&error) => return Err(error),

@@ -139,7 +139,7 @@ impl Vault {
                 if self.jail.has_hidden(path.as_str(), true, limits::DEPTH) {
                     return Err(Error::NotAllowed {
                         path: path.as_str().into(),
-                        why: "it has files that are not served; delete it by hand",
+                        why: "it has hidden files, such as .git or .obsidian, which are not served; delete it by hand",
                     });
                 }
             }

@@ -85,7 +85,7 @@ impl Transaction<'_> {
     pub fn change(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         for step in steps {
             match step {
-                Step::Write { path, before: None, .. } => self.vault.check_new_name(path, None)?,
+                Step::Write { path, before: None, .. } | Step::Restore { path, .. } => self.vault.check_new_name(path, None)?,
                 Step::Rename { from, to } => self.vault.check_new_name(to, Some(from))?,
                 Step::Write { .. } | Step::Trash { .. } => {}
             }
@@ -159,7 +159,7 @@ impl Transaction<'_> {
     fn files_of(&self, step: &Step) -> Vec<String> {
         let (from, to) = match step {
             Step::Rename { from, to } => (from, Some(to)),
-            Step::Write { path, .. } | Step::Trash { path, .. } => (path, None),
+            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Restore { path, .. } => (path, None),
         };
         let below = self.vault.index.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
@@ -180,7 +180,14 @@ impl Transaction<'_> {
             // The files in a folder have steps of their own.
             Step::Trash { path, .. } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
             // One that cannot be read is in the trash all the same.
-            Step::Trash { path, trash_name } => vec![removal_change(path, format!("{TRASH}/{trash_name}"), self.vault.bytes(path).ok())],
+            Step::Trash { path, trash_name } => {
+                let size = self.vault.jail.existing(path).ok().and_then(|on_disk| on_disk.metadata().ok()).map_or(0, |found| found.len());
+                vec![removal_change(path, format!("{TRASH}/{trash_name}"), size as usize, self.vault.bytes(path).ok())]
+            }
+            Step::Restore { path, trash_name } => {
+                let after = self.vault.trash_hash(trash_name).unwrap_or_default();
+                vec![Change { did: Did::Wrote { path: path.as_str().to_owned(), before: None, after, bytes: 0 }, bytes: None }]
+            }
         }
     }
 
@@ -189,6 +196,7 @@ impl Transaction<'_> {
             Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, before.as_deref(), Some(after)),
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Trash { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
+            Step::Restore { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
         }
     }
 
@@ -203,6 +211,7 @@ impl Transaction<'_> {
             Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, Some(after), before.as_deref()),
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Trash { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
+            Step::Restore { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
         }
     }
 

@@ -213,6 +213,18 @@ impl Vault {
     /// [`Error::Conflict`] if the note was changed after the newest change, and those of [`Vault::kept_version`] and [`Vault::write`].
     pub fn restore(&self, path: &VaultPath, version: &str) -> Result<Written, Error> {
         let (bytes, line) = self.find_version(path, version)?;
+        // The file itself where it still is in the trash: with its mode and attributes.
+        if let Did::Trashed { path: deleted, trashed_to, before, .. } = &line.did
+            && let Some(trash_name) = trashed_to.strip_prefix(TRASH).and_then(|rest| rest.strip_prefix('/'))
+            && deleted == path.as_str()
+            && self.jail.existing(path).is_err()
+            && self.trash_hash(trash_name) == *before
+        {
+            self.check_grant(path.as_str())?;
+            let step = Step::Restore { path: path.clone(), trash_name: trash_name.to_owned() };
+            self.begin_transaction()?.change(&[step])?;
+            return Ok(Written::of(path, true, &bytes));
+        }
         self.create_or_replace(&self.spelled(path), true, &mut |now| {
             let is_other = |now: &&[u8]| match &line.did {
                 Did::Wrote { after, .. } => hash(now) != *after,
@@ -269,7 +281,7 @@ impl Vault {
                     }
                 }
                 // Deleted files come back one by one: together they may be more than a journal holds.
-                let come_back = plan.steps.iter().all(|step| matches!(step, Step::Write { before: None, .. }));
+                let come_back = plan.steps.iter().all(|step| matches!(step, Step::Write { before: None, .. } | Step::Restore { .. }));
                 let mut applied = 0;
                 for steps in plan.steps.chunks(if come_back { 1 } else { plan.steps.len() }) {
                     if let Err(error) = transaction.apply(steps) {
@@ -368,24 +380,35 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], 
                 view.rename(to, from);
             }
             Did::Renamed { from, to } => plan.left.push((to.clone(), format!("gone since {when}, cannot be moved back to {from}"))),
-            Did::Trashed { path, trashed_to, before, .. } => {
+            Did::Trashed { path, trashed_to, before, bytes } => {
                 if view.exists(path) {
                     if view.hash(path) != *before {
                         plan.left.push((path.clone(), format!("there is another file of this name since {when}")));
                     }
                     continue;
                 }
-                match before.as_ref().and_then(|before| Some((before, versions.bytes(before).ok()?))) {
-                    Some((before, bytes)) => {
-                        plan.steps.push(Step::write(VaultPath::file(path)?, None, bytes));
-                        plan.done.push(format!("{path}: restored; deleted by {when}"));
-                        view.files.insert(path.as_str().into(), Content::Written(before.clone()));
-                    }
+                // The file itself where it still is in the trash: with its mode and attributes, and however large it is.
+                let trash_name = trashed_to.strip_prefix(TRASH).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
+                let in_trash = match before {
+                    Some(before) => view.vault.trash_hash(trash_name).as_ref() == Some(before),
+                    None => *bytes as u64 > limits::NOTE_BYTES && view.vault.trash_size(trash_name) == Some(*bytes as u64),
+                };
+                let kept = before.as_ref().and_then(|before| versions.bytes(before).ok());
+                let step = match kept {
+                    _ if in_trash => Step::Restore { path: VaultPath::file(path)?, trash_name: trash_name.to_owned() },
+                    Some(kept) => Step::write(VaultPath::file(path)?, None, kept),
                     None if trashed_to.is_empty() => {
-                        plan.left.push((path.clone(), format!("its text is no longer kept; deleted by {when}")))
+                        plan.left.push((path.clone(), format!("its text is no longer kept; deleted by {when}")));
+                        continue;
                     }
-                    None => plan.left.push((path.clone(), format!("is in {trashed_to}, and not kept; deleted by {when}"))),
-                }
+                    None => {
+                        plan.left.push((path.clone(), format!("is in {trashed_to}, and not kept; deleted by {when}")));
+                        continue;
+                    }
+                };
+                plan.steps.push(step);
+                plan.done.push(format!("{path}: restored; deleted by {when}"));
+                view.files.insert(path.as_str().into(), Content::Written(before.clone().unwrap_or_default()));
             }
             _ => {}
         }

@@ -48,9 +48,9 @@ pub enum Overwrite<'a> {
     Nothing,
 }
 
-/// The change of removing a file or moving it to the trash; `bytes` is `None` for one too large to be kept.
-pub(super) fn removal_change(path: &VaultPath, trashed_to: String, bytes: Option<Vec<u8>>) -> Change {
-    let (before, size) = (bytes.as_deref().map(hash), bytes.as_ref().map_or(0, Vec::len));
+/// The change of removing a file of some size, or moving it to the trash; `bytes` is `None` for one too large to be kept.
+pub(super) fn removal_change(path: &VaultPath, trashed_to: String, size: usize, bytes: Option<Vec<u8>>) -> Change {
+    let before = bytes.as_deref().map(hash);
     Change { did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size }, bytes }
 }
 
@@ -297,7 +297,7 @@ impl Vault {
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
         writable_metadata(on_disk, path)?;
         let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
-        let change = || vec![removal_change(path, String::new(), Some(known.to_vec()))];
+        let change = || vec![removal_change(path, String::new(), known.len(), Some(known.to_vec()))];
         self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, || {
             disk::remove(on_disk, look).map_err(|error| change_error(error, path))
         })?;
