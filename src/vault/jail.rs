@@ -13,12 +13,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
+const ALIAS: &str = "it is another spelling of a name; list the folder to see how it is written";
 const OUTSIDE: &str = "it is a symbolic link that does not end at a served path";
 
 /// The vault's root, with every symbolic link in its path resolved, and the part of it that the caller may see.
 #[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
+    /// Whether the file system takes a name in another spelling. Not asked for again below: where something is hidden or limited by a
+    /// grant, each folder is looked at.
+    folds_names: bool,
     hidden: Arc<Hidden>,
     /// `None`: everything.
     pub(super) folders: Option<Arc<GrantedFolders>>,
@@ -30,7 +34,9 @@ impl Jail {
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Jail { root, hidden, folders: None })
+        let mut names = fs::read_dir(&root)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let folds_names = names.any(|name| has_other_spelling(&root, &name));
+        Ok(Jail { root, folds_names, hidden, folders: None })
     }
 
     /// The same for another caller.
@@ -144,15 +150,17 @@ impl Jail {
         self.on_disk(name.into())
     }
 
-    /// Refuses an alias of another name. FAT, NTFS and SMB have such short names, also for hidden files: `OBSIDI~1` is
-    /// `.obsidian`.
+    /// Refuses another spelling of a name: what is hidden or granted is decided by names, so a name counts only as its folder lists it.
+    /// FAT, NTFS and SMB have short names, also for hidden files (`OBSIDI~1` is `.obsidian`); these, macOS and some folders of Linux take
+    /// names in another case, or another Unicode form.
     fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
         let mut above = self.root.clone();
         for name in path.segments() {
-            if is_short_name(name) && above.join(name).symlink_metadata().is_ok() {
+            let may_be_alias = is_short_name(name) || (self.folds_names || !self.is_everything()) && has_other_spelling(&above, name);
+            if may_be_alias && above.join(name).symlink_metadata().is_ok() {
                 let mut names = fs::read_dir(&above).map_err(Error::disk("read the folder", path.as_str()))?.flatten();
                 if !names.any(|entry| entry.file_name() == name) {
-                    return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a short form of another name" });
+                    return Err(Error::NotAllowed { path: path.as_str().into(), why: ALIAS });
                 }
             }
             above.push(name);
@@ -283,6 +291,16 @@ fn is_short_name(name: &str) -> bool {
     name.as_bytes().windows(2).any(|pair| matches!(pair, [b'~', b'0'..=b'9']))
 }
 
+/// Whether a name in another case or Unicode form leads to the same file.
+fn has_other_spelling(folder: &Path, name: &str) -> bool {
+    let Ok(found) = fs::symlink_metadata(folder.join(name)) else { return false };
+    let upper = name.to_uppercase();
+    let others = [if upper == name { name.to_lowercase() } else { upper }, name.nfc().collect(), name.nfd().collect()];
+    let is_same =
+        |other: &str| fs::symlink_metadata(folder.join(other)).is_ok_and(|other| disk::identity(&other) == disk::identity(&found));
+    others.iter().any(|other| other != name && is_same(other))
+}
+
 /// A name in this folder that equals `wanted` in composed form (NFC).
 fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
     let composed: String = wanted.nfc().collect();
@@ -303,7 +321,7 @@ mod tests {
     fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
         let folder = |path: &str| VaultPath::folder(path).unwrap();
         let folders = GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
-        let jail = Jail { root: "/nowhere".into(), hidden: Arc::default(), folders: Some(Arc::new(folders)) };
+        let jail = Jail { root: "/nowhere".into(), folds_names: false, hidden: Arc::default(), folders: Some(Arc::new(folders)) };
         for (path, shows, may_change) in [
             ("Projects/A/x.md", true, false),
             ("Projects/A", true, false),

@@ -195,6 +195,8 @@ impl Vault {
         // A name that exists in another Unicode form is that file.
         match self.jail.existing(&self.spelled(to)) {
             Ok(found) if found.below() == on_disk.below() || crate::disk::is_same_file(&found, &on_disk) => {}
+            // The same name in another case, on a file system that takes both.
+            Err(Error::NotAllowed { .. }) if crate::disk::is_same_file(&self.jail.root().join(to.as_str()), &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
             Err(Error::NotFound { .. }) => self.may_create(to)?,
             Err(error) => return Err(error),

@@ -67,7 +67,7 @@ struct Pattern {
     folders_only: bool,
 }
 
-/// The patterns of `HIDE`, as in gitignore(5): the last match decides, and everything in a hidden folder is hidden.
+/// The patterns of `HIDE`, as in gitignore(5), but without case: the last match decides, and everything in a hidden folder is hidden.
 #[derive(Debug, Default)]
 pub struct Hidden(Vec<Pattern>);
 
@@ -142,7 +142,7 @@ impl Pattern {
             is_literal &= !matches!(first, '*' | '?' | '[' | '\\');
             rest = left;
         }
-        Some(Pattern { matches: Regex::new(&format!("{expression}$")).ok()?, is_negated, folders_only })
+        Some(Pattern { matches: Regex::new(&format!("(?i){expression}$")).ok()?, is_negated, folders_only })
     }
 }
 

@@ -1,5 +1,5 @@
-//! A file system that has short names, as FAT and SMB have: `OBSIDI~1` is `.obsidian`, and no list shows it. It is read only,
-//! and speaks just enough of the kernel's FUSE protocol (7.31).
+//! A file system that ignores case and has short names, as FAT and SMB do: `OBSIDI~1` is `.obsidian`, `private` is `Private`, and no
+//! list shows it. It is read only, and speaks just enough of the kernel's FUSE protocol (7.31).
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Number, folder, name, short name, and text; a folder has none.
-const FILES: [(u64, u64, &str, &str, Option<&str>); 6] = [
+const FILES: [(u64, u64, &str, &str, Option<&str>); 8] = [
     (1, 0, "", "", None),
     (2, 1, ".obsidian", "OBSIDI~1", None),
     (3, 2, "app.json", "APP~1.JSO", Some("{\"secret\":true}")),
     (4, 1, "A long name.md", "ALONGN~1.MD", Some("a note\n")),
     (5, 1, "draft~1.md", "DRAFT~1.MD", Some("a draft\n")),
     (6, 1, "sub", "SUB", None),
+    (7, 1, "Private", "PRIVATE", None),
+    (8, 7, "s.md", "S.MD", Some("a secret\n")),
 ];
 
 pub struct ShortNames(PathBuf);
@@ -77,7 +79,10 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
         // LOOKUP
         1 => {
             let name = std::str::from_utf8(&body[..body.len() - 1]).unwrap();
-            let found = FILES.iter().find(|file| file.1 == node && (file.2 == name || file.3 == name)).ok_or(NOT_FOUND)?;
+            let found = FILES
+                .iter()
+                .find(|file| file.1 == node && [file.2, file.3].iter().any(|known| known.eq_ignore_ascii_case(name)))
+                .ok_or(NOT_FOUND)?;
             put(&mut out, &[(found.0, 8), (0, 8), (0, 8), (0, 8), (0, 4), (0, 4)]);
             attributes(&mut out, found.0);
         }
