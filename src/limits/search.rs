@@ -27,7 +27,7 @@ pub const QUERY_EXPRESSIONS: usize = 8;
 pub const RANKED_FILES: usize = 40;
 /// Posting lists cached for later queries, if each lists all files (four bytes per file); those of rare words take less.
 pub const POSTINGS_LISTS: usize = 32;
-/// Bytes of the longest word in the word index; a file with a longer one is left out and scanned by each query.
+/// Bytes of a word that the word index has whole; of a longer one it has pieces, which overlap by this much.
 pub const WORD_BYTES: usize = 64;
 /// One in this many files, plus [`UNINDEXED_MIN`], may be missing from the word index; with more there is no index.
 pub const UNINDEXED_FRACTION: usize = 50;

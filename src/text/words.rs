@@ -1,6 +1,7 @@
 //! The words of a query: which of them count, their stems, and which words are nearly the same.
 
 use super::fold::fold;
+use crate::limits;
 use crate::slice::Part;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -132,9 +133,9 @@ fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
-/// Whether a string is a word, or part of one, that can be looked up in the word index.
+/// Whether a string is a word, or part of one, that can be looked up in the word index: it has longer words in pieces.
 pub fn is_indexed_word(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
+    (1..=limits::WORD_BYTES).contains(&text.len()) && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
 }
 
 /// A stem without a doubled last consonant: `runn` becomes `run`.

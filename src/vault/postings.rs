@@ -197,7 +197,8 @@ impl Vault {
         // with which the literal of an expression may end.
         let texts = texts.iter().copied().filter(|text| !".md".contains(text));
         let bare = texts.map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
-        let mut words: Vec<&str> = bare.flat_map(indexed_words).collect();
+        // The word index has longer words in pieces only.
+        let mut words: Vec<&str> = bare.flat_map(indexed_words).filter(|word| word.len() <= limits::WORD_BYTES).collect();
         // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);

@@ -20,8 +20,7 @@ use crate::limits;
 use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,8 +62,7 @@ impl Vault {
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for regular expressions.
     pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
         let indexing = self.refresh_with_timeout()?;
-        let properties = OnceCell::new();
-        let is_property = |name: &str| properties.get_or_init(|| self.property_names()).contains(name);
+        let is_property = |name: &str| self.has_property_of_name(name);
         let everything = SearchRun { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
         let is_written = |text: &str| {
             let found = self.postings(&[text], &everything);
@@ -106,12 +104,14 @@ impl Vault {
         Ok(Found { total, partial, did_you_mean, hits, more, not_searched, indexing, inputs })
     }
 
-    /// The names of all properties, folded.
-    fn property_names(&self) -> HashSet<String> {
-        let entries: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().cloned().collect());
-        let names =
-            entries.iter().filter_map(|entry| entry.properties()).flat_map(|properties| properties.into_iter().map(|(name, _)| name));
-        names.map(|name| fold(&name)).collect()
+    /// Whether a note has a property of this folded name. Only the properties of notes that contain it are read.
+    fn has_property_of_name(&self, name: &str) -> bool {
+        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
+        let having: Vec<Arc<Entry>> = self
+            .index
+            .with_table(|table| self.files_that_may_have(&[name], word_index.as_deref(), table, &read).into_iter().cloned().collect());
+        let has_it = |entry: &Arc<Entry>| entry.properties().is_some_and(|properties| properties.keys().any(|own| fold(own) == name));
+        having.iter().any(has_it)
     }
 
     /// The files that contain some of the words or, if there are none, may meet the conditions; and how many could not be searched.

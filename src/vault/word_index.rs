@@ -9,6 +9,7 @@ use super::table::Table;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
+use crate::text::floor;
 use crate::text::kept::{push_number, take_number};
 use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
@@ -26,7 +27,7 @@ pub(super) struct WordIndex {
     offsets: Vec<(u32, u32)>,
     /// See [`PostingList::close`].
     postings: Vec<u8>,
-    /// Files that could not be read, or have a word that is too long; each query scans them.
+    /// Files that could not be read; each query scans them.
     pub(super) unindexed: Vec<Id>,
     /// Bytes of the texts and paths that it was built from.
     text_bytes: usize,
@@ -127,9 +128,8 @@ impl Vault {
             let text = text.unwrap_or_default();
             bytes += text.len() + entry.path.len();
             let path = entry.searched_path();
-            let tags = entry.folded_tags().iter().flat_map(|tag| indexed_words(tag));
-            if is_unread || indexed_words(&text).chain(indexed_words(path)).chain(tags.clone()).any(|word| word.len() > limits::WORD_BYTES)
-            {
+            let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
+            if is_unread {
                 word_index.unindexed.push(entry.id);
                 continue;
             }
@@ -140,11 +140,11 @@ impl Vault {
                 }
                 cost += lists.get_mut(word).map_or(0, |list| usize::from(list.record(entry.id, what)) * POSTING_COST);
             };
-            indexed_words(&text).for_each(|word| record(word, &Posting::count_one));
-            indexed_words(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
+            words_of(&text).for_each(|word| record(word, &Posting::count_one));
+            words_of(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
             let aliases = entry.aliases();
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
-            names.flat_map(indexed_words).for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
+            names.flat_map(words_of).for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
             tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
         let max_unindexed = entries.len() / limits::UNINDEXED_FRACTION + limits::UNINDEXED_MIN;
@@ -210,6 +210,15 @@ impl WordIndex {
         }
         by_id.into_iter().flatten().collect()
     }
+}
+
+/// The words of a text; of a longer one than [`limits::WORD_BYTES`], such as a drawing in base64, pieces of twice that, so that every text
+/// of at most that length which it contains is in one of them.
+fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
+    indexed_words(text).flat_map(|word| {
+        let starts = (0..word.len().saturating_sub(limits::WORD_BYTES).max(1)).step_by(limits::WORD_BYTES);
+        starts.map(move |start| word.part(floor(word, start)..floor(word, (start + 2 * limits::WORD_BYTES).min(word.len()))))
+    })
 }
 
 /// Approximate size of a posting, in bytes.
