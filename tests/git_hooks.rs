@@ -72,10 +72,35 @@ fn what_could_not_be_committed_is_committed_after_a_restart() {
     drop(server);
     repository.git(&["remote", "set-url", "origin", url.trim()]);
     let server = repository.serve_with(&settings);
-    assert_eq!(server.call("vault_write", json!({ "path": "three.md", "content": "x" }))["pushed"], true);
+    let done = server.call("vault_write", json!({ "path": "three.md", "content": "x" }));
+    assert_eq!((&done["pushed"], &done["also_committed"]), (&json!(true), &json!(["one.md", "two.md"])), "{done}");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
     assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "one.md\nthree.md\ntwo.md\n");
     assert!(!repository.folder.vault().join(".git/vault-sync-mcp.uncommitted").exists());
+}
+
+/// A commit of ours failed, and a person has committed that note and written a draft into it, or deleted it, since: it is theirs.
+#[test]
+fn what_a_person_has_written_since_a_commit_failed_is_not_published() {
+    let repository = Repository::with(&[("n/3.md", &note("three")), ("n/4.md", &note("four")), ("n/5.md", &note("five"))]);
+    let vault = repository.folder.vault();
+    let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
+    let url = repository.git(&["remote", "get-url", "origin"]);
+    repository.git(&["remote", "set-url", "origin", "/nowhere"]);
+    for path in ["n/3.md", "n/4.md"] {
+        assert!(server.call("vault_write", json!({ "path": path, "content": "ours" }))["git_error"].is_string());
+    }
+    repository.git(&["remote", "set-url", "origin", url.trim()]);
+    repository.git(&["commit", "-qam", "a person's"]);
+    repository.git(&["push", "-q", "origin", "HEAD:main"]);
+    std::fs::write(vault.join("n/3.md"), "a private draft\n").unwrap();
+    std::fs::remove_file(vault.join("n/4.md")).unwrap();
+    let done = server.call("vault_write", json!({ "path": "n/5.md", "content": "ours" }));
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "n/5.md\n");
+    assert!(done.to_string().contains("n/3.md") && done.to_string().contains("n/4.md"), "named: {done}");
+    assert!(!repository.at_remote(&["show", "main:n/3.md"]).contains("draft"));
+    assert_eq!(std::fs::read_to_string(vault.join("n/3.md")).unwrap(), "a private draft\n");
 }
 
 #[test]

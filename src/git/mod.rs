@@ -39,7 +39,7 @@ pub use history::Version;
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
-use crate::vault::commits::{Author, Commits, Committed};
+use crate::vault::commits::{Author, Commits, Committed, Left, Noted};
 use crate::vault::{self, Vault, VaultPath, etag};
 use folders::Folders;
 use index::Index;
@@ -435,24 +435,25 @@ impl Commits for Git {
         Deadline::after(self.options.timeout).poll(Duration::ZERO, attempt).ok().flatten()
     }
 
-    fn note(&self, files: &[String]) -> Vec<String> {
-        let new = self.uncommitted().map(|list| list.add(&paths_of(files))).unwrap_or_default();
-        new.iter().map(|path| path.as_str().to_owned()).collect()
+    fn note(&self, left: &[Left]) -> Vec<Noted> {
+        self.uncommitted().map(|list| list.add(left)).unwrap_or_default()
     }
 
-    fn forget(&self, files: &[String]) {
+    fn forget(&self, noted: &[Noted]) {
         if let Ok(list) = self.uncommitted() {
-            list.remove(&paths_of(files));
+            list.take_back(noted);
         }
     }
 
-    /// All in one commit, with the files whose commits failed before, or were interrupted. What git ignores is not committed.
+    /// All in one commit, with the files whose commits failed before, or were interrupted, and that are still as the tool left them: what a
+    /// person has written into one since is theirs to commit. What git ignores is not committed.
     fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String> {
         let started = clock::instant();
         let list = self.uncommitted().map_err(|failure| failure.to_string())?;
-        let (own, earlier) = (paths_of(changed), list.read());
+        let own = paths_of(changed);
+        let (earlier, others) = list.as_left_and_changed(&own, &self.vault);
         // Another process may have taken them off the list since they were noted.
-        list.add(&own);
+        list.add(&uncommitted::left_now(&own, &self.vault));
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
         let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<_, Failure> {
             loop {
@@ -472,6 +473,11 @@ impl Commits for Git {
             outcome = commit(&paths);
         }
         let (made, refused) = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
+        let was_refused = |path: &VaultPath| refused.iter().any(|(refused, _)| refused == path);
+        let also = paths.iter().filter(|path| !own.contains(path) && !was_refused(path)).map(|path| path.as_str().to_owned()).collect();
+        list.remove(&others);
+        let changed_since = |path: &VaultPath| format!("{} has other changes since an earlier call of a tool", path.as_str());
+        words.extend(others.iter().take(limits::GIT_REFUSALS_NAMED).map(changed_since));
         let is_for_now = |(_, failure): &&Refusal| matches!(failure, Failure::Staged(_));
         list.remove(&(&paths - &refused.iter().filter(is_for_now).map(|(path, _)| path.clone()).collect()));
         // Those of earlier calls were named then.
@@ -479,7 +485,7 @@ impl Commits for Git {
         words.extend(own_refusals.by_ref().take(limits::GIT_REFUSALS_NAMED));
         let more = own_refusals.count();
         words.extend((more > 0).then(|| format!("and {more} more files")));
-        Ok(Committed { left: words, replaced, ..made })
+        Ok(Committed { left: words, replaced, also, ..made })
     }
 }
 

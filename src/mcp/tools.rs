@@ -103,11 +103,16 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[St
     // What git says may name other files.
     let shown =
         |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
+    let mut also = Vec::new();
     let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), author) {
         Ok(committed) => {
             if !committed.left.is_empty() {
                 log::warn!("{}: not committed: {}", author.tool, committed.left.join("; "));
             }
+            // Of a login for some folders, the owner finds them in the commit.
+            also = committed.also;
+            also.retain(|_| context.principal.folders.is_none());
+            also.truncate(limits::CHANGES_SHOWN);
             let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
             let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
             let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");
@@ -121,7 +126,8 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[St
             (None, false, Some(format!("The change is made, and not committed: {}", shown(failure))))
         }
     };
-    Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble }))))
+    let also = Some(also).filter(|also| !also.is_empty());
+    Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble, "also_committed": also }))))
 }
 
 /// The paths that a call of a tool names, without headings.

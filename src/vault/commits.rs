@@ -47,6 +47,23 @@ pub struct Committed {
     pub left: Vec<String>,
     /// The files that the remote had changed too, and that have its version now.
     pub replaced: Vec<String>,
+    /// Files of earlier calls that the commit has too: their own commits had failed.
+    pub also: Vec<String>,
+}
+
+/// What a change leaves at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    pub path: String,
+    /// The hash of the file; `None` where there is none any more.
+    pub hash: Option<String>,
+}
+
+/// A path that was noted, and what was noted of it before, if anything was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    pub path: String,
+    pub before: Option<Option<String>>,
 }
 
 /// A commit history of the vault.
@@ -55,12 +72,12 @@ pub trait Commits: Debug + Send + Sync {
     /// have the changes of other calls. `None` when that takes too long, or `gives_up` says so.
     fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Option<Permit>;
 
-    /// Notes, before they are changed, files that are to be committed: after a kill the next commit has them. Returns those that were not
-    /// noted yet.
-    fn note(&self, files: &[String]) -> Vec<String>;
+    /// Notes, before they are changed, files that are to be committed, with what the change leaves there: after a kill the next commit has
+    /// them, if they are still so.
+    fn note(&self, left: &[Left]) -> Vec<Noted>;
 
-    /// Takes back such a note: the files were not changed.
-    fn forget(&self, files: &[String]);
+    /// Takes back such notes: the files were not changed.
+    fn forget(&self, noted: &[Noted]);
 
     /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, whose last lines
     /// name the tool and the login of the author.
@@ -86,14 +103,15 @@ mod tests {
             None
         }
 
-        fn note(&self, files: &[String]) -> Vec<String> {
-            let seen = |file: &String| (file.clone(), std::fs::read_to_string(self.0.join(file)).unwrap_or_default());
-            self.1.lock().unwrap().extend(files.iter().map(seen));
-            files.to_vec()
+        fn note(&self, left: &[Left]) -> Vec<Noted> {
+            assert!(left.iter().all(|left| left.hash.as_deref() == Some(&*crate::vault::versions::hash(b"new"))), "{left:?}");
+            let seen = |left: &Left| (left.path.clone(), std::fs::read_to_string(self.0.join(&left.path)).unwrap_or_default());
+            self.1.lock().unwrap().extend(left.iter().map(seen));
+            left.iter().map(|left| Noted { path: left.path.clone(), before: None }).collect()
         }
 
-        fn forget(&self, files: &[String]) {
-            self.1.lock().unwrap().retain(|(file, _)| !files.contains(file));
+        fn forget(&self, noted: &[Noted]) {
+            self.1.lock().unwrap().retain(|(file, _)| !noted.iter().any(|noted| noted.path == *file));
         }
 
         fn commit_files(&self, _: &[String], _: &str, _: &Author) -> Result<Committed, String> {

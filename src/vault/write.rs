@@ -3,10 +3,11 @@
 //! right after it ([`disk::replace`] says what happens to text that another program saved in between). Where the file system
 //! cannot exchange two names, microseconds between the first comparison and the rename remain unguarded.
 
+use super::commits::Left;
 use super::error::Error;
 use super::jail::ResolvedPath;
 use super::media::extension_of;
-use super::path::VaultPath;
+use super::path::{VaultPath, rest_below};
 use super::read::bytes_on_disk;
 use super::replace_text::{Replacement, replace_all, replace_once};
 use super::versions::{Change, Did, UNDO, hash, new_id};
@@ -196,10 +197,17 @@ impl Vault {
         files.iter().try_for_each(|path| self.check_grant(path))?;
         let Some(author) = &self.author else { return act().map(|()| Vec::new()) };
         let mut ids = Vec::new();
-        if let Some(versions) = &self.versions {
-            ids = versions.keep(author, call, changes())?;
+        let mut left = Vec::new();
+        if self.versions.is_some() || author.commits.is_some() {
+            let changes = changes();
+            if author.commits.is_some() {
+                left = self.left_by(&files, &changes);
+            }
+            if let Some(versions) = &self.versions {
+                ids = versions.keep(author, call, changes)?;
+            }
         }
-        let noted = author.commits.as_ref().map(|commits| (commits, commits.note(&files)));
+        let noted = author.commits.as_ref().map(|commits| (commits, commits.note(&left)));
         let outcome = act();
         if let Some((commits, noted)) = noted.filter(|_| outcome.is_err()) {
             commits.forget(&noted);
@@ -216,6 +224,21 @@ impl Vault {
         outcome?;
         author.add_changed(files);
         Ok(ids)
+    }
+
+    /// What changes leave at the paths of `files`.
+    fn left_by(&self, files: &[String], changes: &[Change]) -> Vec<Left> {
+        let hash_of = |path: &str| self.bytes_if_any(&VaultPath::unchecked(path)).ok().flatten().as_deref().map(hash);
+        let hash_behind = |path: &str| {
+            changes.iter().fold(hash_of(path), |now, change| match &change.did {
+                Did::Wrote { path: written, after, .. } if written == path => Some(after.clone()),
+                Did::Trashed { path: trashed, .. } if rest_below(path, trashed).is_some() => None,
+                Did::Renamed { from, .. } if rest_below(path, from).is_some() => None,
+                Did::Renamed { from, to } => rest_below(path, to).map_or(now, |rest| hash_of(&format!("{from}{rest}"))),
+                _ => now,
+            })
+        };
+        files.iter().map(|path| Left { path: path.clone(), hash: hash_behind(path) }).collect()
     }
 
     /// Waits until a file that another program is writing in place is closed; replacing it earlier would lose what is written

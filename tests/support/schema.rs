@@ -25,7 +25,7 @@ fn members(fields: &[Field], value: &Value, at: &str) {
     let fields = all_members(fields);
     let members = value.as_object().unwrap_or_else(|| panic!("{at} is no object: {value}"));
     // With toolset git every change has these.
-    let is_of_git = |name: &str| !at.contains('.') && ["commit_sha", "pushed", "git_error"].contains(&name);
+    let is_of_git = |name: &str| !at.contains('.') && ["commit_sha", "pushed", "git_error", "also_committed"].contains(&name);
     for (name, value) in members {
         if is_of_git(name) && !fields.iter().any(|field| field.name == name) {
             continue;
