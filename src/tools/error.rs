@@ -157,7 +157,7 @@ impl From<vault::Error> for Error {
             Refused::Invalid(_) => Code::InvalidArgument,
             // `doing` is a verb phrase of `vault::error`; only these two read.
             Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
-            Refused::Disk { .. } => Code::WriteError,
+            Refused::Disk { .. } | Refused::Mistake => Code::WriteError,
         };
         let reported = Error::new(code, error.to_string());
         match error {

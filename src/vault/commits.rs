@@ -2,6 +2,7 @@
 
 use crate::lock::Unpoisoned;
 use crate::quota::Permit;
+use crate::slice::mistakes;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
@@ -14,11 +15,13 @@ pub struct Author {
     pub(super) commits: Option<Arc<dyn Commits>>,
     /// Paths of changed files, old names included.
     changed: Mutex<Vec<String>>,
+    /// [`mistakes`] when the call began.
+    mistakes: usize,
 }
 
 impl Author {
     pub fn new(by: &str, tool: &'static str, commits: Option<Arc<dyn Commits>>) -> Author {
-        Author { by: by.to_owned(), tool, commits, changed: Mutex::default() }
+        Author { by: by.to_owned(), tool, commits, changed: Mutex::default(), mistakes: mistakes() }
     }
 
     /// The paths of all files that were changed, old names included, sorted.
@@ -27,6 +30,11 @@ impl Author {
         paths.sort_unstable();
         paths.dedup();
         paths
+    }
+
+    /// Whether this program has noticed a mistake of its own since the call began: then nothing that was computed may be written.
+    pub(super) fn has_met_mistake(&self) -> bool {
+        mistakes() != self.mistakes
     }
 
     pub(super) fn add_changed(&self, paths: Vec<String>) {
@@ -91,6 +99,7 @@ pub trait Commits: Debug + Send + Sync {
 mod tests {
     use super::*;
     use crate::vault::journal::Step;
+    use crate::vault::replace_text::Replacement;
     use crate::vault::{Vault, VaultPath};
     use std::path::PathBuf;
 
@@ -117,6 +126,23 @@ mod tests {
         fn commit_files(&self, _: &[String], _: &str, _: &Author) -> Result<Committed, String> {
             Ok(Committed::default())
         }
+    }
+
+    #[test]
+    fn a_call_that_has_met_a_mistake_of_ours_changes_nothing() {
+        let root = std::env::temp_dir().join(format!("vsm-mistake-{}", crate::secret::new_id()));
+        std::fs::create_dir_all(&root).unwrap();
+        std::fs::write(root.join("a.md"), "old").unwrap();
+        let vault = Vault::open(&root).unwrap();
+        let author = Author::new("agent", "tool", None);
+        // As if one had been counted since.
+        let author = Author { mistakes: author.mistakes.wrapping_sub(1), ..author };
+        let vault = vault.on_behalf_of(&Arc::new(author));
+        let path = VaultPath::file("a.md").unwrap();
+        let edit = Replacement { old: "old", new: "new", all: false };
+        assert!(matches!(vault.edit(&path, &[edit], None), Err(crate::vault::Error::Mistake)));
+        assert_eq!(std::fs::read_to_string(root.join("a.md")).unwrap(), "old");
+        std::fs::remove_dir_all(root).unwrap();
     }
 
     #[test]

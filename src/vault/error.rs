@@ -90,8 +90,11 @@ pub enum Error {
         /// Why, to be read after the path and a colon.
         why: String,
     },
-    /// Too many costly calls are in progress: searches by regular expression, or readings of the kept versions.
+    /// Too many costly calls are in progress: searches by regular expression, queries, readings of the kept versions; or an index is
+    /// still being made.
     Overloaded,
+    /// This program has noticed a mistake of its own ([`crate::slice::mistakes`]).
+    Mistake,
     /// The caller cancelled.
     Cancelled,
     /// Something the operating system refused; `doing` completes "could not …".
@@ -205,8 +208,9 @@ impl fmt::Display for Error {
             Error::Invalid(message) => f.write_str(message),
             Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
             Error::Overloaded => f.write_str(
-                "Too many searches by regular expression, or calls that read old versions, are in progress. Try again in a few seconds.",
+                "The server is busy with costly calls (regular expressions, queries, old versions), or is still reading a large vault. Try again in a few seconds.",
             ),
+            Error::Mistake => f.write_str("The server has made a mistake in computing the change, so nothing was changed. Its log has the place."),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.

@@ -196,6 +196,9 @@ impl Vault {
     ) -> Result<Vec<String>, Error> {
         files.iter().try_for_each(|path| self.check_grant(path))?;
         let Some(author) = &self.author else { return act().map(|()| Vec::new()) };
+        if author.has_met_mistake() {
+            return Err(Error::Mistake);
+        }
         let mut ids = Vec::new();
         let mut left = Vec::new();
         if self.versions.is_some() || author.commits.is_some() {
