@@ -349,3 +349,28 @@ fn the_history_has_merges_and_names_in_any_unicode_form() {
     server.call("vault_restore", json!({ "path": "Über.md", "version": versions[1]["version"] }));
     assert_eq!(std::fs::read_to_string(vault.join(nfd)).unwrap(), "first\n");
 }
+
+/// A note that was committed more often than an answer shows: `next_cursor` leads to its first version.
+#[test]
+fn a_long_history_is_paged_to_its_beginning() {
+    let repository = Repository::with(&[("a.md", "0\n")]);
+    let path = repository.folder.vault().join("a.md");
+    let count = vault_sync_mcp::limits::GIT_VERSIONS + 20;
+    for n in 1..count {
+        std::fs::write(&path, format!("{n}\n")).unwrap();
+        repository.git(&["commit", "-qam", &format!("version {n}")]);
+    }
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+    for _ in 0..10 {
+        let page = server
+            .call("vault_history", if cursor.is_null() { json!({ "path": "a.md" }) } else { json!({ "path": "a.md", "cursor": cursor }) });
+        seen.extend(page["versions"].as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap().to_owned()));
+        cursor = page["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    let all: Vec<String> = repository.git(&["log", "--format=%H"]).lines().map(str::to_owned).collect();
+    assert_eq!(seen, all);
+}

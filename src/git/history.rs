@@ -28,12 +28,18 @@ pub struct Version {
 }
 
 impl Git {
-    /// The versions of a note, the newest first, `limit` at most; and whether there are more. A note that was renamed is
-    /// followed to its earlier names.
+    /// The versions of a note, the newest first, `limit` at most; and whether there are more. With `after` only those that are older than
+    /// this commit, or all if it is none of them any more. A note that was renamed is followed to its earlier names.
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn history(&self, path: &VaultPath, limit: usize, cancelled: &dyn Fn() -> bool) -> Result<(Vec<Version>, bool), Failure> {
+    pub fn history(
+        &self,
+        path: &VaultPath,
+        after: Option<&str>,
+        limit: usize,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(Vec<Version>, bool), Failure> {
         let (runner, path) = (self.runner(cancelled)?, self.vault.spelled(path));
         if !self.vault.shows(path.as_str()) {
             return Ok((Vec::new(), false));
@@ -57,14 +63,18 @@ impl Git {
             };
         }
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut versions = Vec::new();
+        let mut versions: Vec<Version> = Vec::new();
+        let mut after = after.filter(|after| text.contains(&format!("{id}:{after}{id},")));
         for text in text.split(&format!("{id}:")).skip(1) {
             let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
             // What it was under a name that is not served is not shown either.
             if version.path.as_deref().is_some_and(|then| !self.vault.shows(then)) {
                 break;
             }
-            versions.push(version);
+            match after {
+                Some(last) => after = Some(last).filter(|last| version.commit != *last),
+                None => versions.push(version),
+            }
             if !history_continues || versions.len() > limit {
                 break;
             }
@@ -111,7 +121,7 @@ impl Git {
         };
         let mut output = in_commit(path.as_str())?;
         if !output.ok {
-            let (versions, _) = self.history(path, limits::GIT_VERSIONS, cancelled)?;
+            let (versions, _) = self.history(path, None, usize::MAX, cancelled)?;
             let then = versions.into_iter().find(|version| version.commit.starts_with(commit)).and_then(|version| version.path);
             if let Some(then) = then {
                 output = in_commit(&then)?;

@@ -52,14 +52,17 @@ result! {
     }
 }
 
-/// The kept versions of a note, or, with toolset git, its commits; and whether there are older ones. Commits name other files, so a
-/// login for some folders gets the kept versions.
-fn rows_of(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
+/// The kept versions of a note, or, with toolset git, its commits, after the one with the id `after`; and whether there are older ones.
+/// Commits name other files, so a login for some folders gets the kept versions.
+fn rows_of(context: &Context<'_>, path: &VaultPath, after: Option<&str>) -> Result<(Vec<Row>, bool), Error> {
     #[cfg(feature = "git")]
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
-        return commits(context, git, path);
+        return commits(context, git, path, after);
     }
-    let lines = context.vault.history(path)?;
+    let mut lines = context.vault.history(path)?;
+    // A version that is gone: from the newest again.
+    let first = lines.iter().position(|line| Some(line.version.as_str()) == after).map_or(0, |last| last + 1);
+    lines.drain(..first);
     let row = |line: &Line| {
         let (version, at) = (line.version.clone(), Moment(line.at).rfc3339());
         Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
@@ -68,9 +71,9 @@ fn rows_of(context: &Context<'_>, path: &VaultPath) -> Result<(Vec<Row>, bool), 
 }
 
 #[cfg(feature = "git")]
-fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Row>, bool), Error> {
+fn commits(context: &Context<'_>, git: &Git, path: &VaultPath, after: Option<&str>) -> Result<(Vec<Row>, bool), Error> {
     let (versions, has_more) = git
-        .history(path, limits::GIT_VERSIONS, &|| context.requester.has_cancelled())
+        .history(path, after, limits::GIT_VERSIONS, &|| context.requester.has_cancelled())
         .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;
     let row = |version: Version| {
         let Version { commit, by, tool, date, message, change, path: then, bytes } = version;
@@ -82,22 +85,19 @@ fn commits(context: &Context<'_>, git: &Git, path: &VaultPath) -> Result<(Vec<Ro
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let mut path = context.existing_or_deleted(arguments.text("path"))?;
-    let (mut rows, mut has_more) = rows_of(context, &path)?;
+    let after = paging::last_shown(arguments)?;
+    let (mut rows, mut has_more) = rows_of(context, &path, after.as_deref())?;
     // A name may be that of a note in another folder.
     if rows.is_empty() {
         let named = context.path(arguments.text("path"))?;
         if named != path {
-            (rows, has_more) = rows_of(context, &named)?;
+            (rows, has_more) = rows_of(context, &named, after.as_deref())?;
             path = named;
         }
     }
-    let after = paging::last_shown(arguments)?;
-    // A version that is gone: from the newest again.
-    let first = after.and_then(|after| rows.iter().position(|row| row.version == after)).map_or(0, |last| last + 1);
-    let rest = rows.split_off(first.min(rows.len()));
-    let count = rest.len();
-    let versions = fitting(rest.into_iter().take(limits::LIST_PAGE_USUAL));
-    let last = versions.last().filter(|_| versions.len() < count).map(|row| row.version.clone());
-    let next = if last.is_some() { Next::page_after(arguments, last.as_deref()) } else { Inline(Next::cut(has_more)) };
+    let count = rows.len();
+    let versions = fitting(rows.into_iter().take(limits::LIST_PAGE_USUAL));
+    let last = versions.last().filter(|_| versions.len() < count || has_more).map(|row| row.version.clone());
+    let next = Next::page_after(arguments, last.as_deref());
     Reply::of(&History { path: path.as_str(), versions, next })
 }
