@@ -351,3 +351,37 @@ fn a_file_that_a_program_has_open_and_writes_is_not_replaced() {
         assert!(text.contains("second half\n") && text.contains("ours"), "{path}: {text}");
     }
 }
+
+/// An app that saves in place truncates the file and writes it a moment later: nothing sees the file empty in between.
+#[test]
+fn a_file_that_is_truncated_before_it_is_written_is_never_seen_empty() {
+    use std::io::Write;
+    let folder = Folder::with(&[("a.md", b"kept\n")]);
+    let path = folder.vault().join("a.md");
+    let server = Server::on(&folder.vault());
+    std::thread::sleep(Duration::from_millis(300));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let mut file = fs::File::create(&path).unwrap();
+                std::thread::sleep(Duration::from_millis(20));
+                file.write_all(b"kept\n").unwrap();
+                drop(file);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let seen: Vec<(Value, Value)> = (0..100)
+            .map(|_| {
+                let read = server.call("vault_read", json!({ "path": "a.md" }))["content"].clone();
+                std::thread::sleep(Duration::from_millis(3));
+                (read, server.call("vault_search", json!({ "query": "kept" }))["total_matches"].clone())
+            })
+            .collect();
+        stop.store(true, Ordering::Relaxed);
+        assert!(seen.iter().all(|(read, found)| *read == json!("kept\n") && *found == json!(1)), "{seen:?}");
+    });
+    // One that stays empty is empty.
+    fs::File::create(&path).unwrap();
+    assert_eq!(server.call("vault_read", json!({ "path": "a.md" }))["content"], "");
+}

@@ -5,12 +5,14 @@ use super::error::{description, warn_once};
 use super::index::Index;
 use super::jail::Jail;
 use super::path::{is_hidden, is_odd};
+use crate::clock;
 use crate::disk;
 use crate::limits;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The kind of a served directory entry.
 #[derive(Debug)]
@@ -196,8 +198,26 @@ pub(super) struct StampedBytes {
     pub(super) is_stable: bool,
 }
 
-/// Reads at most `max` bytes of a file. Does not follow links.
+/// Reads at most `max` bytes of a file. Does not follow links. A file that has just become empty is read again for a while: an app that
+/// saves in place truncates it first, and what it writes comes a moment later.
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
+    let mut read = read_once(on_disk, max)?;
+    while read.bytes.is_empty() && has_become_empty(on_disk) {
+        std::thread::sleep(limits::EMPTIED_POLL);
+        read = read_once(on_disk, max)?;
+    }
+    Ok(read)
+}
+
+/// Whether an older file was emptied within [`limits::EMPTIED_PATIENCE`].
+fn has_become_empty(on_disk: &Path) -> bool {
+    let is_recent = |time: SystemTime| clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE);
+    on_disk.symlink_metadata().is_ok_and(|found| {
+        found.is_file() && found.len() == 0 && found.modified().is_ok_and(is_recent) && found.created().is_ok_and(|at| !is_recent(at))
+    })
+}
+
+fn read_once(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     let file = disk::open_plain(on_disk)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
