@@ -38,13 +38,12 @@ pub struct Quoted {
 impl Quoted {
     /// The JSON string that begins at an offset, if one does.
     pub fn json(outer: &str, at: usize) -> Option<Quoted> {
-        outer.get(at..)?.starts_with('"').then(|| Quoted::read(outer, at, outer.len()))?
+        outer.get(at..)?.starts_with('"').then(|| Quoted::read(outer, at, false))?
     }
 
     /// The quoted YAML string that begins at an offset, if it is on one line.
     pub fn yaml(outer: &str, at: usize) -> Option<Quoted> {
-        let line = outer.get(at..)?.split('\n').next()?;
-        Quoted::read(outer, at, at + line.len())
+        Quoted::read(outer, at, true)
     }
 
     /// The range in the outer text of a range of `text`.
@@ -53,13 +52,13 @@ impl Quoted {
         offset(range.start)..offset(range.end)
     }
 
-    fn read(outer: &str, at: usize, end: usize) -> Option<Quoted> {
-        let quote = outer.get(at..end)?.chars().next()?;
+    fn read(outer: &str, at: usize, on_one_line: bool) -> Option<Quoted> {
+        let quote = outer.get(at..)?.chars().next()?;
         let quoting = if quote == '\'' { Quoting::Single } else { Quoting::Double };
         let (mut text, mut offsets, mut at) = (String::new(), Vec::new(), at + 1);
         loop {
-            let rest = outer.get(at..end)?;
-            let first = rest.chars().next()?;
+            let rest = outer.get(at..)?;
+            let first = rest.chars().next().filter(|first| !(on_one_line && *first == '\n'))?;
             let (c, length) = match (quoting, first) {
                 (Quoting::Single, '\'') if rest.starts_with("''") => ('\'', 2),
                 (_, c) if c == quote => break,
