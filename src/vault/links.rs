@@ -235,8 +235,7 @@ impl Vault {
         let deadline = Deadline::after(limits::LINK_INDEX_WAIT);
         let mut building = None;
         loop {
-            let (is_complete, index) = self.complete_links();
-            if is_complete {
+            if let Some(index) = self.complete_links() {
                 return Ok(index);
             }
             if deadline.left().is_none() {
@@ -251,14 +250,18 @@ impl Vault {
         }
     }
 
-    /// The link index, and whether it has the links of all files that are known now.
-    fn complete_links(&self) -> (bool, Arc<LinkIndex>) {
+    /// The link index, if it has the links of all files that are known now. An incomplete one is not handed out: whoever holds it makes the
+    /// next change copy it.
+    fn complete_links(&self) -> Option<Arc<LinkIndex>> {
         let mut index = self.links.lock().unpoisoned();
         let (version, stale) = self.index.with_table(|table| (table.version, index.stale(table)));
-        if stale.is_empty() && index.version != Some(version) {
+        if !stale.is_empty() {
+            return None;
+        }
+        if index.version != Some(version) {
             Arc::make_mut(&mut index).version = Some(version);
         }
-        (stale.is_empty(), Arc::clone(&index))
+        Some(Arc::clone(&index))
     }
 
     /// Reads the links of some of the files that have changed since they were read.
@@ -283,7 +286,10 @@ impl Vault {
         let mut index = self.links.lock().unpoisoned();
         let changed = Arc::make_mut(&mut index);
         // All before the first is added: a file that came back has another id, and its old id may be that of another file.
-        stale.gone.into_iter().chain(fresh.iter().map(|entry| entry.id)).for_each(|id| changed.forget(id));
+        let is_other = |entry: &&Arc<Entry>| changed.known.get(&entry.id).is_some_and(|known| known.path != entry.path);
+        let others: Vec<Id> = stale.fresh.iter().filter(is_other).map(|entry| entry.id).collect();
+        let read_now = fresh.iter().map(|entry| entry.id);
+        stale.gone.into_iter().chain(others).chain(read_now).for_each(|id| changed.forget(id));
         fresh.iter().zip(found).for_each(|(entry, paths)| changed.add(entry, paths));
         Ok(())
     }
