@@ -56,6 +56,9 @@ pub struct Line {
     /// The login: the id of a grant, the name of an API token or machine client, `local`.
     pub by: String,
     pub tool: String,
+    /// The login itself had written the text that was replaced; noted by a cleanup, which may remove the line that says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
     #[serde(flatten)]
     pub did: Did,
 }
@@ -131,8 +134,15 @@ impl Versions {
                 has_new_files |= self.keep_bytes(&bytes).map_err(failed)?;
             }
             let version = new_id();
-            let line =
-                Line { version: version.clone(), call: call.to_owned(), at, by: author.by.clone(), tool: author.tool.to_owned(), did };
+            let line = Line {
+                version: version.clone(),
+                call: call.to_owned(),
+                at,
+                by: author.by.clone(),
+                tool: author.tool.to_owned(),
+                own: false,
+                did,
+            };
             lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
             ids.push(version);
         }
@@ -232,7 +242,8 @@ impl Versions {
             let is_newest = !is_own(number) && line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Moment(line.at)) <= limits::VERSIONS_AGE;
             let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
-            let text = serde_json::to_string(line).map_err(|error| failed(error.into()))? + "\n";
+            let noted = Line { own: is_own(number), ..line.clone() };
+            let text = serde_json::to_string(&noted).map_err(|error| failed(error.into()))? + "\n";
             let [without, with] = &mut log_bytes;
             let used = if line.kept().is_some() { with } else { without };
             let fits = bytes + size <= limits::VERSIONS_BYTES && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 8;
@@ -256,7 +267,7 @@ impl Versions {
         let is_young = |newest: &u64| now.since(Moment(*newest)) <= limits::VERSIONS_AGE;
         let gaps = dropped.into_iter().filter(|(_, newest)| is_young(newest)).map(|(by, newest)| {
             let (version, call) = (new_id(), new_id());
-            let line = Line { version, call, at: now.0, by: by.to_owned(), tool: String::new(), did: Did::Dropped { newest } };
+            let line = Line { version, call, at: now.0, by: by.to_owned(), tool: String::new(), own: false, did: Did::Dropped { newest } };
             serde_json::to_string(&line).map(|line| line + "\n").map_err(|error| failed(error.into()))
         });
         let stay: Vec<String> = gaps.chain(stay.into_values().map(Ok)).collect::<Result<_, _>>()?;
@@ -298,7 +309,7 @@ fn own_texts(lines: &[Line]) -> HashSet<usize> {
     let mut own = HashSet::new();
     for (number, line) in lines.iter().enumerate() {
         if let Some((path, before)) = line.kept()
-            && writers.get(path) == Some(&(&*line.by, before))
+            && (line.own || writers.get(path) == Some(&(&*line.by, before)))
         {
             own.insert(number);
         }
