@@ -233,10 +233,17 @@ fn select<'e>(
 /// Rows in their groups and order. A value that cannot be computed is empty.
 fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<Expr>>, order: &[Sort<Expr>]) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
+        let held = evaluator.held();
         let value = |key: &Sort<Expr>| evaluator.value(&key.key, &row, &Locals::default()).unwrap_or(Value::Null);
         let group = group.map_or(Value::Null, value);
         let order_key = |value: &Value| evaluator.order_key(value).unwrap_or(OrderKey::Empty);
-        Sorted { group_key: order_key(&group), keys: order.iter().map(|key| order_key(&value(key))).collect(), group, row }
+        let keys = order.iter().map(|key| order_key(&value(key))).collect();
+        let group_key = order_key(&group);
+        // Of what was computed for them little stays.
+        if !row.has_formulas() {
+            evaluator.release(held);
+        }
+        Sorted { group_key, keys, group, row }
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
     rows.sort_by(|a, b| {
