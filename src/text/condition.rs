@@ -142,7 +142,9 @@ impl Condition {
     /// Folded strings that every file that meets this has in its text, path or tags.
     pub(super) fn required<'a>(&'a self) -> impl Iterator<Item = &'a str> {
         let required = |leaf: &'a Condition| match leaf {
-            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) | Condition::Property(text, _) => Some(text.as_str()),
+            Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => Some(text.as_str()),
+            // In quotes other characters are written otherwise.
+            Condition::Property(name, _) if name.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c)) => Some(name.as_str()),
             Condition::Has(_, Term::Regex(expression)) => expression.required(),
             _ => None,
         };

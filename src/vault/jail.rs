@@ -70,7 +70,7 @@ impl Jail {
         let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
         let names =
             entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
-        names.filter(|(name, _)| all || !name.starts_with('.')).any(|(name, is_folder)| {
+        names.filter(|(name, _)| all && name != ".DS_Store" || !name.starts_with('.')).any(|(name, is_folder)| {
             let path = format!("{folder}/{name}");
             self.hidden.hides(&self.root, &path) || all && is_hidden(&name) || is_folder && self.has_hidden(&path, all, depth - 1)
         })
