@@ -243,6 +243,30 @@ fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_
     assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "b.md\nc.md\n");
 }
 
+/// Also one that is larger than any note: its old path and its new one are committed together, by a later call too.
+#[test]
+fn a_large_file_that_was_moved_is_committed_whole_or_not_at_all() {
+    let repository = Repository::with(&[("Scan.pdf", &"%PDF ".repeat(2_300_000)), ("n.md", "n\n")]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let away = repository.remote().with_extension("away");
+    std::fs::rename(repository.remote(), &away).unwrap();
+    let moved = server.call("vault_move", json!({ "from": "Scan.pdf", "to": "Archive/Scan.pdf" }));
+    assert!(moved["git_error"].is_string(), "{moved}");
+    std::fs::rename(away, repository.remote()).unwrap();
+    let done = server.call("vault_insert", json!({ "path": "n.md", "text": "more" }));
+    assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
+    let shown = repository.at_remote(&["show", "--format=", "--name-status", "main"]);
+    assert_eq!(shown, "R100\tScan.pdf\tArchive/Scan.pdf\nM\tn.md\n");
+    // Larger than what is committed at all.
+    let huge = std::fs::File::create(repository.folder.vault().join("Huge.bin")).unwrap();
+    huge.set_len(vault_sync_mcp::limits::GIT_FILE_BYTES + 1).unwrap();
+    repository.git(&["add", "Huge.bin"]);
+    repository.git(&["commit", "-qm", "by the owner"]);
+    let moved = server.call("vault_move", json!({ "from": "Huge.bin", "to": "Archive/Huge.bin" }));
+    assert!(moved["git_error"].as_str().is_some_and(|words| words.contains("Huge.bin stays in git")), "{moved}");
+    assert_eq!(repository.git(&["ls-tree", "--name-only", "HEAD", "Huge.bin"]), "Huge.bin\n");
+}
+
 /// Another note of the same name is neither deleted nor overwritten, nor is its history shown.
 #[test]
 fn the_path_of_a_deleted_note_means_no_other_note() {

@@ -341,6 +341,11 @@ impl Git {
                 Err(other) => return Err(other),
             }
         }
+        // A file that has moved, and cannot be committed where it is now, stays in git where it was.
+        if left.iter().any(|(_, failure)| matches!(failure, Failure::Vault(vault::Error::TooLarge { .. }))) {
+            let gone = targets.extract_if(.., |note| note.before.is_none()).map(|note| note.path);
+            left.extend(gone.map(|path| (path.clone(), Failure::Refused(format!("{} stays in git", path.as_str())))));
+        }
         let names = targets.iter().filter(|note| note.before.is_some()).filter_map(|note| note.file.name.to_str());
         let mut blobs = repository.store_files(runner, &names.collect::<Vec<&str>>())?.into_iter();
         let on_disk = |note: Target| {

@@ -5,6 +5,7 @@ use super::process::{Runner, no_answer};
 use super::settings::Settings;
 use super::{Failure, Folders, Options};
 use crate::disk;
+use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -218,7 +219,7 @@ impl Repository {
             return if entry.is_none() { refused(why) } else { staged_changes(why) };
         }
         let file = File { name: name.into(), old: committed, new: None };
-        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any(path)?, after: None })
+        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any_up_to(path, limits::GIT_FILE_BYTES)?, after: None })
     }
 
     /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.

@@ -6,8 +6,7 @@ use crate::disk;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::vault::commits::{Left, Noted};
-use crate::vault::versions::hash;
-use crate::vault::{self, Vault, VaultPath};
+use crate::vault::{Vault, VaultPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,8 +46,16 @@ impl Uncommitted {
     /// The files of the list, without `own`, that are as the tool left them, and those that are not.
     pub(super) fn as_left_and_changed(&self, own: &BTreeSet<VaultPath>, vault: &Vault) -> (BTreeSet<VaultPath>, BTreeSet<VaultPath>) {
         let waiting = self.read().into_iter().filter(|(path, _)| !own.contains(path));
-        let (as_left, changed): (Waiting, Waiting) = waiting.partition(|(path, left)| hash_now(path, vault).is_ok_and(|now| now == *left));
-        (as_left.into_keys().collect(), changed.into_keys().collect())
+        let (mut as_left, mut changed) = (BTreeSet::new(), BTreeSet::new());
+        for (path, left) in waiting {
+            match vault.hash_if_any(&path) {
+                Ok(now) if now == left => as_left.insert(path),
+                Ok(_) => changed.insert(path),
+                // It stays on the list until it can be read again.
+                Err(_) => false,
+            };
+        }
+        (as_left, changed)
     }
 
     /// Returns what the list said of each path before.
@@ -92,12 +99,8 @@ impl Uncommitted {
 
 /// What files are now.
 pub(super) fn left_now(paths: &BTreeSet<VaultPath>, vault: &Vault) -> Vec<Left> {
-    let left = |path: &VaultPath| Some(Left { path: path.as_str().to_owned(), hash: hash_now(path, vault).ok()? });
+    let left = |path: &VaultPath| Some(Left { path: path.as_str().to_owned(), hash: vault.hash_if_any(path).ok()? });
     paths.iter().filter_map(left).collect()
-}
-
-fn hash_now(path: &VaultPath, vault: &Vault) -> Result<Option<String>, vault::Error> {
-    Ok(vault.bytes_if_any(path)?.as_deref().map(hash))
 }
 
 /// Each after a line feed: a full disk may have left half a line, which the next one must not continue.

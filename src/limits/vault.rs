@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The largest file that is read, edited or written as text, bytes. Obsidian itself becomes unusable far below.
 pub const NOTE_BYTES: u64 = 10 * 1024 * 1024;
+/// Bytes of a file that are read at a time where it is hashed without being held in memory.
+pub const HASHED_AT_ONCE: usize = 64 * 1024;
 /// The largest file whose text is kept for search, bytes; larger ones are found by name.
 pub const INDEXED_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes at the start of a file with an unknown extension that decide whether it is text.

@@ -5,9 +5,10 @@ use super::error::Error;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::walk::{self, StampedBytes};
-use super::{Vault, count_lines, etag};
+use super::{Vault, count_lines, etag, versions};
 use crate::limits;
 use crate::slice::Part;
+use std::fs::File;
 use std::path::Path;
 
 /// Which part of a text is wanted.
@@ -143,7 +144,24 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`], except [`Error::NotFound`].
     pub fn bytes_if_any(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
-        Error::none_if_missing(self.bytes(path))
+        self.bytes_if_any_up_to(path, limits::NOTE_BYTES)
+    }
+
+    /// As [`Vault::bytes_if_any`], with another limit than that of a note.
+    pub fn bytes_if_any_up_to(&self, path: &VaultPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        Error::none_if_missing(self.bytes_up_to(path, limit).map(|(_, bytes, _)| bytes))
+    }
+
+    /// The SHA-256 of a file of any size, in hexadecimal; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// As [`Vault::bytes_if_any`], except [`Error::TooLarge`].
+    pub fn hash_if_any(&self, path: &VaultPath) -> Result<Option<String>, Error> {
+        Error::none_if_missing(self.locate(path)).and_then(|located| {
+            let Some((path, on_disk)) = located else { return Ok(None) };
+            let hash = File::open(&*on_disk).and_then(versions::hash_of_all);
+            hash.map(Some).map_err(Error::disk("read", path.as_str()))
+        })
     }
 
     /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not

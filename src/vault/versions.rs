@@ -9,11 +9,12 @@ use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
 use crate::secret;
+use crate::slice::Part;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,6 +98,16 @@ pub struct Versions {
 /// The hash by which bytes are known: SHA-256 in hex.
 pub fn hash(bytes: &[u8]) -> String {
     secret::hex(&Sha256::digest(bytes))
+}
+
+/// As [`hash`], of a file too large to be held in memory.
+pub fn hash_of_all(mut file: File) -> std::io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; limits::HASHED_AT_ONCE];
+    while let count @ 1.. = file.read(&mut buffer)? {
+        digest.update(buffer.part(..count));
+    }
+    Ok(secret::hex(&digest.finalize()))
 }
 
 fn failed(cause: std::io::Error) -> Error {

@@ -231,7 +231,7 @@ impl Vault {
 
     /// What changes leave at the paths of `files`.
     fn left_by(&self, files: &[String], changes: &[Change]) -> Vec<Left> {
-        let hash_of = |path: &str| self.bytes_if_any(&VaultPath::unchecked(path)).ok().flatten().as_deref().map(hash);
+        let hash_of = |path: &str| self.hash_if_any(&VaultPath::unchecked(path)).ok().flatten();
         let hash_behind = |path: &str| {
             changes.iter().fold(hash_of(path), |now, change| match &change.did {
                 Did::Wrote { path: written, after, .. } if written == path => Some(after.clone()),
