@@ -355,7 +355,12 @@ fn hanging_up_ends_a_session_where_it_means_that() {
     let mut modern = params.clone();
     modern["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" }, "io.modelcontextprotocol/clientCapabilities": {} });
     let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: query\r\n";
-    for (headers, params, ends) in [(headers, modern, true), ("MCP-Protocol-Version: 2025-06-18\r\n", params, false)] {
+    // Answered by a stream, on which nothing is sent for seconds.
+    let mut streamed = modern.clone();
+    streamed["_meta"]["progressToken"] = "p".into();
+    for (headers, params, ends) in
+        [(headers, modern, true), (headers, streamed, true), ("MCP-Protocol-Version: 2025-06-18\r\n", params, false)]
+    {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
         let mut connection = server.connect();
         connection.send(format!(

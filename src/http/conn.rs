@@ -90,9 +90,9 @@ impl<S: Service> Connection<'_, S> {
                 return self.refuse(Refusal::BUSY, &head.method);
             }
         }
-        self.peer.allow_probe(!head.is_http_1_0);
+        self.peer.set_probe((!head.is_http_1_0).then(|| self.peer.interim_response()));
         let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, self.peer)));
-        self.peer.allow_probe(false);
+        self.peer.set_probe(None);
         drop(reserved);
         match served {
             Ok(Reply::Whole(answer)) => {
@@ -245,7 +245,10 @@ impl<S: Service> Connection<'_, S> {
             }
         };
         self.log_exchange(Some(request), &answer);
+        let probed = Arc::clone(&stream);
+        self.peer.set_probe(Some(Box::new(move || probed.ping())));
         let done = catch_unwind(AssertUnwindSafe(|| (events.work)(&stream, self.peer)));
+        self.peer.set_probe(None);
         drop(permit);
         match done {
             Ok(None) => {}

@@ -56,7 +56,15 @@ impl EventStream {
     /// Sends one `message` event. `json` is one line, because some clients parse each `data:` line as a whole document.
     /// Gives whether the stream is still open.
     pub fn send(&self, json: &str) -> bool {
-        let event = event(json);
+        self.enqueue(event(json))
+    }
+
+    /// Sends a heartbeat before it is due.
+    pub(super) fn ping(&self) {
+        self.enqueue(HEARTBEAT.to_owned());
+    }
+
+    fn enqueue(&self, event: String) -> bool {
         let mut queue = self.queue.lock().unpoisoned();
         let before = self.waiting.fetch_add(event.len(), Ordering::AcqRel);
         // A single event may be as large as any answer; many of them must not pile up.

@@ -2,11 +2,13 @@
 
 use crate::clock;
 use crate::limits;
+use crate::lock::Unpoisoned;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
 use std::io::Write;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What a connection is doing; decides which is closed when the table is full.
@@ -27,6 +29,9 @@ pub(super) enum Activity {
     Closed,
 }
 
+/// Sends something that the answer may contain at this point, and that a closed connection answers with a reset.
+pub(super) type Probe = Box<dyn FnOnce() + Send>;
+
 /// One connection, as the rest of the server and the handlers of its requests see it.
 pub struct Peer {
     pub(super) socket: TcpStream,
@@ -35,7 +40,7 @@ pub struct Peer {
     pub(super) has_head: AtomicBool,
     /// It has sent a request that belongs to a login.
     pub(super) is_authenticated: AtomicBool,
-    may_probe: AtomicBool,
+    probe: Mutex<Option<Probe>>,
     pub(super) activity: AtomicU8,
     pub(super) since_us: AtomicU64,
     pub(super) started: Instant,
@@ -51,7 +56,7 @@ impl Peer {
             address,
             has_head: AtomicBool::new(false),
             is_authenticated: AtomicBool::new(false),
-            may_probe: AtomicBool::new(false),
+            probe: Mutex::default(),
             activity: AtomicU8::new(Activity::Idle as u8),
             since_us: AtomicU64::new(0),
             started: clock::instant(),
@@ -59,8 +64,7 @@ impl Peer {
     }
 
     /// Whether the peer of a request in progress has closed its connection, or reset it. One that has closed only its sending half (`nc -N`)
-    /// still waits for its answer. The two look alike until something is sent, so after a while an interim response is: a closed
-    /// connection is reset by it.
+    /// still waits for its answer. The two look alike until something is sent, so after a while the probe is.
     pub fn has_hung_up(&self) -> bool {
         let mut polled = [PollFd::new(&self.socket, PollFlags::empty())];
         let _ = poll(&mut polled, Some(&Timespec::default()));
@@ -69,15 +73,24 @@ impl Peer {
         }
         // Unread bytes are a pipelined request.
         let is_half_closed = matches!(recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)));
-        if is_half_closed && self.time_in_activity() >= limits::HALF_CLOSED_PROBED_AFTER && self.may_probe.swap(false, Ordering::AcqRel) {
-            let _ = (&self.socket).write_all(b"HTTP/1.1 102 Processing\r\n\r\n");
+        if is_half_closed && self.time_in_activity() >= limits::HALF_CLOSED_PROBED_AFTER {
+            let probe = self.probe.lock().unpoisoned().take();
+            if let Some(probe) = probe {
+                probe();
+            }
         }
         false
     }
 
-    /// Whether an interim response may be sent: not in HTTP/1.0, and not once the answer has begun.
-    pub(super) fn allow_probe(&self, allowed: bool) {
-        self.may_probe.store(allowed, Ordering::Release);
+    /// What [`Peer::has_hung_up`] may send, once; `None` where nothing may be.
+    pub(super) fn set_probe(&self, probe: Option<Probe>) {
+        *self.probe.lock().unpoisoned() = probe;
+    }
+
+    /// An interim response: not for HTTP/1.0, and only until the answer begins.
+    pub(super) fn interim_response(self: &Arc<Self>) -> Probe {
+        let peer = Arc::clone(self);
+        Box::new(move || drop((&peer.socket).write_all(b"HTTP/1.1 102 Processing\r\n\r\n")))
     }
 
     /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
@@ -132,7 +145,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (socket, address) = listener.accept().unwrap();
-        let peer = Peer::new(socket, address.ip());
+        let peer = Arc::new(Peer::new(socket, address.ip()));
         assert!(!peer.has_hung_up(), "silent");
         other.write_all(b"x").unwrap();
         assert!(!peer.has_hung_up(), "sends ahead");
@@ -141,12 +154,12 @@ mod tests {
         other.shutdown(Shutdown::Write).unwrap();
         std::thread::sleep(limits::HALF_CLOSED_PROBED_AFTER);
         assert!(!peer.has_hung_up(), "waits for its answer, and nothing may be sent before it");
-        peer.allow_probe(true);
+        peer.set_probe(Some(peer.interim_response()));
         assert!(!peer.has_hung_up());
         let mut seen = [0; 16];
         std::io::Read::read_exact(&mut other, &mut seen).unwrap();
         assert!(seen.starts_with(b"HTTP/1.1 102 "));
-        peer.allow_probe(true);
+        peer.set_probe(Some(peer.interim_response()));
         drop(other);
         while !peer.has_hung_up() {
             std::thread::sleep(Duration::from_millis(5));

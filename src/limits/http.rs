@@ -45,7 +45,7 @@ pub const LINGER: Duration = Duration::from_secs(5);
 /// Bytes discarded while lingering: the largest possible request, because a proxy such as nginx sends all of it before it
 /// reads the response, and would turn a 401 into a 502.
 pub const LINGER_BYTES: usize = MCP_BYTES + HEAD_BYTES;
-/// How long a peer that has closed its sending half is left alone before it is asked, with an interim response, whether it is still there.
+/// How long a peer that has closed its sending half is left alone before something is sent to find whether it is still there.
 pub const HALF_CLOSED_PROBED_AFTER: Duration = Duration::from_millis(500);
 /// A connection whose request has been incomplete, or whose response has made no progress, for longer than this may be closed
 /// in favour of a new one.
