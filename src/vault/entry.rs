@@ -88,6 +88,8 @@ pub struct Entry {
     pub(super) written_by_us: AtomicBool,
     /// The table's version at the last change of the file; reading an unchanged file again keeps it.
     pub(super) version: u64,
+    /// The number of the check that read it ([`Index::checks`](super::index::Index::checks)).
+    pub(super) check: u64,
 }
 
 impl Entry {

@@ -18,7 +18,7 @@ use crate::quota::Quota;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
@@ -54,8 +54,11 @@ pub(super) struct Index {
     /// Held from reading the queue, or walking, until all that differs has been checked. The background walk does not need it: `update_lock`
     /// protects its entries, and it counts only once it has ended.
     pub(super) refresh_lock: Mutex<()>,
-    /// Held while one file is checked, so that an older state never replaces a newer one.
+    /// Held while a check compares a file with its entry, and while it replaces that; not while the file is read and parsed.
     pub(super) update_lock: Mutex<()>,
+    /// Numbers the checks. Of two that read a file at the same time, the one that began later has the newer state: whatever changes after it
+    /// has begun leads to another check.
+    pub(super) checks: AtomicU64,
     pub(super) refresh_policy: RefreshPolicy,
     /// The permit for the background walk.
     pub(super) walk_permit: Arc<Quota>,
@@ -79,6 +82,7 @@ impl Index {
             has_links: AtomicBool::new(false),
             refresh_lock: Mutex::new(()),
             update_lock: Mutex::new(()),
+            checks: AtomicU64::new(0),
             refresh_policy: RefreshPolicy::default(),
             walk_permit: Quota::one(),
             word_index: Mutex::default(),
@@ -141,6 +145,22 @@ impl Index {
     /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck` also if an equal stamp does not prove that
     /// it is unchanged, as within one tick of the clock. Returns whether the path is that of a served folder, without links.
     pub(super) fn update(&self, path: &str, recheck: bool) -> bool {
+        let check = self.checks.fetch_add(1, Ordering::Relaxed);
+        let mut read = None;
+        loop {
+            let (is_folder, unread) = self.compare(path, recheck, read);
+            let Some(on_disk) = unread else { return is_folder };
+            read = self.load(path, &on_disk).map(|entry| Entry { check, ..entry });
+            // It cannot be read now, which says nothing about it.
+            if read.is_none() {
+                return false;
+            }
+        }
+    }
+
+    /// Compares a file with its entry and replaces that by what was read. Returns whether the path is that of a served folder, without links,
+    /// and where the file is if it has to be read first.
+    fn compare(&self, path: &str, recheck: bool, read: Option<Entry>) -> (bool, Option<ResolvedPath>) {
         let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
@@ -152,10 +172,10 @@ impl Index {
                 let is_link = self.jail.root().join(path).is_symlink();
                 self.has_links.fetch_or(is_link, Ordering::AcqRel);
                 self.remove(path);
-                return false;
+                return (false, None);
             }
             // The entry stays: this error says nothing about the file.
-            Err(_) => return false,
+            Err(_) => return (false, None),
         };
         self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
         // A folder has replaced a known file, or the file is new and may have replaced a folder: what is known below this path goes.
@@ -163,24 +183,31 @@ impl Index {
         if was_file != metadata.is_file() {
             self.remove(path);
         }
-        if metadata.is_file() {
-            self.update_file(path, &on_disk, &metadata, recheck);
+        if metadata.is_dir() {
+            // Which links to folders are followed, only a walk of the whole vault knows.
+            return (on_disk.below() == Path::new(path), None);
         }
-        // Which links to folders are followed, only a walk of the whole vault knows.
-        metadata.is_dir() && on_disk.below() == Path::new(path)
+        let is_unread = self.compare_file(path, &metadata, recheck, read);
+        (false, is_unread.then_some(on_disk))
     }
 
-    fn update_file(&self, path: &str, on_disk: &ResolvedPath, metadata: &Metadata, recheck: bool) {
+    /// As [`Index::compare`], for a file; returns whether it has to be read first.
+    fn compare_file(&self, path: &str, metadata: &Metadata, recheck: bool, read: Option<Entry>) -> bool {
         let known = self.get(path);
+        if let Some(entry) = read {
+            if known.is_none_or(|known| known.check < entry.check) {
+                self.change(|table| table.insert(entry));
+            }
+            return false;
+        }
         if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && recheck)) {
-            return;
+            return false;
         }
-        if known.is_none() && self.read(BTreeMap::len) >= limits::FILES {
-            return warn_once("the size of the vault", format!("more than {} files; the rest is not served", limits::FILES));
+        let is_full = known.is_none() && self.read(BTreeMap::len) >= limits::FILES;
+        if is_full {
+            warn_once("the size of the vault", format!("more than {} files; the rest is not served", limits::FILES));
         }
-        if let Some(entry) = self.load(path, on_disk) {
-            self.change(|table| table.insert(entry));
-        }
+        !is_full
     }
 
     /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has another stamp, or an uncertain one.

@@ -32,6 +32,7 @@ impl Index {
                 uncertain,
                 written_by_us: AtomicBool::new(false),
                 version: 0,
+                check: 0,
             })
         };
         let is_text = kind == Kind::Text || kind == Kind::Other && walk::looks_like_text(on_disk);
