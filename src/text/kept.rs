@@ -4,14 +4,15 @@
 use super::fold::{clusters, is_mark, push_cluster};
 use crate::slice::Part;
 use std::ops::Range;
+use std::sync::Arc;
 
-/// A folded text, with the changes that restore its original.
+/// A folded text, with the changes that restore its original. A clone shares both.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
-    folded: Box<str>,
+    folded: Arc<str>,
     /// The changes, in order. Each begins with the number of bytes since the previous one (in the folded text), as a varint. Then
     /// 0 for an ASCII capital; else the folded length plus one, the original length, and the original bytes.
-    changes: Box<[u8]>,
+    changes: Arc<[u8]>,
     /// Characters of the original.
     chars: u32,
 }
@@ -50,7 +51,7 @@ impl Kept {
             }
         }
         let chars = u32::try_from(original.chars().count()).unwrap_or(u32::MAX);
-        Kept { folded: folded.into_boxed_str(), changes: changes.into_boxed_slice(), chars }
+        Kept { folded: folded.into(), changes: changes.into(), chars }
     }
 
     /// The folded text.

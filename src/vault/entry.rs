@@ -93,6 +93,24 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The same for another index. The text, most of what an entry takes, is shared.
+    pub(super) fn for_another_index(&self) -> Entry {
+        Entry {
+            path: Arc::clone(&self.path),
+            stamp: self.stamp,
+            tags: self.tags.clone(),
+            folded_path: self.folded_path.clone(),
+            folded_tags: self.folded_tags.clone(),
+            text: self.text.clone(),
+            properties: self.properties.clone(),
+            id: 0,
+            uncertain: self.uncertain,
+            written_by_us: AtomicBool::new(false),
+            version: 0,
+            check: 0,
+        }
+    }
+
     /// The last segment of the path.
     pub fn name(&self) -> &str {
         name_of(&self.path)
@@ -161,7 +179,7 @@ pub(super) fn name_of(path: &str) -> &str {
 }
 
 /// What of a file's content is kept for search.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Text {
     /// The text.
     Kept(Kept),

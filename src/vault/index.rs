@@ -43,6 +43,8 @@ pub enum Memory {
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) jail: Jail,
+    /// That of the whole vault, where this is the index of a part.
+    pub(super) whole: Option<Arc<Index>>,
     /// Device and inode of the root at the last walk.
     pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) memory: Memory,
@@ -71,11 +73,12 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn new(jail: Jail, memory: Memory) -> Index {
+    pub(super) fn new(jail: Jail, memory: Memory, whole: Option<Arc<Index>>) -> Index {
         let events = Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
         Index {
             identity: Mutex::new(jail.identity()),
             jail,
+            whole,
             memory,
             table: RwLock::default(),
             events: RwLock::new(events.map(Arc::new)),

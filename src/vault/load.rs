@@ -16,8 +16,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 impl Index {
+    /// The entry of the whole vault, where this is the index of a part of it and that entry is of the same state of the file.
+    fn entry_of_whole(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
+        let entry = self.whole.as_ref()?.get(path)?;
+        let is_same = Stamp::of(&on_disk.metadata().ok()?) == entry.stamp && !entry.uncertain;
+        // A part may have room for a text that the whole has not.
+        (is_same && !matches!(entry.text, Text::NotKept { .. })).then(|| entry.for_another_index())
+    }
+
     /// Reads a file into an entry.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
+        if let Some(entry) = self.entry_of_whole(path, on_disk) {
+            return Some(entry);
+        }
         let (kind, media_type) = media::of(path);
         let make_entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
             Some(Entry {

@@ -184,7 +184,7 @@ struct Locks {
 
 impl Shared {
     fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, costly_calls: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
-        let index = Arc::new(Index::new(jail.clone(), memory));
+        let index = Arc::new(Index::new(jail.clone(), memory, whole.as_ref().map(|whole| Arc::clone(&whole.index))));
         Shared {
             jail,
             index,
