@@ -44,6 +44,7 @@
 //! | `forms` | names, lists, quotations and conditions in the forms that models and people write |
 //! | `faults` | full and broken disks, vaults that go, logs that are not read, programs that write at the same time |
 //! | `hostile` | notes, names, expressions and floods made to use up memory, time or connections |
+//! | `memory` | what logins can make the program hold, against what the unit allows |
 //! | `commands` | the command line and the configuration |
 //! | `tidy` | the rules of this project |
 
@@ -111,6 +112,7 @@ mod link_rules;
 mod links;
 mod load;
 mod mcp;
+mod memory;
 #[cfg(feature = "notes")]
 mod misuse;
 #[cfg(feature = "notes")]
