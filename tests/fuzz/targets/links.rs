@@ -3,15 +3,18 @@
 
 use libfuzzer_sys::fuzz_target;
 use vault_sync_mcp::markdown::insert::{Position, Target, insert};
-use vault_sync_mcp::markdown::links::{links, links_of, resolve};
+use vault_sync_mcp::markdown::links::{links, links_of};
 use vault_sync_mcp::markdown::parts::Note;
+use vault_sync_mcp::markdown::resolve::{Files, resolve};
 use vault_sync_mcp::markdown::tasks::fields_of;
 
 fuzz_target!(|text: &str| {
+    let mut files = Files::default();
+    text.lines().for_each(|path| files.insert(&path.into()));
     for link in links(text).into_iter().chain(links_of("x.canvas", text)) {
         assert!(link.range.start <= link.target.start && link.target.end <= link.range.end, "{link:?}");
         assert!(text.get(link.range.clone()).is_some() && text.get(link.target.clone()).is_some(), "{link:?}");
-        let _ = resolve(&link.path, "a/b", text.lines().zip(text.lines()));
+        let _ = resolve(&link.path, "a/b", &files);
     }
     let note = Note::of(text);
     for task in note.tasks() {
