@@ -17,9 +17,7 @@ impl Client {
     }
 
     pub fn with(folder: &Folder, settings: &[(&str, &str)]) -> Client {
-        // Another build of the program: tests/windows/run.
-        let program = std::env::var("STDIO_SERVER").unwrap_or(env!("CARGO_BIN_EXE_vault-sync-mcp").to_owned());
-        let mut command = Command::new(program);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
         command.arg("stdio").env_clear().env("VAULT_PATH", folder.vault()).envs(settings.iter().copied());
         Client::start(command)
     }
