@@ -257,14 +257,34 @@ fn a_large_file_that_was_moved_is_committed_whole_or_not_at_all() {
     assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
     let shown = repository.at_remote(&["show", "--format=", "--name-status", "main"]);
     assert_eq!(shown, "R100\tScan.pdf\tArchive/Scan.pdf\nM\tn.md\n");
-    // Larger than what is committed at all.
-    let huge = std::fs::File::create(repository.folder.vault().join("Huge.bin")).unwrap();
-    huge.set_len(vault_sync_mcp::limits::GIT_FILE_BYTES + 1).unwrap();
-    repository.git(&["add", "Huge.bin"]);
+    // Larger than what is committed at all; the note beside it is not held back.
+    let films = repository.folder.vault().join("Films");
+    std::fs::create_dir(&films).unwrap();
+    std::fs::write(films.join("list.md"), "film\n").unwrap();
+    std::fs::File::create(films.join("Huge.bin")).unwrap().set_len(vault_sync_mcp::limits::GIT_FILE_BYTES + 1).unwrap();
+    repository.git(&["add", "Films"]);
     repository.git(&["commit", "-qm", "by the owner"]);
-    let moved = server.call("vault_move", json!({ "from": "Huge.bin", "to": "Archive/Huge.bin" }));
-    assert!(moved["git_error"].as_str().is_some_and(|words| words.contains("Huge.bin stays in git")), "{moved}");
-    assert_eq!(repository.git(&["ls-tree", "--name-only", "HEAD", "Huge.bin"]), "Huge.bin\n");
+    let moved = server.call("vault_move", json!({ "from": "Films", "to": "Archive/Films" }));
+    assert!(moved["git_error"].as_str().is_some_and(|words| words.contains("Films/Huge.bin stays in git")), "{moved}");
+    let tree = repository.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
+    assert_eq!(tree, "Archive/Films/list.md\nArchive/Scan.pdf\nFilms/Huge.bin\nn.md\n");
+}
+
+/// A file whose commit failed, and which is a named pipe now: whoever opens that waits for its writer.
+#[test]
+fn a_named_pipe_in_the_place_of_a_file_holds_up_no_call() {
+    let repository = Repository::with(&[("p.md", "p\n"), ("n.md", "n\n")]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let away = repository.remote().with_extension("away");
+    std::fs::rename(repository.remote(), &away).unwrap();
+    assert!(server.call("vault_insert", json!({ "path": "p.md", "text": "more" }))["git_error"].is_string());
+    let pipe = repository.folder.vault().join("p.md");
+    std::fs::remove_file(&pipe).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::fs::rename(away, repository.remote()).unwrap();
+    let done = server.call("vault_insert", json!({ "path": "n.md", "text": "more" }));
+    assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
+    assert_eq!(repository.at_remote(&["show", "--format=", "--name-only", "main"]), "n.md\n");
 }
 
 /// Another note of the same name is neither deleted nor overwritten, nor is its history shown.

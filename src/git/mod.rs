@@ -204,7 +204,7 @@ impl Git {
         let path = &vault.spelled(wanted.path);
         let name = repository.name_of(path);
         let read_state = |repository: &Repository| {
-            let note = repository.read_note(path, &name)?;
+            let note = repository.read_note(path, &name, limits::NOTE_BYTES)?;
             let is_committed = repository.is_committed(&runner, &note, &name)?;
             Ok::<_, Failure>((note, is_committed))
         };
@@ -328,24 +328,24 @@ impl Git {
         let files: Vec<(String, VaultPath)> = paths.map(|path| named(self.vault.spelled(path))).collect();
         let new = files.iter().map(|(name, _)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
         let ignored_names = repository.ignored(runner, &new.collect::<Vec<&str>>())?;
-        let (mut targets, mut left) = (Vec::new(), Vec::new());
+        let (mut targets, mut left, mut room) = (Vec::new(), Vec::new(), limits::GIT_FILE_BYTES);
         for (name, path) in &files {
             let check = |note: Target| match (&note.file.old, &note.before) {
                 (None, Some(_)) if ignored_names.contains(name) => Err(ignored(path)),
                 (None, Some(_)) => repository.refuse_clash(name).map(|()| note),
                 _ => Ok(note),
             };
-            match repository.read_note(path, name).and_then(check) {
-                Ok(note) => targets.push(note),
+            match repository.read_note(path, name, room.max(limits::NOTE_BYTES)).and_then(check) {
+                Ok(note) => {
+                    let size = note.before.as_ref().map_or(0, |bytes| bytes.len() as u64);
+                    room = room.saturating_sub(if size > limits::NOTE_BYTES { size } else { 0 });
+                    targets.push(note);
+                }
                 Err(failure @ (Failure::Refused(_) | Failure::Staged(_) | Failure::Vault(_))) => left.push((path.clone(), failure)),
                 Err(other) => return Err(other),
             }
         }
-        // A file that has moved, and cannot be committed where it is now, stays in git where it was.
-        if left.iter().any(|(_, failure)| matches!(failure, Failure::Vault(vault::Error::TooLarge { .. }))) {
-            let gone = targets.extract_if(.., |note| note.before.is_none()).map(|note| note.path);
-            left.extend(gone.map(|path| (path.clone(), Failure::Refused(format!("{} stays in git", path.as_str())))));
-        }
+        left.extend(repository::hold_back_too_large(runner, &mut targets, &left)?);
         let names = targets.iter().filter(|note| note.before.is_some()).filter_map(|note| note.file.name.to_str());
         let mut blobs = repository.store_files(runner, &names.collect::<Vec<&str>>())?.into_iter();
         let on_disk = |note: Target| {

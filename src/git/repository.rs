@@ -3,9 +3,8 @@
 use super::objects::{Entry, File, Files, Staged, clashes, committed, staged};
 use super::process::{Runner, no_answer};
 use super::settings::Settings;
-use super::{Failure, Folders, Options};
+use super::{Failure, Folders, Options, Refusal};
 use crate::disk;
-use crate::limits;
 use crate::vault::{self, Vault, VaultPath};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -180,9 +179,9 @@ impl Repository {
     /// Reads a note on disk and on the branch, as one that is deleted.
     ///
     /// # Errors
-    /// [`Failure::Refused`] for one that is not a regular file of this repository, or that is in conflict in the index, [`Failure::Staged`]
-    /// for one with staged changes.
-    pub(super) fn read_note(&self, path: &VaultPath, name: &str) -> Result<Target, Failure> {
+    /// [`vault::Error::TooLarge`] beyond `limit` bytes; [`Failure::Refused`] for one that is not a regular file of this repository, or
+    /// that is in conflict in the index; [`Failure::Staged`] for one with staged changes.
+    pub(super) fn read_note(&self, path: &VaultPath, name: &str, limit: u64) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
@@ -219,7 +218,7 @@ impl Repository {
             return if entry.is_none() { refused(why) } else { staged_changes(why) };
         }
         let file = File { name: name.into(), old: committed, new: None };
-        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any_up_to(path, limits::GIT_FILE_BYTES)?, after: None })
+        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any_up_to(path, limit)?, after: None })
     }
 
     /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.
@@ -388,4 +387,26 @@ fn current_branch(runner: &Runner<'_>, git_dir: &Path) -> Result<String, Failure
         Some("refs/heads/.invalid") | None => Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line()),
         Some(branch) => Ok(branch.to_owned()),
     }
+}
+
+/// Takes out the deletions of files as large as one that is too large to be committed, which has probably moved: what cannot be committed
+/// where it is now stays in git where it was. Returns why they are not committed.
+pub(super) fn hold_back_too_large(runner: &Runner<'_>, targets: &mut Vec<Target>, left: &[Refusal]) -> Result<Vec<Refusal>, Failure> {
+    let size_of = |(_, failure): &Refusal| match failure {
+        Failure::Vault(vault::Error::TooLarge { size, .. }) => Some(size.to_string()),
+        _ => None,
+    };
+    let too_large: HashSet<String> = left.iter().filter_map(size_of).collect();
+    if too_large.is_empty() {
+        return Ok(Vec::new());
+    }
+    let gone = targets.iter().filter(|note| note.before.is_none()).filter_map(|note| note.file.old.as_ref());
+    let blobs: String = gone.map(|entry| format!("{}\n", entry.blob)).collect();
+    let sizes = runner.must_with(&["cat-file", "--batch-check=%(objectname) %(objectsize)"], blobs.as_bytes())?;
+    let sizes = String::from_utf8_lossy(&sizes.stdout);
+    let held: HashSet<&str> =
+        sizes.lines().filter_map(|line| line.split_once(' ')).filter(|(_, size)| too_large.contains(*size)).map(|(blob, _)| blob).collect();
+    let is_held = |note: &mut Target| note.before.is_none() && note.file.old.as_ref().is_some_and(|old| held.contains(&*old.blob));
+    let stays = |note: Target| (note.path.clone(), Failure::Refused(format!("{} stays in git", note.path.as_str())));
+    Ok(targets.extract_if(.., is_held).map(stays).collect())
 }

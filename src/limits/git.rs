@@ -24,7 +24,8 @@ pub const GIT_PUSH_CHECK: Duration = Duration::from_secs(5);
 pub const GIT_INDEX_WAIT: Duration = Duration::from_secs(3);
 /// For the post-commit hook.
 pub const GIT_POST_COMMIT: Duration = Duration::from_secs(3);
-/// Bytes of one file that is committed or comes in, which is read into memory; larger ones are left to the owner's git.
+/// Bytes of one incoming file, and of all files of a commit that are larger than a note together, which are read into memory; what is
+/// beyond is left to the owner's git.
 pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
 /// Files named as kept because they were changed.
 pub const GIT_NAMED: usize = 10;

@@ -6,9 +6,11 @@ use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::walk::{self, StampedBytes};
 use super::{Vault, count_lines, etag, versions};
+use crate::disk;
 use crate::limits;
 use crate::slice::Part;
-use std::fs::File;
+use std::fs::Metadata;
+use std::io::Read as _;
 use std::path::Path;
 
 /// Which part of a text is wanted.
@@ -152,16 +154,15 @@ impl Vault {
         Error::none_if_missing(self.bytes_up_to(path, limit).map(|(_, bytes, _)| bytes))
     }
 
-    /// The SHA-256 of a file of any size, in hexadecimal; `None` if it does not exist.
+    /// The SHA-256 of a file's first bytes, [`limits::GIT_FILE_BYTES`] at most, in hexadecimal; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Vault::bytes_if_any`], except [`Error::TooLarge`].
     pub fn hash_if_any(&self, path: &VaultPath) -> Result<Option<String>, Error> {
-        Error::none_if_missing(self.locate(path)).and_then(|located| {
-            let Some((path, on_disk)) = located else { return Ok(None) };
-            let hash = File::open(&*on_disk).and_then(versions::hash_of_all);
-            hash.map(Some).map_err(Error::disk("read", path.as_str()))
-        })
+        let Some((path, on_disk)) = Error::none_if_missing(self.locate(path))? else { return Ok(None) };
+        check_is_file(&path, &on_disk)?;
+        let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(limits::GIT_FILE_BYTES));
+        first_bytes.and_then(versions::hash_of_all).map(Some).map_err(Error::disk("read the file", path.as_str()))
     }
 
     /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not
@@ -202,6 +203,15 @@ impl Vault {
 
 /// The bytes of a file of at most `limit` bytes.
 pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Result<StampedBytes, Error> {
+    let metadata = check_is_file(path, on_disk)?;
+    let check_size = |size| if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok(()) };
+    check_size(metadata.len())?;
+    let read = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+    check_size(read.stamp.size.max(read.bytes.len() as u64))?;
+    Ok(read)
+}
+
+fn check_is_file(path: &VaultPath, on_disk: &Path) -> Result<Metadata, Error> {
     let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
     if metadata.is_dir() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
@@ -210,11 +220,7 @@ pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Res
     if !metadata.is_file() {
         return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
     }
-    let check_size = |size| if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok(()) };
-    check_size(metadata.len())?;
-    let read = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
-    check_size(read.stamp.size.max(read.bytes.len() as u64))?;
-    Ok(read)
+    Ok(metadata)
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.

@@ -101,7 +101,7 @@ pub fn hash(bytes: &[u8]) -> String {
 }
 
 /// As [`hash`], of a file too large to be held in memory.
-pub fn hash_of_all(mut file: File) -> std::io::Result<String> {
+pub fn hash_of_all(mut file: impl Read) -> std::io::Result<String> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; limits::HASHED_AT_ONCE];
     while let count @ 1.. = file.read(&mut buffer)? {
