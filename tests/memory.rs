@@ -1,5 +1,6 @@
 //! What logins can make the program hold in memory, against what the systemd unit allows it.
 
+use crate::mcp::request;
 use crate::support::{Connection, Folder, READ_TOKEN, Server, TOKEN, mcp_head, post, stream_request, thorough};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,7 +25,7 @@ fn vault_with_grants(kilobytes: usize) -> (Folder, String) {
 }
 
 fn call(tool: &str, arguments: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
+    request("tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 
 /// Texts are most of what an index takes; that of a grant shares those of the whole vault.
