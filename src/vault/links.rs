@@ -241,7 +241,7 @@ impl Vault {
             if deadline.left().is_none() {
                 return Err(Error::Overloaded);
             }
-            building = building.or_else(|| self.links_permit.take("", limits::HANG_UP_EVERY));
+            building = building.or_else(|| self.locks.links.take("", limits::HANG_UP_EVERY));
             if building.is_some() {
                 self.read_some_links(proceed)?;
             } else if !proceed(0, 0) {

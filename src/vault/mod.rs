@@ -165,9 +165,6 @@ pub struct Shared {
     postings_cache: postings::Cache,
     #[cfg(feature = "notes")]
     links: Mutex<Arc<links::LinkIndex>>,
-    /// The permit for reading links into it.
-    #[cfg(feature = "notes")]
-    links_permit: Arc<Quota>,
 }
 
 /// Locks shared by the whole vault and its parts.
@@ -180,6 +177,9 @@ struct Locks {
     /// Held for reading while one file is written, for writing while a transaction is applied: changes are recorded in the order in
     /// which they are made, and a write does not follow its folder to another path than the one that is recorded.
     writes: RwLock<()>,
+    /// The permit for reading the links of notes: a note of many lines takes much memory while it is read.
+    #[cfg(feature = "notes")]
+    links: Arc<Quota>,
 }
 
 impl Shared {
@@ -195,8 +195,6 @@ impl Shared {
             postings_cache: postings::Cache::default(),
             #[cfg(feature = "notes")]
             links: Mutex::default(),
-            #[cfg(feature = "notes")]
-            links_permit: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
         }
     }
 }
@@ -217,6 +215,8 @@ impl Vault {
             files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(),
             transactions: Mutex::new(()),
             writes: RwLock::new(()),
+            #[cfg(feature = "notes")]
+            links: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
         };
         let costly_calls =
             Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE });
