@@ -202,18 +202,19 @@ pub(super) struct StampedBytes {
 /// saves in place truncates it first, and what it writes comes a moment later.
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     let mut read = read_once(on_disk, max)?;
-    while read.bytes.is_empty() && has_become_empty(on_disk) {
+    while read.bytes.is_empty() && is_being_saved(on_disk) {
         std::thread::sleep(limits::EMPTIED_POLL);
         read = read_once(on_disk, max)?;
     }
     Ok(read)
 }
 
-/// Whether an older file was emptied within [`limits::EMPTIED_PATIENCE`].
-fn has_become_empty(on_disk: &Path) -> bool {
+/// Whether a file that was read as empty has text by now, or is an older one that was emptied within [`limits::EMPTIED_PATIENCE`].
+fn is_being_saved(on_disk: &Path) -> bool {
     let is_recent = |time: SystemTime| clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE);
     on_disk.symlink_metadata().is_ok_and(|found| {
-        found.is_file() && found.len() == 0 && found.modified().is_ok_and(is_recent) && found.created().is_ok_and(|at| !is_recent(at))
+        let was_emptied = || found.modified().is_ok_and(is_recent) && found.created().is_ok_and(|at| !is_recent(at));
+        found.is_file() && (found.len() > 0 || was_emptied())
     })
 }
 
@@ -233,4 +234,37 @@ fn read_once(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
     }
     Ok(StampedBytes { bytes, stamp: after, is_stable: after == before && length == before.size.min(max) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Also not when the program writes between the read and the look at why nothing was read.
+    #[test]
+    fn a_file_that_is_saved_in_place_again_and_again_is_never_read_empty() {
+        let folder = std::env::temp_dir().join(crate::secret::new_id());
+        disk::create_folder(&folder).unwrap();
+        let file = folder.join("note.md");
+        disk::write_new(&file, b"kept").unwrap();
+        std::thread::sleep(limits::EMPTIED_PATIENCE * 2);
+        let save = || OpenOptions::new().write(true).truncate(true).open(&file).unwrap().write_all(b"kept").unwrap();
+        // The kernel sets the size a moment before the time: only from the second save on, the time is recent in that moment too.
+        save();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    save();
+                }
+            });
+            let empty = (0..1000).filter(|_| read_stamped(&file, 99).is_ok_and(|read| read.bytes.is_empty())).count();
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(empty, 0, "of 1,000 reads");
+        });
+        disk::remove_own_folder(&folder).unwrap();
+    }
 }
