@@ -91,9 +91,22 @@ const DAY: i64 = 86_400;
 /// The bounds of dates: about ten thousand years from 1970, in seconds, and from the year 0, in months.
 const LAST: i64 = 10_000 * 366 * DAY;
 const LAST_MONTH: i64 = 10_000 * 12;
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 impl DateTime {
     /// Midnight of a day (`2026-11-22`); `None` for any other text.
@@ -108,7 +121,9 @@ impl DateTime {
         let week = i64::try_from(number(week)?).ok().filter(|week| (1..=53).contains(week))?;
         // The first ISO week is that of 4 January.
         let first = DateTime::of_date(&format!("{year}-01-{}", if is_iso { "04" } else { "01" }))?;
-        let day = DateTime((first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY);
+        let day = DateTime(
+            (first.days() + (week - 1) * 7 - if is_iso { first.weekday() } else { 0 }) * DAY,
+        );
         let number = if is_iso { day.iso_week() } else { day.us_week() };
         (number == (year.parse().ok()?, week)).then_some(day)
     }
@@ -130,7 +145,8 @@ impl DateTime {
     /// The same day of a later or earlier month, or that month's last day.
     pub fn plus_months(self, months: i64) -> DateTime {
         let (year, month, day) = date_of_day(self.days());
-        let count = (year * 12 + month as i64 - 1).saturating_add(months).clamp(-LAST_MONTH, LAST_MONTH);
+        let count =
+            (year * 12 + month as i64 - 1).saturating_add(months).clamp(-LAST_MONTH, LAST_MONTH);
         let (year, month) = (count.div_euclid(12), count.rem_euclid(12).unsigned_abs() + 1);
         let days = (1..=day).rev().find_map(|day| days_of(year, month, day));
         days.map_or(self, |days| DateTime(days.saturating_mul(DAY)).with_time_of(self))
@@ -181,7 +197,11 @@ impl DateTime {
         while let Some(first) = rest.chars().next() {
             let literal = rest.strip_prefix('[').and_then(|inner| inner.split_once(']'));
             let literal = literal.map(|(text, behind)| (text.to_owned(), behind));
-            let token = || (1..=4).rev().find_map(|length| Some((self.token(rest.get(..length)?)?, rest.part(length..))));
+            let token = || {
+                (1..=4).rev().find_map(|length| {
+                    Some((self.token(rest.get(..length)?)?, rest.part(length..)))
+                })
+            };
             let other = || (first.to_string(), rest.part(first.len_utf8()..));
             let (text, behind) = literal.or_else(token).unwrap_or_else(other);
             shown.push_str(&text);
@@ -207,7 +227,8 @@ impl DateTime {
         let (hour, minute, second) = self.time();
         let month_name = MONTHS.get(month as usize - 1).copied().unwrap_or_default();
         let weekday = WEEKDAYS.get(self.weekday() as usize).copied().unwrap_or_default();
-        let short = |name: &str, letters: usize| Some(name.chars().take(letters).collect::<String>());
+        let short =
+            |name: &str, letters: usize| Some(name.chars().take(letters).collect::<String>());
         let half = if hour < 12 { "am" } else { "pm" };
         let number = match token {
             "MMMM" => return Some(month_name.to_owned()),
@@ -262,13 +283,25 @@ mod tests {
     #[test]
     fn dates_are_written_as_moment_writes_them() {
         let of = |date: &str, format: &str| {
-            DateTime::of_date(date).unwrap().plus_days(0).with_time_of(DateTime(13 * 3600 + 5 * 60 + 9)).format(format)
+            DateTime::of_date(date)
+                .unwrap()
+                .plus_days(0)
+                .with_time_of(DateTime(13 * 3600 + 5 * 60 + 9))
+                .format(format)
         };
         for (date, format, expected) in [
             ("2026-11-22", "YYYY-MM-DD", "2026-11-22"),
             ("2026-11-22", "YYYY/MM-MMMM/YYYY-MM-DD-dddd", "2026/11-November/2026-11-22-Sunday"),
-            ("2026-11-02", "dddd, MMMM Do YYYY [at] H:mm:ss", "Monday, November 2nd 2026 at 13:05:09"),
-            ("2026-02-03", "YY M D ddd dd d E hh:mm a A Q DDDD", "26 2 3 Tue Tu 2 2 01:05 pm PM 1 034"),
+            (
+                "2026-11-02",
+                "dddd, MMMM Do YYYY [at] H:mm:ss",
+                "Monday, November 2nd 2026 at 13:05:09",
+            ),
+            (
+                "2026-02-03",
+                "YY M D ddd dd d E hh:mm a A Q DDDD",
+                "26 2 3 Tue Tu 2 2 01:05 pm PM 1 034",
+            ),
             // ISO weeks, at the turn of years.
             ("2026-11-22", "GGGG-[W]WW gggg-[w]ww", "2026-W47 2026-w48"),
             ("2027-01-01", "GGGG-[W]WW gggg-ww", "2026-W53 2027-01"),
@@ -283,28 +316,46 @@ mod tests {
     #[test]
     fn days_are_distinguished_from_other_names() {
         assert!(DateTime::of_date("2026-02-08").is_some());
-        for other in ["2026-2-8", "2026-02-08 Trip", "20260208", "2026_02_08", "", "2026-99-99", "2026-02-31", "2026-00-10", "２026-02-0"]
-        {
+        for other in [
+            "2026-2-8",
+            "2026-02-08 Trip",
+            "20260208",
+            "2026_02_08",
+            "",
+            "2026-99-99",
+            "2026-02-31",
+            "2026-00-10",
+            "２026-02-0",
+        ] {
             assert!(DateTime::of_date(other).is_none(), "{other}");
         }
     }
 
     #[test]
     fn what_follows_a_time_is_no_part_of_it() {
-        let parse = |text: &str| Zone::default().parse(text).map(|(time, has_time)| (time.format("YYYY-MM-DD HH:mm"), has_time));
+        let parse = |text: &str| {
+            Zone::default()
+                .parse(text)
+                .map(|(time, has_time)| (time.format("YYYY-MM-DD HH:mm"), has_time))
+        };
         for text in ["2026-11-22T10:30", "2026-11-22 10:30:00.123Z"] {
             assert_eq!(parse(text), Some(("2026-11-22 10:30".into(), true)), "{text}");
         }
-        for text in ["2026-11-22 10:30. Call", "2026-11-22T10:30:00.", "2026-11-22 10", "2026-11-22T10:30x"] {
+        for text in
+            ["2026-11-22 10:30. Call", "2026-11-22T10:30:00.", "2026-11-22 10", "2026-11-22T10:30x"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }
 
     #[test]
     fn weeks_are_named_by_their_number() {
-        for (week, monday) in
-            [("2026-W48", "2026-11-23"), ("2026-W01", "2025-12-29"), ("2026-W53", "2026-12-28"), ("1970-W01", "1969-12-29")]
-        {
+        for (week, monday) in [
+            ("2026-W48", "2026-11-23"),
+            ("2026-W01", "2025-12-29"),
+            ("2026-W53", "2026-12-28"),
+            ("1970-W01", "1969-12-29"),
+        ] {
             assert_eq!(DateTime::of_week(week, true).unwrap().format("YYYY-MM-DD"), monday);
         }
         assert_eq!(DateTime::of_week("2027-W01", false).unwrap().format("gggg-[W]ww"), "2027-W01");
@@ -333,13 +384,25 @@ mod tests {
             ("2026-1-2", None),
             ("26-11-2022", None),
         ] {
-            let found = berlin.parse(text).map(|(at, has_time)| (at.format("YYYY-MM-DD HH:mm:ss"), has_time));
-            assert_eq!(found, expected.map(|(text, has_time)| (text.to_owned(), has_time)), "{text}");
+            let found = berlin
+                .parse(text)
+                .map(|(at, has_time)| (at.format("YYYY-MM-DD HH:mm:ss"), has_time));
+            assert_eq!(
+                found,
+                expected.map(|(text, has_time)| (text.to_owned(), has_time)),
+                "{text}"
+            );
         }
         let (local, _) = berlin.parse("2026-07-01 02:00:00").unwrap();
         assert_eq!(berlin.seconds_at(local), 1_782_864_000);
-        assert_eq!(DateTime::of_date("2024-01-31").unwrap().plus_months(1).format("YYYY-MM-DD"), "2024-02-29");
-        assert_eq!(DateTime::of_date("2024-01-31").unwrap().plus_months(-2).format("YYYY-MM-DD"), "2023-11-30");
+        assert_eq!(
+            DateTime::of_date("2024-01-31").unwrap().plus_months(1).format("YYYY-MM-DD"),
+            "2024-02-29"
+        );
+        assert_eq!(
+            DateTime::of_date("2024-01-31").unwrap().plus_months(-2).format("YYYY-MM-DD"),
+            "2023-11-30"
+        );
     }
 
     #[test]

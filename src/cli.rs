@@ -59,20 +59,37 @@ pub struct Parsed {
 }
 
 /// Reads a command line and an environment.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn(&str) -> Option<String>) -> Parsed {
-    let set = SETTINGS.iter().filter_map(|setting| Some((setting.variable, environment(setting.variable)?)));
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Parsed {
+    let set = SETTINGS
+        .iter()
+        .filter_map(|setting| Some((setting.variable, environment(setting.variable)?)));
     let raw = set.filter(|(_, value)| !value.trim().is_empty()).collect();
-    let mut parsed = Parsed { command: "serve", words: Vec::new(), flags: BTreeMap::new(), raw, mistakes: Vec::new() };
+    let mut parsed = Parsed {
+        command: "serve",
+        words: Vec::new(),
+        flags: BTreeMap::new(),
+        raw,
+        mistakes: Vec::new(),
+    };
     let mut parser = Parser::from_args(arguments);
     loop {
         match parser.next() {
-            Ok(Some(Arg::Short('h') | Arg::Long("help"))) => return Parsed { command: "help", mistakes: Vec::new(), ..parsed },
-            Ok(Some(Arg::Short('V') | Arg::Long("version"))) => return Parsed { command: "version", mistakes: Vec::new(), ..parsed },
+            Ok(Some(Arg::Short('h') | Arg::Long("help"))) => {
+                return Parsed { command: "help", mistakes: Vec::new(), ..parsed };
+            }
+            Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {
+                return Parsed { command: "version", mistakes: Vec::new(), ..parsed };
+            }
             Ok(Some(Arg::Long(flag))) => {
                 let flag = flag.to_owned();
                 parsed.read_flag(&flag, &mut parser);
             }
-            Ok(Some(Arg::Short(flag))) => parsed.mistakes.push(format!("-{flag} is not a flag; see --help")),
+            Ok(Some(Arg::Short(flag))) => {
+                parsed.mistakes.push(format!("-{flag} is not a flag; see --help"))
+            }
             Ok(Some(Arg::Value(word))) => parsed.words.push(word.to_string_lossy().into_owned()),
             Ok(None) => break,
             Err(error) => {
@@ -87,9 +104,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>, environment: impl Fn
 
 impl Parsed {
     fn read_flag(&mut self, flag: &str, parser: &mut Parser) {
-        let own = COMMANDS.iter().flat_map(|command| command.flags).find(|own| own.trim_end_matches('=') == flag);
+        let own = COMMANDS
+            .iter()
+            .flat_map(|command| command.flags)
+            .find(|own| own.trim_end_matches('=') == flag);
         if let Some(own) = own {
-            let value = if own.ends_with('=') { parser.value().and_then(|value| value.string()) } else { Ok(String::new()) };
+            let value = if own.ends_with('=') {
+                parser.value().and_then(|value| value.string())
+            } else {
+                Ok(String::new())
+            };
             if value.is_err() {
                 self.mistakes.push(format!("--{flag} needs a value; see --help"));
             }
@@ -98,13 +122,18 @@ impl Parsed {
         }
         let Some(setting) = settings::of_flag(flag) else {
             let meant = settings::meant_by(flag);
-            let hint = meant.filter(|setting| !setting.flag().is_empty()).map(|setting| format!(", --{} is", setting.flag()));
-            self.mistakes.push(format!("--{flag} is not a flag{}; see --help", hint.unwrap_or_default()));
+            let hint = meant
+                .filter(|setting| !setting.flag().is_empty())
+                .map(|setting| format!(", --{} is", setting.flag()));
+            self.mistakes
+                .push(format!("--{flag} is not a flag{}; see --help", hint.unwrap_or_default()));
             // Its value may be a secret, and must not be taken for an argument, which a message would repeat.
             let takes_value = meant.is_none_or(|setting| !setting.placeholder.is_empty());
             let is_value = |word: &OsStr| {
                 let word = word.to_string_lossy();
-                !word.starts_with("--") && !["-h", "-V"].contains(&&*word) && COMMANDS.iter().all(|command| word != command.name)
+                !word.starts_with("--")
+                    && !["-h", "-V"].contains(&&*word)
+                    && COMMANDS.iter().all(|command| word != command.name)
             };
             if parser.optional_value().is_none()
                 && takes_value
@@ -115,24 +144,43 @@ impl Parsed {
             return;
         };
         let value = match setting.placeholder {
-            "" => Ok(parser.optional_value().map_or_else(|| "true".into(), |value| value.to_string_lossy().into_owned())),
+            "" => Ok(parser
+                .optional_value()
+                .map_or_else(|| "true".into(), |value| value.to_string_lossy().into_owned())),
             _ => parser.value().and_then(|value| value.string()),
         };
         match value {
             Ok(value) => drop(self.raw.insert(setting.variable, value)),
-            Err(_) => self.mistakes.push(format!("--{flag} needs a value, for example {}", setting.example)),
+            Err(_) => self
+                .mistakes
+                .push(format!("--{flag} needs a value, for example {}", setting.example)),
         }
     }
 
     /// Takes the command from the positional arguments, and checks the others and the flags.
     fn find_command(&mut self) {
         let first = if self.words.is_empty() { "serve".to_owned() } else { self.words.remove(0) };
-        let Some(Command { name, flags: own, arguments, .. }) = COMMANDS.iter().find(|command| command.name == first) else {
-            let is_near = |known: &&str| strsim::osa_distance(known, &first) <= 2 || known.len() > 3 && first.starts_with(*known);
-            let near = COMMANDS.iter().map(|command| command.name).filter(is_near).min_by_key(|known| strsim::osa_distance(known, &first));
-            let meant = if ["server", "run", "start", "http"].contains(&&*first) { Some("serve") } else { near };
+        let Some(Command { name, flags: own, arguments, .. }) =
+            COMMANDS.iter().find(|command| command.name == first)
+        else {
+            let is_near = |known: &&str| {
+                strsim::osa_distance(known, &first) <= 2
+                    || known.len() > 3 && first.starts_with(*known)
+            };
+            let near = COMMANDS
+                .iter()
+                .map(|command| command.name)
+                .filter(is_near)
+                .min_by_key(|known| strsim::osa_distance(known, &first));
+            let meant = if ["server", "run", "start", "http"].contains(&&*first) {
+                Some("serve")
+            } else {
+                near
+            };
             let meant = match meant {
-                _ if settings::switch(&first).is_some() => " A switch has its value after =, as in --read-only=false".to_owned(),
+                _ if settings::switch(&first).is_some() => {
+                    " A switch has its value after =, as in --read-only=false".to_owned()
+                }
                 meant => meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default(),
             };
             self.mistakes.push(format!("{first:?} is not a command; see --help.{meant}"));
@@ -145,15 +193,24 @@ impl Parsed {
             self.mistakes
                 .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and a switch has its value after =, as in --read-only=false"));
         }
-        for flag in self.flags.keys().filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag)) {
+        for flag in self
+            .flags
+            .keys()
+            .filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag))
+        {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
         }
-        if before == 0 && *name == "revoke" && self.words.is_empty() != self.flags.contains_key("all") {
+        if before == 0
+            && *name == "revoke"
+            && self.words.is_empty() != self.flags.contains_key("all")
+        {
             self.mistakes.push("revoke needs the id of a grant (see grants), or --all".into());
         }
         if let Some(since) = self.flags.get("since").filter(|_| self.since().is_none()) {
             self.mistakes.push(format!("undo: --since {since:?} is no time such as 30m, 2h or 7d"));
-        } else if *name == "undo" && !["login", "since"].iter().all(|flag| self.flags.contains_key(flag)) {
+        } else if *name == "undo"
+            && !["login", "since"].iter().all(|flag| self.flags.contains_key(flag))
+        {
             self.mistakes.push("undo needs --login ID (see grants; the name of an API token or machine client; local for stdio) and --since TIME (30m, 2h, 7d)".into());
         }
         self.command = if self.mistakes.len() > before { "help" } else { name };
@@ -189,16 +246,34 @@ pub fn help() -> String {
         "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients\n\nUsage: vault-sync-mcp [COMMAND] [FLAGS]\n\nCommands:\n"
             .to_owned();
     for Command { usage, about, .. } in COMMANDS {
-        let gap = if usage.len() > 22 { format!("\n{:25}", "") } else { format!("{:1$}", "", 23 - usage.len()) };
+        let gap = if usage.len() > 22 {
+            format!("\n{:25}", "")
+        } else {
+            format!("{:1$}", "", 23 - usage.len())
+        };
         text += &format!("  {usage}{gap}{}\n", about.replace('\n', &format!("\n{:25}", "")));
     }
     text += "\nSettings, as flag or environment variable; the flag wins:\n";
     for setting in SETTINGS {
-        let value = if setting.placeholder.is_empty() { String::new() } else { format!(" {}", setting.placeholder) };
-        let default = if setting.default.is_empty() { String::new() } else { format!(" Default: {}", setting.default) };
+        let value = if setting.placeholder.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", setting.placeholder)
+        };
+        let default = if setting.default.is_empty() {
+            String::new()
+        } else {
+            format!(" Default: {}", setting.default)
+        };
         text += &match setting.flag().as_str() {
-            "" => format!("  {}={}\n      {}{default}\n", setting.variable, setting.placeholder, setting.help),
-            flag => format!("  --{flag}{value}  ({})\n      {}{default}\n", setting.variable, setting.help),
+            "" => format!(
+                "  {}={}\n      {}{default}\n",
+                setting.variable, setting.placeholder, setting.help
+            ),
+            flag => format!(
+                "  --{flag}{value}  ({})\n      {}{default}\n",
+                setting.variable, setting.help
+            ),
         };
     }
     text.push_str("\n  -h, --help     this text\n  -V, --version  the version\n");
@@ -209,16 +284,28 @@ pub fn help() -> String {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str], variables: &[(&str, &str)]) -> Result<(&'static str, Raw), Vec<String>> {
-        let lookup = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    fn parse(
+        words: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<(&'static str, Raw), Vec<String>> {
+        let lookup = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
         let parsed = super::parse(words.iter().map(OsString::from), lookup);
-        if parsed.mistakes.is_empty() { Ok((parsed.command, parsed.raw)) } else { Err(parsed.mistakes) }
+        if parsed.mistakes.is_empty() {
+            Ok((parsed.command, parsed.raw))
+        } else {
+            Err(parsed.mistakes)
+        }
     }
 
     #[test]
     fn a_flag_wins_and_an_empty_variable_is_unset() {
-        let (command, raw) =
-            parse(&["--read-lines", "5", "--read-only"], &[("READ_LINES", "7"), ("VAULT_PATH", ""), ("LOG_LEVEL", "warn")]).unwrap();
+        let (command, raw) = parse(
+            &["--read-lines", "5", "--read-only"],
+            &[("READ_LINES", "7"), ("VAULT_PATH", ""), ("LOG_LEVEL", "warn")],
+        )
+        .unwrap();
         assert_eq!(command, "serve");
         assert_eq!(raw.get("READ_LINES").map(String::as_str), Some("5"));
         assert_eq!(raw.get("READ_ONLY").map(String::as_str), Some("true"));
@@ -239,8 +326,16 @@ mod tests {
     #[test]
     fn help_names_every_setting() {
         for setting in SETTINGS {
-            let flag = if setting.flag().is_empty() { String::new() } else { format!("--{} ", setting.flag()) };
-            assert!(help().contains(flag.trim_end()) && help().contains(setting.variable), "{}", setting.variable);
+            let flag = if setting.flag().is_empty() {
+                String::new()
+            } else {
+                format!("--{} ", setting.flag())
+            };
+            assert!(
+                help().contains(flag.trim_end()) && help().contains(setting.variable),
+                "{}",
+                setting.variable
+            );
         }
     }
 }

@@ -35,7 +35,12 @@ impl Moment {
     pub fn rfc3339(self) -> String {
         let second = self.0 % 86_400;
         let (year, month, day) = date_of_day(i64::try_from(self.0 / 86_400).unwrap_or(i64::MAX));
-        format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+        format!(
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+            second / 3600,
+            second / 60 % 60,
+            second % 60
+        )
     }
 }
 
@@ -57,13 +62,17 @@ pub fn number(text: &str) -> Option<u64> {
 /// The Gregorian date of a day counted from 1970-01-01; 1970-01-01 itself for one out of range.
 pub fn date_of_day(days_since_1970: i64) -> (i64, u64, u64) {
     let date = UtcDateTime::from_timespec(days_since_1970.saturating_mul(86_400), 0);
-    date.map_or((1970, 1, 1), |date| (date.year().into(), date.month().into(), date.month_day().into()))
+    date.map_or((1970, 1, 1), |date| {
+        (date.year().into(), date.month().into(), date.month_day().into())
+    })
 }
 
 /// The days from 1970-01-01 to a Gregorian date, the inverse of [`date_of_day`]; `None` for a date that does not exist.
 pub fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
     let (year, month, day) = (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
-    UtcDateTime::new(year, month, day, 0, 0, 0, 0).ok().map(|date| date.unix_time().div_euclid(86_400))
+    UtcDateTime::new(year, month, day, 0, 0, 0, 0)
+        .ok()
+        .map(|date| date.unix_time().div_euclid(86_400))
 }
 
 /// A point on the monotonic clock by which something has to be done.
@@ -90,7 +99,11 @@ impl Deadline {
     ///
     /// # Errors
     /// Those of `attempt`.
-    pub fn poll<T, E>(self, pause: Duration, mut attempt: impl FnMut() -> Result<Option<T>, E>) -> Result<Option<T>, E> {
+    pub fn poll<T, E>(
+        self,
+        pause: Duration,
+        mut attempt: impl FnMut() -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
         loop {
             let value = attempt()?;
             if value.is_some() || self.left().is_none() {

@@ -17,7 +17,9 @@ impl Form {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let (name, value) = (decode(name, true)?, decode(value, true)?);
             // RFC 8707 section 2 allows `resource` more than once; the same resource twice counts once.
-            let is_repeated = fields.iter().any(|(known, old)| *known == name && !(name == "resource" && *old == value));
+            let is_repeated = fields
+                .iter()
+                .any(|(known, old)| *known == name && !(name == "resource" && *old == value));
             if is_repeated || fields.len() == limits::FORM_FIELDS {
                 return None;
             }
@@ -28,12 +30,17 @@ impl Form {
 
     /// The fields whose names begin with `prefix`: the rest of each name, and its value.
     pub fn with_prefix<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.0.iter().filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+        self.0
+            .iter()
+            .filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
     }
 
     /// The value of a field. RFC 6749 section 3.1: a field without a value counts as absent.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(field, value)| field == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(field, value)| field == name && !value.is_empty())
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -57,6 +64,9 @@ mod tests {
             assert!(Form::parse(bad).is_none(), "{bad}");
         }
         let many = |count: usize| (0..count).map(|n| format!("f{n}=1&")).collect::<String>();
-        assert!(Form::parse(&many(limits::FORM_FIELDS)).is_some() && Form::parse(&many(limits::FORM_FIELDS + 1)).is_none());
+        assert!(
+            Form::parse(&many(limits::FORM_FIELDS)).is_some()
+                && Form::parse(&many(limits::FORM_FIELDS + 1)).is_none()
+        );
     }
 }

@@ -79,7 +79,9 @@
 //! discussion.
 
 #[cfg(all(windows, any(feature = "git", feature = "agent")))]
-compile_error!("git and agent need Unix; on Windows: --no-default-features --features notes,context,accomplishments");
+compile_error!(
+    "git and agent need Unix; on Windows: --no-default-features --features notes,context,accomplishments"
+);
 
 #[cfg(feature = "accomplishments")]
 pub mod accomplishments;

@@ -30,7 +30,8 @@ impl FromStr for Network {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Network, ()> {
-        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let (address, prefix) =
+            text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr = address.parse::<IpAddr>().map_err(drop)?.to_canonical();
         let width = if address.is_ipv4() { 32 } else { 128 };
         let prefix = prefix.map_or(Ok(width), |prefix| prefix.parse().map_err(drop))?;

@@ -27,7 +27,11 @@ impl Access {
     /// clients send them unasked; `None` when nothing of ours is in it.
     pub fn of_scope(scope: &str) -> Option<Access> {
         let has = |wanted: &str| scope.split_ascii_whitespace().any(|name| name == wanted);
-        if has("vault:write") { Some(Access::Write) } else { has("vault:read").then_some(Access::Read) }
+        if has("vault:write") {
+            Some(Access::Write)
+        } else {
+            has("vault:read").then_some(Access::Read)
+        }
     }
 }
 
@@ -49,7 +53,13 @@ pub struct Principal {
 impl Principal {
     /// The person at the keyboard of a stdio session: whoever can start the program may do everything it can.
     pub fn local() -> Principal {
-        Principal { subject: "local".into(), client: String::new(), login: "local".into(), access: Access::Write, folders: None }
+        Principal {
+            subject: "local".into(),
+            client: String::new(),
+            login: "local".into(),
+            access: Access::Write,
+            folders: None,
+        }
     }
 
     /// Identifies a login, as the owner of sessions and streams. Two logins of one user and client are the

@@ -86,14 +86,26 @@ impl Process {
     ///
     /// # Errors
     /// What the system says; then nothing runs.
-    pub fn start(command: &mut Command, input: Vec<u8>, spawn: SpawnOptions) -> io::Result<Process> {
+    pub fn start(
+        command: &mut Command,
+        input: Vec<u8>,
+        spawn: SpawnOptions,
+    ) -> io::Result<Process> {
         let mut child = command.spawn()?;
         let group = Pid::from_child(&child);
         let (sender, events) = sync_channel(EVENTS);
         let (stdin_guard, stdin_released) = channel();
         let (out, err, input_pipe) = (child.stdout.take(), child.stderr.take(), child.stdin.take());
         let stdin_guard = spawn.hold_stdin.then_some(stdin_guard);
-        let process = Process { events, group, stdin_guard, keep: spawn.keep, has_ended: false, stdout: Vec::new(), stderr: Vec::new() };
+        let process = Process {
+            events,
+            group,
+            stdin_guard,
+            keep: spawn.keep,
+            has_ended: false,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
         let threads = || {
             read(out, &sender, Event::Output, spawn.kill_group_at_end)?;
             read(err, &sender, Event::Errors, spawn.kill_group_at_end)?;
@@ -109,7 +121,8 @@ impl Process {
         };
         let ready = threads();
         // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
-        let waits = move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
+        let waits =
+            move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
         if let Err(error) = ready.and_then(|()| thread(waits)) {
             process.signal(Signal::KILL);
             let _ = waitid(WaitId::Pid(group), WaitIdOptions::EXITED);
@@ -127,7 +140,10 @@ impl Process {
         }
         for signal in [Signal::TERM, Signal::KILL] {
             self.signal(signal);
-            if self.wait_with_output(Deadline::after(grace), Duration::ZERO, &mut |_| true).is_some() {
+            if self
+                .wait_with_output(Deadline::after(grace), Duration::ZERO, &mut |_| true)
+                .is_some()
+            {
                 return;
             }
         }
@@ -173,7 +189,10 @@ fn wait(child: &mut Child, kill_group_at_end: bool) -> io::Result<ExitStatus> {
     if kill_group_at_end {
         let pid = Pid::from_child(child);
         // Its process id is not reused before it is reaped, so the group is still its own.
-        while matches!(waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT), Err(rustix::io::Errno::INTR)) {}
+        while matches!(
+            waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT),
+            Err(rustix::io::Errno::INTR)
+        ) {}
         let _ = kill_process_group(pid, Signal::KILL);
     }
     child.wait()
@@ -229,7 +248,9 @@ fn redacted(words: &str) -> String {
         ]
     });
     let rules = RULES.iter().flatten();
-    rules.fold(words.to_owned(), |words, (pattern, shown)| pattern.replace_all(&words, *shown).into_owned())
+    rules.fold(words.to_owned(), |words, (pattern, shown)| {
+        pattern.replace_all(&words, *shown).into_owned()
+    })
 }
 
 #[cfg(test)]
@@ -245,9 +266,15 @@ mod tests {
             ("https://me:secret@example.com/x.git", "https://example.com/x.git"),
             ("'https://token@example.com/x.git/'", "'https://example.com/x.git/'"),
             ("git@example.com:x.git", "git@example.com:x.git"),
-            ("'file:///tmp/a/remote.git' key=/home/x/k [/home/x/l] a:/home/x/m", "'.../remote.git' key=.../k [.../l] a:.../m"),
+            (
+                "'file:///tmp/a/remote.git' key=/home/x/k [/home/x/l] a:/home/x/m",
+                "'.../remote.git' key=.../k [.../l] a:.../m",
+            ),
             ("unable to read '/home/my secret/dir/x.git/'", "unable to read '.../x.git'"),
-            ("https://example.com/a/b.git refs/heads/a/b", "https://example.com/a/b.git refs/heads/a/b"),
+            (
+                "https://example.com/a/b.git refs/heads/a/b",
+                "https://example.com/a/b.git refs/heads/a/b",
+            ),
         ] {
             assert_eq!(redacted(word), expected);
         }

@@ -44,7 +44,8 @@ struct Waiter {
 impl State {
     fn has_room(&self, owner: &str, bounds: Bounds) -> bool {
         let owned = || self.owners.iter().filter(|known| *known == owner).count();
-        self.owners.len() < bounds.total && (bounds.per_owner >= bounds.total || owned() < bounds.per_owner)
+        self.owners.len() < bounds.total
+            && (bounds.per_owner >= bounds.total || owned() < bounds.per_owner)
     }
 
     fn is_waiting(&self, number: u64) -> bool {
@@ -81,7 +82,11 @@ impl Quota {
         let (called, deadline) = (Arc::new(Condvar::new()), Deadline::after(patience));
         state.last_number += 1;
         let number = state.last_number;
-        state.waiting.push_back(Waiter { number, owner: owner.to_owned(), called: Arc::clone(&called) });
+        state.waiting.push_back(Waiter {
+            number,
+            owner: owner.to_owned(),
+            called: Arc::clone(&called),
+        });
         while state.is_waiting(number) {
             let Some(left) = deadline.left() else {
                 state.waiting.retain(|waiter| waiter.number != number);
@@ -140,7 +145,10 @@ mod tests {
         let quota = Quota::new(Bounds { total: 3, per_owner: 2, waiting: 1 });
         let now = Duration::ZERO;
         let held = [quota.take("a", now), quota.take("a", now)];
-        assert!(held.iter().all(Option::is_some) && quota.take("a", now).is_none(), "two of one owner");
+        assert!(
+            held.iter().all(Option::is_some) && quota.take("a", now).is_none(),
+            "two of one owner"
+        );
         let other = quota.take("b", now);
         assert!(other.is_some() && quota.take("c", now).is_none(), "three in all");
         std::thread::scope(|scope| {
@@ -169,7 +177,10 @@ mod tests {
             drop(first);
             assert!(second.join().unwrap());
         });
-        assert!(quota.take("a", Duration::from_millis(1)).is_some(), "a permit that was given is released");
+        assert!(
+            quota.take("a", Duration::from_millis(1)).is_some(),
+            "a permit that was given is released"
+        );
     }
 
     #[test]

@@ -70,7 +70,10 @@ pub fn new_id() -> String {
 }
 
 /// Random bytes. Without them nothing of this program runs: std's maps need them too, and panic.
-#[expect(clippy::expect_used, reason = "there is no answer without a secret, and the panic is one request's")]
+#[expect(
+    clippy::expect_used,
+    reason = "there is no answer without a secret, and the panic is one request's"
+)]
 pub fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random numbers");
@@ -130,7 +133,10 @@ mod tests {
 
     #[test]
     fn pkce_example_of_rfc_7636_appendix_b() {
-        assert_eq!(s256("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"), "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+        assert_eq!(
+            s256("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
+            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+        );
     }
 
     #[test]
@@ -138,7 +144,10 @@ mod tests {
         // The 20-byte key of the test case, padded as the RFC pads it.
         let mut key = [0_u8; 32];
         key[..20].fill(0x0b);
-        assert_eq!(keyed_hash(&key, "Hi There"), "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+        assert_eq!(
+            keyed_hash(&key, "Hi There"),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        );
     }
 
     #[test]

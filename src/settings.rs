@@ -18,7 +18,11 @@ pub struct Setting {
 impl Setting {
     /// The flag, without the dashes; empty for a secret, which must not be on a command line that other users can see.
     pub fn flag(&self) -> String {
-        if self.variable == "ANTHROPIC_API_KEY" { String::new() } else { self.variable.to_ascii_lowercase().replace('_', "-") }
+        if self.variable == "ANTHROPIC_API_KEY" {
+            String::new()
+        } else {
+            self.variable.to_ascii_lowercase().replace('_', "-")
+        }
     }
 }
 
@@ -127,8 +131,12 @@ pub fn meant_by(name: &str) -> Option<&'static Setting> {
         return SETTINGS.iter().find(|setting| setting.variable == "VAULT_PATH");
     }
     let most = (name.len() / 4).min(2);
-    let distances = SETTINGS.iter().map(|setting| (strsim::osa_distance(&name, setting.variable), setting));
-    distances.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, setting)| setting)
+    let distances =
+        SETTINGS.iter().map(|setting| (strsim::osa_distance(&name, setting.variable), setting));
+    distances
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, setting)| setting)
 }
 
 /// The value of a setting that is on or off.

@@ -44,7 +44,11 @@ pub fn first_chars(text: &str, count: usize) -> &str {
 #[cold]
 fn report<T: Default>(caller: &Location<'_>, length: usize) -> T {
     MISTAKES.fetch_add(1, Ordering::AcqRel);
-    log::error!("{}:{}: a range does not fit {length} elements; please report this", caller.file(), caller.line());
+    log::error!(
+        "{}:{}: a range does not fit {length} elements; please report this",
+        caller.file(),
+        caller.line()
+    );
     debug_assert!(false, "{caller}: a range does not fit {length} elements");
     T::default()
 }

@@ -9,7 +9,9 @@ use crate::clock::Moment;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::mcp::running::{Requests, Running};
-use crate::mcp::{Exchange, Listener, Outcome, Revision, Server, Session, Subscription, era, methods};
+use crate::mcp::{
+    Exchange, Listener, Outcome, Revision, Server, Session, Subscription, era, methods,
+};
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
@@ -27,7 +29,11 @@ use unicode_normalization::UnicodeNormalization;
 ///
 /// # Errors
 /// When reading fails or no thread can be started.
-pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send + 'static) -> io::Result<()> {
+pub fn serve(
+    server: &Arc<Server>,
+    input: impl Read,
+    output: impl Write + Send + 'static,
+) -> io::Result<()> {
     let client = Client {
         server: Arc::clone(server),
         principal: Principal::local(),
@@ -40,7 +46,9 @@ pub fn serve(server: &Arc<Server>, input: impl Read, output: impl Write + Send +
     let client = &client;
     std::thread::scope(|scope| {
         // Requests before the end of input are still answered: the scope waits for them, but sessions of Claude Code are stopped.
-        std::thread::Builder::new().name("stdio".into()).spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
+        std::thread::Builder::new()
+            .name("stdio".into())
+            .spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
         let read = client.read_all(input, queue);
         server.systems.stop();
         server.systems.wait_for_writing_sessions();
@@ -58,7 +66,8 @@ impl Listener for Pipe {
     fn send(&self, message: &str) -> bool {
         let mut output = self.output.lock().unpoisoned();
         // serde_json writes no raw line breaks, so a message is always one line.
-        let sent = output.write_all(format!("{message}\n").as_bytes()).and_then(|()| output.flush());
+        let sent =
+            output.write_all(format!("{message}\n").as_bytes()).and_then(|()| output.flush());
         if sent.is_err() {
             self.open.store(false, Ordering::Release);
         }
@@ -109,9 +118,11 @@ impl Client {
                 Err(Error::invalid_request("the message is too long"))
             };
             // Here, since the dispatching thread may be answering the request.
-            let cancelled = incoming.iter().flat_map(Incoming::messages).filter_map(Message::cancelled_id);
+            let cancelled =
+                incoming.iter().flat_map(Incoming::messages).filter_map(Message::cancelled_id);
             cancelled.for_each(|id| self.cancel(&id));
-            if incoming.as_ref().ok().and_then(Incoming::one).is_some_and(Message::is_cancellation) {
+            if incoming.as_ref().ok().and_then(Incoming::one).is_some_and(Message::is_cancellation)
+            {
                 continue;
             }
             let running = match &incoming {
@@ -131,26 +142,39 @@ impl Client {
 
     /// Gives each tool call a thread of its own; answers other messages one after the other, in order.
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
-        let calls = Quota::new(Bounds { total: limits::STDIO_CALLS, per_owner: usize::MAX, waiting: usize::MAX });
+        let calls = Quota::new(Bounds {
+            total: limits::STDIO_CALLS,
+            per_owner: usize::MAX,
+            waiting: usize::MAX,
+        });
         // For each file a channel that closes when the last call that names it ends.
         let mut last_call_of: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
-            let Some((message, files)) = message.and_then(|message| Some((message, files_of_call(message)?))) else {
+            let Some((message, files)) =
+                message.and_then(|message| Some((message, files_of_call(message)?)))
+            else {
                 if !self.answer_line(line) {
                     return;
                 }
                 continue;
             };
-            last_call_of.retain(|_, end_of_call| matches!(end_of_call.try_recv(), Err(TryRecvError::Empty)));
-            let (mut own_ends, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) = Default::default();
+            last_call_of.retain(|_, end_of_call| {
+                matches!(end_of_call.try_recv(), Err(TryRecvError::Empty))
+            });
+            let (mut own_ends, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) =
+                Default::default();
             for path in files {
                 let (own_end, end_of_call) = sync_channel(0);
                 own_ends.push(own_end);
                 earlier_calls.extend(last_call_of.insert(path, end_of_call));
             }
             // Sessions of Claude Code have bounds of their own, and take minutes. A call that has waited for a permit long enough runs without one.
-            let permit = if self.server.takes_long(message) { None } else { calls.take("", limits::STDIO_CALL_WAIT) };
+            let permit = if self.server.takes_long(message) {
+                None
+            } else {
+                calls.take("", limits::STDIO_CALL_WAIT)
+            };
             let id = message.id().cloned();
             let run = move || {
                 let _until_the_end = (own_ends, permit);
@@ -160,7 +184,11 @@ impl Client {
                 }
                 self.answer_line(line);
             };
-            if std::thread::Builder::new().name("stdio call".into()).spawn_scoped(scope, run).is_err() {
+            if std::thread::Builder::new()
+                .name("stdio call".into())
+                .spawn_scoped(scope, run)
+                .is_err()
+            {
                 self.pipe.send(&Error::internal().answering(id).to_json());
             }
             if !self.pipe.is_open() {
@@ -173,23 +201,34 @@ impl Client {
     fn answer_line(&self, line: Line) -> bool {
         let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
         // A panic is an error of this request and of no other; one in a batch, which has no id of its own, is not answered.
-        let answer = match catch_unwind(AssertUnwindSafe(|| self.answer(line.incoming, line.running.as_ref()))) {
+        let answer = match catch_unwind(AssertUnwindSafe(|| {
+            self.answer(line.incoming, line.running.as_ref())
+        })) {
             Ok(answer) => answer,
             Err(_) if id.is_some() => Err(Error::internal().answering(id)),
             Err(_) => Ok(None),
         };
-        answer.unwrap_or_else(|error| Some(error.to_json())).is_none_or(|answer| self.pipe.send(&answer))
+        answer
+            .unwrap_or_else(|error| Some(error.to_json()))
+            .is_none_or(|answer| self.pipe.send(&answer))
     }
 
-    fn answer(&self, incoming: Result<Incoming, Error>, running: Option<&Running>) -> Result<Option<String>, Error> {
+    fn answer(
+        &self,
+        incoming: Result<Incoming, Error>,
+        running: Option<&Running>,
+    ) -> Result<Option<String>, Error> {
         let incoming = incoming?;
         if running.is_some_and(Running::is_cancelled) {
             return Ok(None);
         }
-        let revision = era::classify(None, self.session.get().map(|session| session.revision), &incoming)?;
+        let revision =
+            era::classify(None, self.session.get().map(|session| session.revision), &incoming)?;
         match incoming {
             Incoming::One(message) => self.answer_one(&message, revision, running),
-            Incoming::Batch(messages) => Ok(Server::batch(messages, |message| self.handle(message, revision, None))),
+            Incoming::Batch(messages) => {
+                Ok(Server::batch(messages, |message| self.handle(message, revision, None)))
+            }
         }
     }
 
@@ -199,16 +238,32 @@ impl Client {
         };
         let is_cancelled = || running.is_some_and(Running::is_cancelled) || !self.pipe.is_open();
         let (principal, session) = (&self.principal, self.session.get());
-        self.server.handle(&Exchange { principal, revision, session, notify: &notify, is_cancelled: &is_cancelled }, message)
+        self.server.handle(
+            &Exchange {
+                principal,
+                revision,
+                session,
+                notify: &notify,
+                is_cancelled: &is_cancelled,
+            },
+            message,
+        )
     }
 
-    fn answer_one(&self, message: &Message, revision: Revision, running: Option<&Running>) -> Result<Option<String>, Error> {
+    fn answer_one(
+        &self,
+        message: &Message,
+        revision: Revision,
+        running: Option<&Running>,
+    ) -> Result<Option<String>, Error> {
         if let (true, Message::Request { id, method, params }) = (revision.is_modern(), message) {
-            methods::check_modern(None, method, params).map_err(|error| error.answering(Some(id.clone())))?;
+            methods::check_modern(None, method, params)
+                .map_err(|error| error.answering(Some(id.clone())))?;
         }
         match self.handle(message, revision, running) {
             Outcome::Nothing => {
-                if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized") {
+                if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized")
+                {
                     self.attach_stream();
                 }
                 Ok(None)
@@ -221,22 +276,37 @@ impl Client {
 
     /// Sends notifications of changes to the client of a legacy session from now on.
     fn attach_stream(&self) {
-        if let Some(session) = self.session.get().filter(|session| !session.subscription.is_open()) {
+        if let Some(session) = self.session.get().filter(|session| !session.subscription.is_open())
+        {
             self.server.connect(&session.subscription, self.listener());
         }
     }
 
-    fn initialized(&self, message: &Message, answer: String, revision: Revision) -> Result<Option<String>, Error> {
+    fn initialized(
+        &self,
+        message: &Message,
+        answer: String,
+        revision: Revision,
+    ) -> Result<Option<String>, Error> {
         let session = self.server.sessions.open(&self.principal, revision, Moment::read());
         if self.session.set(session).is_err() {
-            let again = Error::invalid_request("this process was initialized already; start another one");
+            let again =
+                Error::invalid_request("this process was initialized already; start another one");
             return Err(again.answering(message.id().cloned()));
         }
         Ok(Some(answer))
     }
 
-    fn listen(&self, id: Id, subscription: Arc<Subscription>, running: Option<&Running>) -> Result<Option<String>, Error> {
-        let permit = self.server.stream_permit(&self.principal).map_err(|busy| busy.answering(Some(id.clone())))?;
+    fn listen(
+        &self,
+        id: Id,
+        subscription: Arc<Subscription>,
+        running: Option<&Running>,
+    ) -> Result<Option<String>, Error> {
+        let permit = self
+            .server
+            .stream_permit(&self.principal)
+            .map_err(|busy| busy.answering(Some(id.clone())))?;
         self.server.connect(&subscription, self.listener());
         drop(self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit)));
         // A cancellation that came meanwhile did not find the subscription.
@@ -255,6 +325,7 @@ impl Client {
 fn files_of_call(message: &Message) -> Option<BTreeSet<String>> {
     let tool = crate::mcp::called(message)?;
     let arguments = message.params()?.get("arguments").and_then(Value::as_object);
-    let paths = arguments.into_iter().flat_map(|arguments| crate::mcp::tools::paths_of(tool, arguments));
+    let paths =
+        arguments.into_iter().flat_map(|arguments| crate::mcp::tools::paths_of(tool, arguments));
     Some(paths.map(|path| path.trim_matches('/').nfc().collect()).collect())
 }

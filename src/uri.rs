@@ -32,7 +32,9 @@ pub fn of_rest(path: &str, line: usize, column: usize) -> String {
 
 /// Path, line and column of a URI made by [`of_path`] or [`of_rest`]; `None` for any other.
 pub fn to_part(uri: &str) -> Option<(String, usize, usize)> {
-    let Some((file, query)) = uri.split_once('?') else { return to_path(uri).map(|path| (path, 1, 1)) };
+    let Some((file, query)) = uri.split_once('?') else {
+        return to_path(uri).map(|path| (path, 1, 1));
+    };
     let (line, column) = query.strip_prefix("line=")?.split_once("&column=")?;
     let (path, line, column) = (to_path(file)?, line.parse().ok()?, column.parse().ok()?);
     // Only as [`of_rest`] writes it: no sign, no leading zeros.
@@ -45,12 +47,22 @@ mod tests {
 
     #[test]
     fn odd_names_come_back_as_they_were() {
-        for path in ["a.md", "100% uptime?.md", "C# & Rust.md", "Mara's \"to read\".md", "Cre\u{300}me 🎻.md", "a/b c/d+e.md", "%41.md"] {
+        for path in [
+            "a.md",
+            "100% uptime?.md",
+            "C# & Rust.md",
+            "Mara's \"to read\".md",
+            "Cre\u{300}me 🎻.md",
+            "a/b c/d+e.md",
+            "%41.md",
+        ] {
             let uri = of_path(path);
             assert!(uri.is_ascii() && !uri.contains(' '), "{uri}");
             assert_eq!(to_path(&uri).as_deref(), Some(path));
         }
-        for foreign in ["file:///etc/passwd", "vault:///%FF", "vault:///a?b", "vault:///a#b", "vault://a", ""] {
+        for foreign in
+            ["file:///etc/passwd", "vault:///%FF", "vault:///a?b", "vault:///a#b", "vault://a", ""]
+        {
             assert_eq!(to_path(foreign), None, "{foreign}");
         }
     }
@@ -58,7 +70,9 @@ mod tests {
     /// No character is special: every one of them comes back, alone and among others.
     #[test]
     fn every_character_comes_back_as_it_was() {
-        let odd = (1..=0x2ff).chain([0x301, 0x2028, 0xfeff, 0xfffd, 0x1f3bb, 0x10ffff]).filter_map(char::from_u32);
+        let odd = (1..=0x2ff)
+            .chain([0x301, 0x2028, 0xfeff, 0xfffd, 0x1f3bb, 0x10ffff])
+            .filter_map(char::from_u32);
         for c in odd {
             for path in [format!("{c}"), format!("a{c}%{c}/b {c}{c}.md")] {
                 let uri = of_path(&path);

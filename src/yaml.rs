@@ -22,14 +22,22 @@ pub fn parse(text: &str, line: usize) -> Result<Value, String> {
     if max_open_brackets(text) > limits::YAML_BRACKETS {
         return Err(too_large());
     }
-    let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
-    budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| match error.location() {
-        _ if budget.is_spent() => too_large(),
-        Some(at) if error.to_string().contains(TWICE) => {
-            format!("not valid YAML: a name occurs twice in the mapping that begins at line {}", at.line() + line)
+    let budget =
+        Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
+    budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| {
+        match error.location() {
+            _ if budget.is_spent() => too_large(),
+            Some(at) if error.to_string().contains(TWICE) => {
+                format!(
+                    "not valid YAML: a name occurs twice in the mapping that begins at line {}",
+                    at.line() + line
+                )
+            }
+            Some(at) => {
+                format!("not valid YAML at line {} column {}", at.line() + line, at.column())
+            }
+            None => "not valid YAML".into(),
         }
-        Some(at) => format!("not valid YAML at line {} column {}", at.line() + line, at.column()),
-        None => "not valid YAML".into(),
     })
 }
 
@@ -172,10 +180,20 @@ mod tests {
             "a: |\n  x\n  y\n",
             "5: x",
         ] {
-            assert_eq!(parse(text, 0).unwrap(), serde_yaml::from_str::<Value>(text).unwrap(), "{text:?}");
+            assert_eq!(
+                parse(text, 0).unwrap(),
+                serde_yaml::from_str::<Value>(text).unwrap(),
+                "{text:?}"
+            );
         }
-        assert_eq!(parse("a: 12345678901234567890123", 0).unwrap()["a"], Value::String("12345678901234567890123".into()));
-        assert_eq!(parse("a: -12345678901234567890", 0).unwrap()["a"], Value::String("-12345678901234567890".into()));
+        assert_eq!(
+            parse("a: 12345678901234567890123", 0).unwrap()["a"],
+            Value::String("12345678901234567890123".into())
+        );
+        assert_eq!(
+            parse("a: -12345678901234567890", 0).unwrap()["a"],
+            Value::String("-12345678901234567890".into())
+        );
         for text in ["a: [", "a: 1\na: 2\n", "\ta: b", "a: *b", "a: b: c"] {
             assert!(parse(text, 0).is_err_and(|why| why.starts_with("not valid")), "{text:?}");
         }
@@ -184,7 +202,10 @@ mod tests {
     #[test]
     fn expansion_nesting_and_repetition_end_in_milliseconds() {
         let mut nested = String::from("a0: &a0 [x,x,x,x,x,x,x,x]\n");
-        (1..30).for_each(|n| nested.push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 8].join(","))));
+        (1..30).for_each(|n| {
+            nested
+                .push_str(&format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 8].join(",")))
+        });
         let wide = format!("a: &a {}\nb: [{}]\n", "x".repeat(30_000), vec!["*a"; 10_000].join(","));
         for text in [
             nested,
@@ -197,7 +218,12 @@ mod tests {
         ] {
             let started = Instant::now();
             assert!(parse(&text, 0).is_err(), "{}", &text[..20]);
-            assert!(started.elapsed() < Duration::from_secs(1), "{:?} for {:?}", started.elapsed(), &text[..20]);
+            assert!(
+                started.elapsed() < Duration::from_secs(1),
+                "{:?} for {:?}",
+                started.elapsed(),
+                &text[..20]
+            );
         }
     }
 }

@@ -54,22 +54,45 @@ pub(crate) fn check_canvas(bytes: &[u8]) -> Value {
             assert!(ids.contains(edge[end].as_str().unwrap()), "{edge}");
         }
         for side in ["fromSide", "toSide"] {
-            assert!(edge.get(side).is_none_or(|side| ["top", "right", "bottom", "left"].contains(&side.as_str().unwrap())), "{edge}");
+            assert!(
+                edge.get(side).is_none_or(
+                    |side| ["top", "right", "bottom", "left"].contains(&side.as_str().unwrap())
+                ),
+                "{edge}"
+            );
         }
     }
     canvas
 }
 
 pub(crate) fn node<'a>(canvas: &'a Value, file: &str) -> &'a Value {
-    canvas["nodes"].as_array().unwrap().iter().find(|node| node["file"] == file).unwrap_or_else(|| panic!("{file} is not on {canvas}"))
+    canvas["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|node| node["file"] == file)
+        .unwrap_or_else(|| panic!("{file} is not on {canvas}"))
 }
 
 pub(crate) fn edges(canvas: &Value) -> Vec<(String, String)> {
     let file = |id: &Value| {
-        let node = canvas["nodes"].as_array().unwrap().iter().find(|node| node["id"] == *id).unwrap();
-        node["file"].as_str().unwrap_or_default().rsplit('/').next().unwrap().trim_end_matches(".md").to_owned()
+        let node =
+            canvas["nodes"].as_array().unwrap().iter().find(|node| node["id"] == *id).unwrap();
+        node["file"]
+            .as_str()
+            .unwrap_or_default()
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .trim_end_matches(".md")
+            .to_owned()
     };
-    canvas["edges"].as_array().unwrap().iter().map(|edge| (file(&edge["fromNode"]), file(&edge["toNode"]))).collect()
+    canvas["edges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|edge| (file(&edge["fromNode"]), file(&edge["toNode"])))
+        .collect()
 }
 
 /// Every file of a vault, hidden ones of our own aside.
@@ -107,24 +130,54 @@ fn a_project_is_planned() {
     assert_eq!(create(&server, "Build", &["ACC-001"])["id"], "ACC-002");
     assert_eq!(create(&server, "Ship", &["ACC-001", "ACC-002"])["is_blocked"], true);
     let drawn = canvas(&folder);
-    assert_eq!((&node(&drawn, "accomplishments/Design.md")["x"], &node(&drawn, "accomplishments/Design.md")["y"]), (&json!(0), &json!(50)));
-    assert_eq!((&node(&drawn, "accomplishments/Build.md")["x"], &node(&drawn, "accomplishments/Build.md")["y"]), (&json!(500), &json!(50)));
-    assert_eq!((&node(&drawn, "accomplishments/Ship.md")["x"], &node(&drawn, "accomplishments/Ship.md")["y"]), (&json!(1000), &json!(50)));
+    assert_eq!(
+        (
+            &node(&drawn, "accomplishments/Design.md")["x"],
+            &node(&drawn, "accomplishments/Design.md")["y"]
+        ),
+        (&json!(0), &json!(50))
+    );
+    assert_eq!(
+        (
+            &node(&drawn, "accomplishments/Build.md")["x"],
+            &node(&drawn, "accomplishments/Build.md")["y"]
+        ),
+        (&json!(500), &json!(50))
+    );
+    assert_eq!(
+        (
+            &node(&drawn, "accomplishments/Ship.md")["x"],
+            &node(&drawn, "accomplishments/Ship.md")["y"]
+        ),
+        (&json!(1000), &json!(50))
+    );
     let arrow = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-    assert_eq!(edges(&drawn), [arrow("Design", "Build"), arrow("Design", "Ship"), arrow("Build", "Ship")]);
+    assert_eq!(
+        edges(&drawn),
+        [arrow("Design", "Build"), arrow("Design", "Ship"), arrow("Build", "Ship")]
+    );
     assert_eq!(drawn["edges"][0]["fromSide"], "right");
 
     let task = server.call(
         "manage_task",
         json!({ "operation": "add", "accomplishment_id": "ACC-001", "data": { "name": "Sketch", "goal": "See it", "estimate": 2.5 } }),
     );
-    assert_eq!(task["task"], json!({ "task_id": "ACC-001:Task 1:Sketch", "number": 1, "name": "Sketch", "status": "Open" }));
+    assert_eq!(
+        task["task"],
+        json!({ "task_id": "ACC-001:Task 1:Sketch", "number": 1, "name": "Sketch", "status": "Open" })
+    );
     let focus = server
         .call("set_work_focus", json!({ "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:Sketch", "task_status": "InProgress" }));
-    assert_eq!((&focus["accomplishment"]["inProgress"], &focus["task"]["status"]), (&json!(true), &json!("InProgress")));
+    assert_eq!(
+        (&focus["accomplishment"]["inProgress"], &focus["task"]["status"]),
+        (&json!(true), &json!("InProgress"))
+    );
     let work = server.call("get_current_work", json!({}));
     assert_eq!(work["accomplishments"][0]["tasks"][0]["task_id"], "ACC-001:Task 1:Sketch");
-    assert_eq!(work["summary"], json!({ "accomplishments_in_progress": 1, "tasks_in_progress": 1, "orphaned_tasks": 0 }));
+    assert_eq!(
+        work["summary"],
+        json!({ "accomplishments_in_progress": 1, "tasks_in_progress": 1, "orphaned_tasks": 0 })
+    );
     server.call("set_work_focus", json!({ "accomplishment_id": "ACC-001", "in_progress": false }));
     let work = server.call("get_current_work", json!({}));
     assert_eq!(work["orphaned_in_progress_tasks"][0]["accomplishment_id"], "ACC-001");
@@ -136,7 +189,10 @@ fn a_project_is_planned() {
         json!([{ "id": "ACC-001", "title": "Design", "status": "Not Started" }, { "id": "ACC-002", "title": "Build", "status": "Not Started" }])
     );
     let ready = server.call("get_ready_to_start", json!({}));
-    assert_eq!((&ready["count"], &ready["ready_items"][0]["outcome"]), (&json!(1), &json!("It is *drawn*.")));
+    assert_eq!(
+        (&ready["count"], &ready["ready_items"][0]["outcome"]),
+        (&json!(1), &json!("It is *drawn*."))
+    );
     update(&server, "ACC-001", json!({ "status": "Completed" }));
     assert_eq!(server.call("get_ready_to_start", json!({}))["ready_items"][0]["id"], "ACC-002");
     let status = server.call("get_project_status", json!({}));
@@ -144,9 +200,15 @@ fn a_project_is_planned() {
     assert_eq!(status, expected);
 
     server.call("manage_accomplishment", json!({ "operation": "delete", "id": "ACC-002" }));
-    assert_eq!(server.call("get_accomplishment", json!({ "id": "ACC-003" }))["depends_on"], json!(["ACC-001"]));
+    assert_eq!(
+        server.call("get_accomplishment", json!({ "id": "ACC-003" }))["depends_on"],
+        json!(["ACC-001"])
+    );
     assert_eq!(edges(&canvas(&folder)), [arrow("Design", "Ship")]);
-    assert!(folder.vault().join(".trash/Build.md").exists() && !folder.vault().join("accomplishments/Build.md").exists());
+    assert!(
+        folder.vault().join(".trash/Build.md").exists()
+            && !folder.vault().join("accomplishments/Build.md").exists()
+    );
     server.call("manage_accomplishment", json!({ "operation": "delete", "id": "ACC-003" }));
     assert_eq!(create(&server, "Again", &[])["id"], "ACC-004", "an id is not given twice");
 }
@@ -202,8 +264,16 @@ fn a_note_is_edited_and_not_rewritten() {
     step(json!({ "status": "Blocked" }), "status: In Progress\r\n", "status: Blocked\r\n");
     step(json!({ "priority": "Critical" }), "priority:   Low", "priority:   Critical");
     step(json!({ "outcome": "New\nand more" }), "The old outcome", "New\r\nand more");
-    step(json!({ "acceptance_criteria": ["ticked", "new", "open"] }), "- [ ] open", "- [ ] new\r\n- [ ] open");
-    step(json!({ "acceptance_criteria": ["ticked", "new", "[x] open"] }), "- [ ] open", "- [x] open");
+    step(
+        json!({ "acceptance_criteria": ["ticked", "new", "open"] }),
+        "- [ ] open",
+        "- [ ] new\r\n- [ ] open",
+    );
+    step(
+        json!({ "acceptance_criteria": ["ticked", "new", "[x] open"] }),
+        "- [ ] open",
+        "- [x] open",
+    );
     step(json!({ "notes": "mine" }), "```\r\n## not a heading\r\n```", "mine");
     step(json!({ "inProgress": true }), "---\r\n\r\n# Old", "inProgress: true\r\n---\r\n\r\n# Old");
     let mut task = |arguments: Value, from: &str, to: &str| {
@@ -232,32 +302,56 @@ fn a_note_is_edited_and_not_rewritten() {
         "\r\nBetween tasks.\r\n\r\n### Task 1: Second\r\n- **Goal:** h\r\n- **Status:** done\r\n\r\n### Task 2",
     );
     for task_id in ["ACC-007:Task 2:Second", "ACC-007:Task 1", "", "ACC-001:Task 1:Second"] {
-        let error = server.fail("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-007", "task_id": task_id }));
-        assert_eq!((&error["code"], &error["status"]), (&json!("TASK_NOT_FOUND"), &json!(404)), "{task_id}");
+        let error = server.fail(
+            "manage_task",
+            json!({ "operation": "remove", "accomplishment_id": "ACC-007", "task_id": task_id }),
+        );
+        assert_eq!(
+            (&error["code"], &error["status"]),
+            (&json!("TASK_NOT_FOUND"), &json!(404)),
+            "{task_id}"
+        );
     }
-    assert_eq!(folder.read("projects/main.canvas"), CANVAS.as_bytes(), "none of this is about the canvas");
+    assert_eq!(
+        folder.read("projects/main.canvas"),
+        CANVAS.as_bytes(),
+        "none of this is about the canvas"
+    );
 }
 
 /// Every answer fits into what clients take, and says how to go on.
 #[test]
 fn answers_have_an_end() {
-    let tasks: String = (1..=3_000).map(|n| format!("### Task {n}: T{n}\n- **Status:** InProgress\n- **Goal:** g\n\n")).collect();
+    let tasks: String = (1..=3_000)
+        .map(|n| format!("### Task {n}: T{n}\n- **Status:** InProgress\n- **Goal:** g\n\n"))
+        .collect();
     let criteria: String = (0..3_000).map(|n| format!("- [ ] criterion {n}\n")).collect();
     let ids: Vec<String> = (2..5_000).map(|n| format!("ACC-{n}")).collect();
-    let huge = first().replace("depends_on: []", &format!("depends_on: [{}]\ntitle2: {}", ids.join(", "), "x".repeat(10_000)));
+    let huge = first().replace(
+        "depends_on: []",
+        &format!("depends_on: [{}]\ntitle2: {}", ids.join(", "), "x".repeat(10_000)),
+    );
     let huge = format!("{huge}\n## Acceptance Criteria\n{criteria}\n## Tasks\n{tasks}");
-    let folder = Folder::with(&[("accomplishments/First.md", huge.as_bytes()), ("projects/main.canvas", CANVAS.as_bytes())]);
+    let folder = Folder::with(&[
+        ("accomplishments/First.md", huge.as_bytes()),
+        ("projects/main.canvas", CANVAS.as_bytes()),
+    ]);
     for n in 0..300 {
         let path = folder.vault().join(format!("docs/{n} {}.md", "long ".repeat(30)));
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "y".repeat(if n % 2 == 0 { 60_000 } else { 100 })).unwrap();
-        std::fs::write(folder.vault().join(format!("accomplishments/twin {n}.md")), first().replace("ACC-001", "ACC-9000")).unwrap();
+        std::fs::write(
+            folder.vault().join(format!("accomplishments/twin {n}.md")),
+            first().replace("ACC-001", "ACC-9000"),
+        )
+        .unwrap();
     }
     let server = serve(&folder);
     let mut from = 0;
     let mut seen = 0;
     loop {
-        let answer = server.call("get_accomplishment", json!({ "id": "ACC-001", "from_task": from }));
+        let answer =
+            server.call("get_accomplishment", json!({ "id": "ACC-001", "from_task": from }));
         assert!(answer.to_string().len() < 100_000);
         seen += answer["tasks"].as_array().unwrap().len();
         match answer["next_task"].as_u64() {
@@ -275,16 +369,26 @@ fn answers_have_an_end() {
     ] {
         let answer = server.call(tool, arguments);
         assert!(answer.to_string().len() < 100_000, "{tool}: {}", answer.to_string().len());
-        assert!(tool != "get_current_work" || answer["truncated"] == true, "tasks of what is not marked are cut");
+        assert!(
+            tool != "get_current_work" || answer["truncated"] == true,
+            "tasks of what is not marked are cut"
+        );
     }
     let current = server.call("get_current_work", json!({}));
-    assert!(current["accomplishments"][0]["truncated"] == true && current.get("truncated").is_none(), "{}", current["summary"]);
-    assert!(server.fail("get_accomplishment", json!({ "id": "ACC-9000" })).to_string().len() < 5_000);
+    assert!(
+        current["accomplishments"][0]["truncated"] == true && current.get("truncated").is_none(),
+        "{}",
+        current["summary"]
+    );
+    assert!(
+        server.fail("get_accomplishment", json!({ "id": "ACC-9000" })).to_string().len() < 5_000
+    );
     let (mut cursor, mut documents) = (Value::Null, 0);
     loop {
         let page = server.call("read_docs", json!({ "cursor": cursor }));
         assert!(page.to_string().len() < 100_000);
-        documents += page["documents"].as_object().unwrap().len() + page["too_long"].as_array().map_or(0, Vec::len);
+        documents += page["documents"].as_object().unwrap().len()
+            + page["too_long"].as_array().map_or(0, Vec::len);
         cursor = page["next_cursor"].clone();
         if cursor.is_null() {
             break;
@@ -302,23 +406,34 @@ fn documents_are_read_and_changed_by_lines() {
     let folder = by_hand();
     std::fs::write(folder.vault().join("docs/long.md"), "x".repeat(200_000)).unwrap();
     std::fs::write(folder.vault().join("projects/shown.md"), "on the canvas").unwrap();
-    let canvas = CANVAS
-        .replace("\"see ACC-041\"", "\"x\"")
-        .replace("\"type\":\"text\",\"text\":\"x\"", "\"type\":\"file\",\"file\":\"projects/shown.md\"");
+    let canvas = CANVAS.replace("\"see ACC-041\"", "\"x\"").replace(
+        "\"type\":\"text\",\"text\":\"x\"",
+        "\"type\":\"file\",\"file\":\"projects/shown.md\"",
+    );
     std::fs::write(folder.vault().join("projects/main.canvas"), canvas).unwrap();
     let server = serve(&folder);
     let every = server.call("read_docs", json!({}));
-    assert_eq!(every["document_names"], json!(["notes.md", "context:long.md", "context:sub/ref.md"]));
+    assert_eq!(
+        every["document_names"],
+        json!(["notes.md", "context:long.md", "context:sub/ref.md"])
+    );
     assert_eq!(
         (&every["documents"], &every["too_long"]),
-        (&json!({ "notes.md": "one\ntwo\nthree\n", "context:sub/ref.md": "ref\n" }), &json!(["context:long.md"]))
+        (
+            &json!({ "notes.md": "one\ntwo\nthree\n", "context:sub/ref.md": "ref\n" }),
+            &json!(["context:long.md"])
+        )
     );
-    let read = server.call("read_docs", json!({ "doc_name": "notes.md", "from_line": 1, "to_line": 2 }));
+    let read =
+        server.call("read_docs", json!({ "doc_name": "notes.md", "from_line": 1, "to_line": 2 }));
     assert_eq!(
         (&read["content"], &read["line_count"], &read["range"]),
         (&json!("two\n"), &json!(3), &json!({ "from_line": 1, "to_line": 2 }))
     );
-    assert_eq!(server.call("read_docs", json!({ "doc_name": "context:sub/ref.md" }))["range"], json!({ "from_line": 0, "to_line": 1 }));
+    assert_eq!(
+        server.call("read_docs", json!({ "doc_name": "context:sub/ref.md" }))["range"],
+        json!({ "from_line": 0, "to_line": 1 })
+    );
     for (arguments, code) in [
         (json!({ "doc_name": "notes.md", "from_line": 4 }), "INVALID_RANGE"),
         (json!({ "doc_name": "notes.md", "to_line": 4 }), "INVALID_RANGE"),
@@ -335,13 +450,21 @@ fn documents_are_read_and_changed_by_lines() {
         assert_eq!(server.fail("read_docs", arguments.clone())["code"], code, "{arguments}");
     }
     let change = |arguments: Value| server.call("update_doc", arguments);
-    let done = change(json!({ "name": "notes.md", "operation": "insert_at", "start_line": 1, "content": "a\nb" }));
+    let done = change(
+        json!({ "name": "notes.md", "operation": "insert_at", "start_line": 1, "content": "a\nb" }),
+    );
     assert_eq!(
         (&done["message"], &done["line_count"], &done["affected_range"]),
-        (&json!("Inserted 2 line(s) at line 1 in document: notes.md"), &json!(2), &json!({ "start_line": 1, "end_line": 3 }))
+        (
+            &json!("Inserted 2 line(s) at line 1 in document: notes.md"),
+            &json!(2),
+            &json!({ "start_line": 1, "end_line": 3 })
+        )
     );
     assert_eq!(folder.read("projects/notes.md"), b"one\na\nb\ntwo\nthree\n");
-    change(json!({ "name": "notes.md", "operation": "replace_at", "start_line": 0, "end_line": 3, "content": "zero\n" }));
+    change(
+        json!({ "name": "notes.md", "operation": "replace_at", "start_line": 0, "end_line": 3, "content": "zero\n" }),
+    );
     assert_eq!(folder.read("projects/notes.md"), b"zero\ntwo\nthree\n");
     change(json!({ "name": "context:new.md", "operation": "create", "content": "n" }));
     change(json!({ "name": "context:new.md", "operation": "replace", "content": "m\n" }));
@@ -354,14 +477,29 @@ fn documents_are_read_and_changed_by_lines() {
         (json!({ "name": "new.md", "operation": "replace", "content": "x" }), "FILE_NOT_FOUND"),
         (json!({ "name": "new.md", "operation": "delete" }), "FILE_NOT_FOUND"),
         (json!({ "name": "notes.md", "operation": "replace" }), "INVALID_ARGUMENT"),
-        (json!({ "name": "notes.md", "operation": "insert_at", "content": "x" }), "INVALID_ARGUMENT"),
-        (json!({ "name": "notes.md", "operation": "insert_at", "content": "x", "start_line": 9 }), "INVALID_RANGE"),
-        (json!({ "name": "notes.md", "operation": "replace_at", "content": "x", "start_line": 1, "end_line": 9 }), "INVALID_RANGE"),
+        (
+            json!({ "name": "notes.md", "operation": "insert_at", "content": "x" }),
+            "INVALID_ARGUMENT",
+        ),
+        (
+            json!({ "name": "notes.md", "operation": "insert_at", "content": "x", "start_line": 9 }),
+            "INVALID_RANGE",
+        ),
+        (
+            json!({ "name": "notes.md", "operation": "replace_at", "content": "x", "start_line": 1, "end_line": 9 }),
+            "INVALID_RANGE",
+        ),
         (json!({ "name": "shown.md", "operation": "delete" }), "PATH_NOT_ALLOWED"),
         (json!({ "name": "../x.md", "operation": "create", "content": "x" }), "PATH_NOT_ALLOWED"),
         (json!({ "name": "x.txt", "operation": "create", "content": "x" }), "INVALID_ARGUMENT"),
-        (json!({ "name": "main.canvas", "operation": "replace", "content": "x" }), "INVALID_ARGUMENT"),
-        (json!({ "name": "notes.md", "operation": "delete", "if_match": "0000000000000000" }), "CONFLICT"),
+        (
+            json!({ "name": "main.canvas", "operation": "replace", "content": "x" }),
+            "INVALID_ARGUMENT",
+        ),
+        (
+            json!({ "name": "notes.md", "operation": "delete", "if_match": "0000000000000000" }),
+            "CONFLICT",
+        ),
     ] {
         assert_eq!(server.fail("update_doc", arguments.clone())["code"], code, "{arguments}");
     }
@@ -385,10 +523,22 @@ fn prompts_show_the_project_and_begin_a_session() {
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    let prompt = server.result_of("prompts/get", json!({ "name": "plan_project", "arguments": { "goal": "a heated home" } }));
+    let prompt = server.result_of(
+        "prompts/get",
+        json!({ "name": "plan_project", "arguments": { "goal": "a heated home" } }),
+    );
     let said = prompt["messages"].to_string();
-    assert!(said.contains("a heated home") && said.contains("manage_accomplishment") && said.contains("flowchart LR"), "{said}");
+    assert!(
+        said.contains("a heated home")
+            && said.contains("manage_accomplishment")
+            && said.contains("flowchart LR"),
+        "{said}"
+    );
     let empty = Folder::with(&[]);
     let server = serve(&empty);
-    assert!(server.result_of("prompts/get", json!({ "name": "plan_project" }))["messages"].to_string().contains("nothing on the canvas"));
+    assert!(
+        server.result_of("prompts/get", json!({ "name": "plan_project" }))["messages"]
+            .to_string()
+            .contains("nothing on the canvas")
+    );
 }

@@ -10,7 +10,10 @@ fn every_error_has_its_code() {
     let folder = by_hand();
     for (path, text) in [
         ("accomplishments/broken.md", "---\ntype: accomplishment\nid: ACC-003\na: [\n---\n"),
-        ("accomplishments/status.md", "---\ntype: accomplishment\nid: ACC-004\nstatus: Someday\n---\n"),
+        (
+            "accomplishments/status.md",
+            "---\ntype: accomplishment\nid: ACC-004\nstatus: Someday\n---\n",
+        ),
         ("accomplishments/twin.md", "---\ntype: accomplishment\nid: ACC-001\ntitle: Twin\n---\n"),
         ("accomplishments/other.md", "no accomplishment"),
         (
@@ -136,11 +139,20 @@ fn every_error_has_its_code() {
     assert_eq!(all(&folder), before, "nothing was written");
     let listed = server.call("list_accomplishments", json!({}));
     assert_eq!(listed["count"], 5, "both of one id are shown: {listed}");
-    let of_id = |id: &str| listed["accomplishments"].as_array().unwrap().iter().find(|found| found["id"] == id).cloned();
+    let of_id = |id: &str| {
+        listed["accomplishments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|found| found["id"] == id)
+            .cloned()
+    };
     assert_eq!(of_id("ACC-010").unwrap()["priority"], "Medium", "normal, in a person's words");
     let problems = listed["problems"].to_string();
     assert!(
-        problems.contains("First.md and accomplishments/twin.md") && problems.contains("broken.md") && problems.contains("status.md"),
+        problems.contains("First.md and accomplishments/twin.md")
+            && problems.contains("broken.md")
+            && problems.contains("status.md"),
         "{problems}"
     );
 }
@@ -160,18 +172,33 @@ fn titles_stay_in_the_folder_and_differ() {
         ("key: \"value\" # no comment", "key- -value- - no comment.md"),
     ] {
         let made = create(&server, title, &[]);
-        assert_eq!((&made["title"], &made["vault_path"]), (&json!(title), &json!(format!("accomplishments/{file}"))));
+        assert_eq!(
+            (&made["title"], &made["vault_path"]),
+            (&json!(title), &json!(format!("accomplishments/{file}")))
+        );
         assert_eq!(server.call("get_accomplishment", json!({ "id": made["id"] }))["title"], title);
     }
     let before = all(&folder);
     for title in ["café", "Cafe\u{301}", "CAFE\u{301}", "A\\B/C- D*"] {
-        let error = server.fail("manage_accomplishment", json!({ "operation": "create", "data": { "title": title, "effort": "Infra" } }));
+        let error = server.fail(
+            "manage_accomplishment",
+            json!({ "operation": "create", "data": { "title": title, "effort": "Infra" } }),
+        );
         assert_eq!(error["code"], "ALREADY_EXISTS", "{title}");
     }
     assert_eq!(all(&folder), before);
-    assert_eq!(all(&folder).keys().filter(|name| !name.starts_with("accomplishments/") && !name.starts_with("projects/")).count(), 0);
+    assert_eq!(
+        all(&folder)
+            .keys()
+            .filter(|name| !name.starts_with("accomplishments/") && !name.starts_with("projects/"))
+            .count(),
+        0
+    );
     // Its own title in other letters is a new title, not that of another.
-    assert_eq!(update(&server, "ACC-004", json!({ "title": "CAFÉ" }))["vault_path"], "accomplishments/CAFÉ.md");
+    assert_eq!(
+        update(&server, "ACC-004", json!({ "title": "CAFÉ" }))["vault_path"],
+        "accomplishments/CAFÉ.md"
+    );
 }
 
 /// A small generator of numbers, so that a failure can be repeated.
@@ -179,7 +206,8 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 }
@@ -209,10 +237,16 @@ fn a_hundred_random_operations_keep_what_people_wrote() {
         let mut dice = Dice(seed);
         let mut made: Vec<String> = Vec::new();
         for number in 0..100 {
-            let tasks = server.call("get_accomplishment", json!({ "id": "ACC-007" }))["tasks"].clone();
+            let tasks =
+                server.call("get_accomplishment", json!({ "id": "ACC-007" }))["tasks"].clone();
             // The first task has a field of a person's, so it is not removed here.
-            let task =
-                |dice: &mut Dice, from: usize| tasks.as_array().unwrap().get(from + dice.below(9)).map(|task| task["task_id"].clone());
+            let task = |dice: &mut Dice, from: usize| {
+                tasks
+                    .as_array()
+                    .unwrap()
+                    .get(from + dice.below(9))
+                    .map(|task| task["task_id"].clone())
+            };
             let (tool, arguments) = match dice.below(12) {
                 0 => (
                     "manage_accomplishment",
@@ -242,21 +276,29 @@ fn a_hundred_random_operations_keep_what_people_wrote() {
                     None => continue,
                 },
                 6 => match task(&mut dice, 1) {
-                    Some(id) => ("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-007", "task_id": id })),
+                    Some(id) => (
+                        "manage_task",
+                        json!({ "operation": "remove", "accomplishment_id": "ACC-007", "task_id": id }),
+                    ),
                     None => continue,
                 },
                 7 => {
                     made.push(
-                        create(&server, &format!("Made {number}"), if dice.below(2) == 0 { &[] } else { &["ACC-007"] })["id"]
+                        create(
+                            &server,
+                            &format!("Made {number}"),
+                            if dice.below(2) == 0 { &[] } else { &["ACC-007"] },
+                        )["id"]
                             .as_str()
                             .unwrap()
                             .to_owned(),
                     );
                     continue;
                 }
-                8 if !made.is_empty() => {
-                    ("manage_accomplishment", json!({ "operation": "delete", "id": made.remove(dice.below(made.len())) }))
-                }
+                8 if !made.is_empty() => (
+                    "manage_accomplishment",
+                    json!({ "operation": "delete", "id": made.remove(dice.below(made.len())) }),
+                ),
                 9 if !made.is_empty() => (
                     "manage_dependency",
                     json!({ "operation": (["add", "remove"][dice.below(2)]), "blocker_id": "ACC-007", "blocked_id": made[dice.below(made.len())] }),
@@ -265,18 +307,32 @@ fn a_hundred_random_operations_keep_what_people_wrote() {
                     "manage_accomplishment",
                     json!({ "operation": "update", "id": made[dice.below(made.len())], "data": { "title": format!("Renamed {number}") } }),
                 ),
-                _ => ("set_work_focus", json!({ "accomplishment_id": "ACC-007", "in_progress": dice.below(2) == 0 })),
+                _ => (
+                    "set_work_focus",
+                    json!({ "accomplishment_id": "ACC-007", "in_progress": dice.below(2) == 0 }),
+                ),
             };
             server.call(tool, arguments.clone());
             let text = String::from_utf8(folder.read("accomplishments/Old.md")).unwrap();
             for kept in KEPT {
-                assert!(text.contains(kept), "seed {seed}, {number}: {arguments} lost {kept:?}:\n{text}");
+                assert!(
+                    text.contains(kept),
+                    "seed {seed}, {number}: {arguments} lost {kept:?}:\n{text}"
+                );
             }
-            assert!(!text.replace("\r\n", "").contains('\n'), "seed {seed}, {number}: {arguments} mixed line ends");
+            assert!(
+                !text.replace("\r\n", "").contains('\n'),
+                "seed {seed}, {number}: {arguments} mixed line ends"
+            );
             let drawn = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
             check_canvas(drawn.as_bytes());
-            for kept in CANVAS.lines().filter(|line| line.contains("\"id\":") || line.contains("metadata")) {
-                assert!(drawn.contains(kept.trim_end_matches(',')), "seed {seed}, {number}: {arguments} lost {kept}:\n{drawn}");
+            for kept in
+                CANVAS.lines().filter(|line| line.contains("\"id\":") || line.contains("metadata"))
+            {
+                assert!(
+                    drawn.contains(kept.trim_end_matches(',')),
+                    "seed {seed}, {number}: {arguments} lost {kept}:\n{drawn}"
+                );
             }
         }
         let status = server.call("sync_dependencies", json!({}));
@@ -302,12 +358,21 @@ fn calls_at_once_lose_nothing() {
         }
     });
     let listed = servers[1].call("list_accomplishments", json!({}));
-    let ids: HashSet<&str> = listed["accomplishments"].as_array().unwrap().iter().map(|found| found["id"].as_str().unwrap()).collect();
+    let ids: HashSet<&str> = listed["accomplishments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| found["id"].as_str().unwrap())
+        .collect();
     assert_eq!((ids.len(), &listed["count"], listed.get("problems")), (31, &json!(31), None));
     let drawn = canvas(&folder);
-    assert_eq!((drawn["nodes"].as_array().unwrap().len(), drawn["edges"].as_array().unwrap().len()), (31, 30));
+    assert_eq!(
+        (drawn["nodes"].as_array().unwrap().len(), drawn["edges"].as_array().unwrap().len()),
+        (31, 30)
+    );
     let tasks = servers[0].call("get_accomplishment", json!({ "id": "ACC-001" }))["tasks"].clone();
-    let numbers: Vec<u64> = tasks.as_array().unwrap().iter().map(|task| task["number"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> =
+        tasks.as_array().unwrap().iter().map(|task| task["number"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=30).collect::<Vec<u64>>());
 }
 
@@ -334,7 +399,10 @@ fn killed_at_random_moments_note_and_canvas_agree() {
                 else { json!({ "operation": "update", "id": "ACC-001", "data": { "title": format!("Root {round} {step}") } }) } } })
             .to_string();
             let head = crate::support::mcp_head(TOKEN, "");
-            let request = format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{message}", message.len());
+            let request = format!(
+                "{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{message}",
+                message.len()
+            );
             let Ok(mut connection) = Connection::try_open(server.address) else { break };
             if !connection.try_send(request) || connection.try_response().is_none() {
                 break;
@@ -344,12 +412,22 @@ fn killed_at_random_moments_note_and_canvas_agree() {
         drop(server);
         let server = serve(&folder);
         let drawn = canvas(&folder);
-        let files: HashSet<String> =
-            drawn["nodes"].as_array().unwrap().iter().map(|node| node["file"].as_str().unwrap().to_owned()).collect();
-        let notes: HashSet<String> =
-            all(&folder).into_keys().filter(|name| name.starts_with("accomplishments/") && name.ends_with(".md")).collect();
+        let files: HashSet<String> = drawn["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node["file"].as_str().unwrap().to_owned())
+            .collect();
+        let notes: HashSet<String> = all(&folder)
+            .into_keys()
+            .filter(|name| name.starts_with("accomplishments/") && name.ends_with(".md"))
+            .collect();
         assert_eq!(files, notes, "round {round}: every note has its node, and every node its note");
-        assert_eq!(server.call("sync_dependencies", json!({}))["updated_count"], 0, "round {round}");
+        assert_eq!(
+            server.call("sync_dependencies", json!({}))["updated_count"],
+            0,
+            "round {round}"
+        );
         assert!(!folder.vault().join(".vault-sync-mcp-journal.json").exists());
     }
 }
@@ -367,11 +445,18 @@ fn a_disk_that_refuses_in_between_leaves_both_as_before() {
         json!({ "operation": "update", "id": "ACC-007", "data": { "title": "Y" } }),
         json!({ "operation": "delete", "id": "ACC-001" }),
     ] {
-        assert_eq!(server.fail("manage_accomplishment", arguments.clone())["code"], "READ_ONLY", "{arguments}");
+        assert_eq!(
+            server.fail("manage_accomplishment", arguments.clone())["code"],
+            "READ_ONLY",
+            "{arguments}"
+        );
         assert_eq!(all(&folder), before, "{arguments}");
     }
     assert_eq!(
-        server.fail("manage_dependency", json!({ "operation": "remove", "blocker_id": "ACC-001", "blocked_id": "ACC-007" }))["code"],
+        server.fail(
+            "manage_dependency",
+            json!({ "operation": "remove", "blocker_id": "ACC-001", "blocked_id": "ACC-007" })
+        )["code"],
         "READ_ONLY"
     );
     assert_eq!(all(&folder), before);

@@ -37,8 +37,15 @@ impl Scene {
 
     pub fn serve(&self, settings: &[(&str, &str)]) -> Server {
         let state = self.folder.path().join("state");
-        let mut all = vec![("TOOLSETS", "vault,agent"), ("ANTHROPIC_API_KEY", KEY), ("PATH", "/usr/local/bin:/usr/bin:/bin")];
-        all.extend([("AGENT_COMMAND", self.program.to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap())]);
+        let mut all = vec![
+            ("TOOLSETS", "vault,agent"),
+            ("ANTHROPIC_API_KEY", KEY),
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        ];
+        all.extend([
+            ("AGENT_COMMAND", self.program.to_str().unwrap()),
+            ("STATE_DIR", state.to_str().unwrap()),
+        ]);
         all.extend(settings);
         Server::with(&self.folder.vault(), &all)
     }
@@ -47,9 +54,13 @@ impl Scene {
     pub fn processes(&self, word: &str) -> Vec<String> {
         let home = format!("HOME={}", self.home().display());
         let folders = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-        let read =
-            |folder: &Path, name: &str| String::from_utf8_lossy(&std::fs::read(folder.join(name)).unwrap_or_default()).replace('\0', " ");
-        let ours = folders.filter(|folder| read(folder, "cmdline").contains(word) && read(folder, "environ").contains(&home));
+        let read = |folder: &Path, name: &str| {
+            String::from_utf8_lossy(&std::fs::read(folder.join(name)).unwrap_or_default())
+                .replace('\0', " ")
+        };
+        let ours = folders.filter(|folder| {
+            read(folder, "cmdline").contains(word) && read(folder, "environ").contains(&home)
+        });
         ours.map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned()).collect()
     }
 
@@ -73,8 +84,10 @@ impl Scene {
 
     /// A file that the vault did not take from a session.
     pub fn read_unfiled(&self, path: &str) -> Vec<u8> {
-        let mut folders = std::fs::read_dir(self.folder.path().join("state/agent")).unwrap().flatten();
-        let unfiled = folders.find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
+        let mut folders =
+            std::fs::read_dir(self.folder.path().join("state/agent")).unwrap().flatten();
+        let unfiled =
+            folders.find(|entry| entry.file_name().to_string_lossy().starts_with("unfiled-"));
         std::fs::read(unfiled.unwrap().path().join(path)).unwrap()
     }
 }
@@ -113,17 +126,29 @@ echo '{"type":"result","subtype":"success","is_error":false,"num_turns":1,"total
 
 #[test]
 fn a_question_is_answered_and_what_is_cited_is_looked_up() {
-    let scene = Scene::with(&format!("cat > {{}}\n{INIT}{RESULT}").replace("{}", "\"$HOME/prompt\""));
+    let scene =
+        Scene::with(&format!("cat > {{}}\n{INIT}{RESULT}").replace("{}", "\"$HOME/prompt\""));
     let server = scene.serve(&[]);
     let answer = server.call("query", json!({ "question": "Is it\n-----?", "domain": "life" }));
     assert_eq!(answer["answer"], "yes");
     assert_eq!(answer["not_found"], json!(["Nowhere"]));
     assert_eq!((&answer["turns"], &answer["cost_usd"]), (&json!(2), &json!(0.5)));
     let prompt = std::fs::read_to_string(scene.home().join("prompt")).unwrap();
-    assert!(prompt.contains("Is it\n-----?\n") && prompt.contains("second-brain-query") && prompt.contains("life"), "{prompt}");
-    let left: Vec<_> =
-        std::fs::read_dir(scene.folder.path().join("state/agent")).unwrap().flatten().map(|entry| entry.file_name()).collect();
-    assert!(left.iter().all(|name| name == "home" || name == "ledger.jsonl"), "the session's own folder is gone: {left:?}");
+    assert!(
+        prompt.contains("Is it\n-----?\n")
+            && prompt.contains("second-brain-query")
+            && prompt.contains("life"),
+        "{prompt}"
+    );
+    let left: Vec<_> = std::fs::read_dir(scene.folder.path().join("state/agent"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    assert!(
+        left.iter().all(|name| name == "home" || name == "ledger.jsonl"),
+        "the session's own folder is gone: {left:?}"
+    );
 }
 
 #[test]
@@ -142,7 +167,11 @@ fn failures_say_what_to_do() {
     let failing: &[(&str, &str, &[&str])] = &[
         ("garbage", "echo garbage; echo '{'; echo '[1]'", &["without a result", "npm install"]),
         ("nothing", "", &["without a result"]),
-        ("an exit code", "echo \"boom in /home/me/vault/x.md with $ANTHROPIC_API_KEY\" >&2; exit 3", &["exit code 3", "boom", "x.md"]),
+        (
+            "an exit code",
+            "echo \"boom in /home/me/vault/x.md with $ANTHROPIC_API_KEY\" >&2; exit 3",
+            &["exit code 3", "boom", "x.md"],
+        ),
         ("a signal", "kill -9 $$", &["exit code 137"]),
         (
             "no word about its tools",
@@ -170,12 +199,16 @@ fn failures_say_what_to_do() {
         ),
         (
             "a refused key",
-            &format!("{INIT}echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":401}}'; sleep 20"),
+            &format!(
+                "{INIT}echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":401}}'; sleep 20"
+            ),
             &["ANTHROPIC_API_KEY"],
         ),
         (
             "too many turns",
-            &format!("{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}}'"),
+            &format!(
+                "{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}}'"
+            ),
             &["COS_VAULT_QUERY_MAX_TURNS (20)"],
         ),
     ];
@@ -187,10 +220,17 @@ fn failures_say_what_to_do() {
         let message = error["message"].as_str().unwrap();
         assert_eq!(error["code"], "AGENT_FAILED", "{name}: {message}");
         assert!(words.iter().all(|word| message.contains(word)), "{name}: {message}");
-        assert!(!message.contains(KEY) && !message.contains("/home/me") && !message.contains("/etc/x"), "{name}: {message}");
+        assert!(
+            !message.contains(KEY) && !message.contains("/home/me") && !message.contains("/etc/x"),
+            "{name}: {message}"
+        );
         assert!(started.elapsed() < Duration::from_secs(8), "{name}");
         assert!(server.is_alive(), "{name}");
-        assert!(!server.log().contains(KEY) && !server.log().contains("panicked"), "{name}: {}", server.log());
+        assert!(
+            !server.log().contains(KEY) && !server.log().contains("panicked"),
+            "{name}: {}",
+            server.log()
+        );
     }
 }
 
@@ -213,7 +253,8 @@ fn what_is_missing_is_named_before_anything_runs() {
         assert!(error["code"] == "AGENT_FAILED" && message.contains(words), "{message}");
         assert!(!message.contains(scene.folder.path().to_str().unwrap()), "{message}");
     }
-    std::fs::remove_dir_all(scene.folder.vault().join(".claude/skills/second-brain-ingest")).unwrap();
+    std::fs::remove_dir_all(scene.folder.vault().join(".claude/skills/second-brain-ingest"))
+        .unwrap();
     let server = scene.serve(&[]);
     let error = server.fail("ingest", json!({ "content": "x" }));
     assert!(error["message"].as_str().unwrap().contains("init-wiki"), "{error}");
@@ -246,8 +287,13 @@ fn bad_requests_are_refused_before_anything_runs() {
     std::fs::create_dir_all(&assets).unwrap();
     std::fs::write(assets.join("hidden.pdf"), "%PDF-1.4").unwrap();
     let server = scene.serve(&[("HIDE", "raw/assets/hidden.pdf")]);
-    let why = |file: &str| server.fail("ingest", json!({ "content": "x", "files": [file] }))["message"].to_string();
-    assert_eq!(why("raw/assets/hidden.pdf").replace("hidden", "missing"), why("raw/assets/missing.pdf"));
+    let why = |file: &str| {
+        server.fail("ingest", json!({ "content": "x", "files": [file] }))["message"].to_string()
+    };
+    assert_eq!(
+        why("raw/assets/hidden.pdf").replace("hidden", "missing"),
+        why("raw/assets/missing.pdf")
+    );
     let diary = scene.folder.vault().join("Diary.md").display().to_string();
     for (arguments, code) in [
         (json!({ "content": " \n" }), "INVALID_ARGUMENT"),
@@ -259,27 +305,41 @@ fn bad_requests_are_refused_before_anything_runs() {
         (json!({ "content": "x", "files": ["None.md"] }), "PATH_NOT_ALLOWED"),
         (json!({ "content": "x", "files": ["../outside.md"] }), "PATH_NOT_ALLOWED"),
         (json!({ "content": "x", "files": [""] }), "PATH_NOT_ALLOWED"),
-        (json!({ "content": "x", "files": [format!("{}/CLAUDE.md/..", scene.folder.vault().display())] }), "PATH_NOT_ALLOWED"),
+        (
+            json!({ "content": "x", "files": [format!("{}/CLAUDE.md/..", scene.folder.vault().display())] }),
+            "PATH_NOT_ALLOWED",
+        ),
     ] {
         let error = server.fail("ingest", arguments.clone());
         assert_eq!(error["code"], code, "{arguments}: {error}");
     }
     assert_eq!(server.fail("query", json!({ "question": "" }))["code"], "INVALID_ARGUMENT");
-    assert_eq!(server.fail("ingest_status", json!({ "job_id": "none" }))["code"], "INVALID_ARGUMENT");
+    assert_eq!(
+        server.fail("ingest_status", json!({ "job_id": "none" }))["code"],
+        "INVALID_ARGUMENT"
+    );
     assert!(!scene.has("ran"));
 }
 
 /// First come, first served; and whoever would be the ninth to wait gets an error at once.
 #[test]
 fn sessions_take_turns_and_a_long_queue_answers_at_once() {
-    let body = format!("cat >> \"$HOME/order\"\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}");
+    let body = format!(
+        "cat >> \"$HOME/order\"\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\n{INIT}{RESULT}"
+    );
     let scene = Scene::with(&body);
     let server = scene.serve(&[("COS_VAULT_CONCURRENCY", "1")]);
-    let jobs: Vec<String> = (0..9)
-        .map(|n| {
-            server.call("ingest", json!({ "content": format!("mail {n}."), "background": true }))["job_id"].as_str().unwrap().to_owned()
-        })
-        .collect();
+    let jobs: Vec<String> =
+        (0..9)
+            .map(|n| {
+                server
+                    .call("ingest", json!({ "content": format!("mail {n}."), "background": true }))
+                    ["job_id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
     let order = || std::fs::read_to_string(scene.home().join("order")).unwrap_or_default();
     eventually("the first runs", || order().contains("mail 0."));
     let started = Instant::now();
@@ -290,22 +350,35 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
     assert!(started.elapsed() < Duration::from_secs(2));
     scene.go_on();
-    let status = |job: &str| server.call("ingest_status", json!({ "job_id": job }))["status"].as_str().unwrap().to_owned();
+    let status = |job: &str| {
+        server.call("ingest_status", json!({ "job_id": job }))["status"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     eventually("all end", || jobs.iter().all(|job| status(job) == "nothing_filed"));
     let order = order();
-    let positions: Vec<usize> = (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
+    let positions: Vec<usize> =
+        (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
     assert!(positions.is_sorted(), "{positions:?}");
-    assert_ne!(server.call("ingest", json!({ "content": "mail 8.", "background": true }))["job_id"], jobs[8].as_str(), "that one is over");
+    assert_ne!(
+        server.call("ingest", json!({ "content": "mail 8.", "background": true }))["job_id"],
+        jobs[8].as_str(),
+        "that one is over"
+    );
 }
 
 /// Calls that wait for sessions leave workers for others.
 #[test]
 fn waiting_calls_leave_workers_for_others() {
     let scene = Scene::with(&format!("{INIT}sleep 98764"));
-    let server = std::sync::Arc::new(scene.serve(&[("WORKERS", "8"), ("COS_VAULT_TIMEOUT_MS", "3000")]));
+    let server =
+        std::sync::Arc::new(scene.serve(&[("WORKERS", "8"), ("COS_VAULT_TIMEOUT_MS", "3000")]));
     let ask = |n: usize| {
         let server = std::sync::Arc::clone(&server);
-        std::thread::spawn(move || call(&server, TOKEN, "query", json!({ "question": format!("{n}?") })).to_string())
+        std::thread::spawn(move || {
+            call(&server, TOKEN, "query", json!({ "question": format!("{n}?") })).to_string()
+        })
     };
     let asked: Vec<_> = (0..4).map(ask).collect();
     std::thread::sleep(Duration::from_millis(500));
@@ -313,36 +386,53 @@ fn waiting_calls_leave_workers_for_others() {
     assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
     assert!(started.elapsed() < Duration::from_secs(1));
     let answers: Vec<String> = asked.into_iter().map(|thread| thread.join().unwrap()).collect();
-    assert_eq!(answers.iter().filter(|answer| answer.contains("Too many calls wait")).count(), 2, "{answers:?}");
+    assert_eq!(
+        answers.iter().filter(|answer| answer.contains("Too many calls wait")).count(),
+        2,
+        "{answers:?}"
+    );
 }
 
 #[test]
 fn a_job_belongs_to_its_login() {
     let scene = Scene::with(&format!("{INIT}sleep 98765"));
     let server = scene.serve(&[("API_TOKENS", &tokens())]);
-    let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].as_str().unwrap().to_owned();
+    let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let other = "2222222222222222222222222222222222222222222222222222222222222222";
     for tool in ["ingest_status", "ingest_cancel"] {
         assert_eq!(call(&server, other, tool, json!({ "job_id": job }))["result"]["isError"], true);
     }
     let theirs = call(&server, other, "ingest", json!({ "content": "x", "background": true }));
-    assert_ne!(theirs["result"]["structuredContent"]["job_id"], job.as_str(), "the same request of another login is another job");
+    assert_ne!(
+        theirs["result"]["structuredContent"]["job_id"],
+        job.as_str(),
+        "the same request of another login is another job"
+    );
     assert_eq!(server.call("ingest_status", json!({}))["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(server.call("ingest_cancel", json!({ "job_id": job }))["status"], "cancelled");
 }
 
 fn tokens() -> String {
     let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
-    format!("all:{},other:{}", hash(TOKEN), hash("2222222222222222222222222222222222222222222222222222222222222222"))
+    format!(
+        "all:{},other:{}",
+        hash(TOKEN),
+        hash("2222222222222222222222222222222222222222222222222222222222222222")
+    )
 }
 
 #[test]
 fn a_login_that_may_only_read_may_ask_and_not_file() {
     let scene = Scene::with(&format!("{INIT}{RESULT}"));
     let server = scene.serve(&[]);
-    assert_eq!(call(&server, READ_TOKEN, "query", json!({ "question": "x" }))["result"]["isError"], false);
-    let message =
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ingest", "arguments": { "content": "x" } } });
+    assert_eq!(
+        call(&server, READ_TOKEN, "query", json!({ "question": "x" }))["result"]["isError"],
+        false
+    );
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "ingest", "arguments": { "content": "x" } } });
     assert_eq!(server.post_with(READ_TOKEN, "", &message).status, 403);
 }
 
@@ -354,14 +444,18 @@ fn hanging_up_ends_a_session_where_it_means_that() {
     let params = json!({ "name": "query", "arguments": { "question": "x" } });
     let mut modern = params.clone();
     modern["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" }, "io.modelcontextprotocol/clientCapabilities": {} });
-    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: query\r\n";
+    let headers =
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: query\r\n";
     // Answered by a stream, on which nothing is sent for seconds.
     let mut streamed = modern.clone();
     streamed["_meta"]["progressToken"] = "p".into();
-    for (headers, params, ends) in
-        [(headers, modern, true), (headers, streamed, true), ("MCP-Protocol-Version: 2025-06-18\r\n", params, false)]
-    {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
+    for (headers, params, ends) in [
+        (headers, modern, true),
+        (headers, streamed, true),
+        ("MCP-Protocol-Version: 2025-06-18\r\n", params, false),
+    ] {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params })
+            .to_string();
         let mut connection = server.connect();
         connection.send(format!(
             "{}\r\nHost: vault.example.com\r\nContent-Length: {}\r\n\r\n{body}",
@@ -394,10 +488,14 @@ fn absolute_paths_and_long_lists_in_a_result_are_cut() {
     let scene = Scene::with(&format!("{INIT}sed \"s#ROOT#$PWD#g\" \"$HOME/result\""));
     std::fs::write(scene.home().join("result"), result.to_string()).unwrap();
     let server = scene.serve(&[]);
-    let answer = server.result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler", "CASE-3: Roof"] }));
+    let answer = server
+        .result("ingest", json!({ "content": "x", "cases": ["CASE-12 — Boiler", "CASE-3: Roof"] }));
     assert!(answer["content"][0]["text"].as_str().unwrap().len() < 95_000);
     let shown = &answer["structuredContent"];
-    assert!(!shown.to_string().contains(scene.folder.path().to_str().unwrap()), "no path of this machine");
+    assert!(
+        !shown.to_string().contains(scene.folder.path().to_str().unwrap()),
+        "no path of this machine"
+    );
     assert_eq!(shown["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{shown}");
     assert_eq!(shown["perDomain"].as_object().unwrap().len(), 1);
     assert_eq!(

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// A program that does not want to end, with children of its own, is ended with all of them.
 #[test]
 fn a_session_that_takes_too_long_ends_with_its_whole_group() {
-    let scene = Scene::with(&format!("trap '' TERM\n{INIT}sleep 98761 &\nsleep 98761\nsleep 98761"));
+    let scene =
+        Scene::with(&format!("trap '' TERM\n{INIT}sleep 98761 &\nsleep 98761\nsleep 98761"));
     let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "1000")]);
     let started = Instant::now();
     assert_eq!(server.fail("query", json!({ "question": "x" }))["code"], "AGENT_TIMEOUT");
@@ -54,19 +55,34 @@ fn a_flood_of_output_is_cut() {
     let error = server.fail("query", json!({ "question": "x" }));
     assert!(error["message"].as_str().unwrap().contains("printed more"), "{error}");
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let most: u64 = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim().trim_end_matches(" kB").parse().unwrap();
+    let most: u64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap()
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap();
     assert!(most < 60_000, "{most} kB");
 }
 
 /// The child has what it needs, and nothing that is the server's.
 #[test]
 fn the_environment_is_a_list_of_what_is_allowed() {
-    let scene = Scene::with(&format!("env > \"$HOME/env\"\nprintf '%s\\n' \"$@\" > \"$HOME/argv\"\n{INIT}{RESULT}"));
-    let server =
-        scene.serve(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"), ("GIT_AUTHOR_NAME", "x"), ("NODE_OPTIONS", "--require=/tmp/x.js")]);
+    let scene = Scene::with(&format!(
+        "env > \"$HOME/env\"\nprintf '%s\\n' \"$@\" > \"$HOME/argv\"\n{INIT}{RESULT}"
+    ));
+    let server = scene.serve(&[
+        ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9"),
+        ("GIT_AUTHOR_NAME", "x"),
+        ("NODE_OPTIONS", "--require=/tmp/x.js"),
+    ]);
     server.call("query", json!({ "question": "x" }));
     let read = |name: &str| std::fs::read_to_string(scene.home().join(name)).unwrap();
-    let mut names: Vec<String> = read("env").lines().filter_map(|line| line.split_once('=').map(|(name, _)| name.to_owned())).collect();
+    let mut names: Vec<String> = read("env")
+        .lines()
+        .filter_map(|line| line.split_once('=').map(|(name, _)| name.to_owned()))
+        .collect();
     // What the shell itself adds.
     names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(&name.as_str()));
     names.sort();
@@ -93,7 +109,9 @@ fn the_environment_is_a_list_of_what_is_allowed() {
 /// What `tests/agent/real.py` tries with the real program, by the words that were seen to hold there: none of them may go missing.
 #[test]
 fn every_part_of_the_command_line_that_confines_a_session_is_given() {
-    let scene = Scene::with(&format!("printf '%s\\n' \"$@\" > \"$HOME/argv\"\necho \"$TMPDIR\" > \"$HOME/tmp\"\n{INIT}{RESULT}"));
+    let scene = Scene::with(&format!(
+        "printf '%s\\n' \"$@\" > \"$HOME/argv\"\necho \"$TMPDIR\" > \"$HOME/tmp\"\n{INIT}{RESULT}"
+    ));
     let server = scene.serve(&[]);
     for tool in ["query", "ingest"] {
         server.call(
@@ -110,17 +128,33 @@ fn every_part_of_the_command_line_that_confines_a_session_is_given() {
         let argv = std::fs::read_to_string(scene.home().join("argv")).unwrap();
         let words: Vec<&str> = argv.lines().collect();
         let after = |flag: &str| {
-            words.iter().position(|word| *word == flag).map(|at| words[at + 1]).unwrap_or_else(|| panic!("{tool} lacks {flag}"))
+            words
+                .iter()
+                .position(|word| *word == flag)
+                .map(|at| words[at + 1])
+                .unwrap_or_else(|| panic!("{tool} lacks {flag}"))
         };
-        assert!(words.contains(&"--restricted") && words.contains(&"--strict-mcp-config"), "{argv}");
-        assert_eq!((after("--setting-sources"), after("--permission-mode"), after("--mcp-config")), ("", "dontAsk", "{\"mcpServers\":{}}"));
+        assert!(
+            words.contains(&"--restricted") && words.contains(&"--strict-mcp-config"),
+            "{argv}"
+        );
+        assert_eq!(
+            (after("--setting-sources"), after("--permission-mode"), after("--mcp-config")),
+            ("", "dontAsk", "{\"mcpServers\":{}}")
+        );
         let settings: Value = serde_json::from_str(after("--settings")).unwrap();
         assert!(
-            settings["disableAllHooks"] == true && settings["disableBundledSkills"] == true && settings["apiKeyHelper"] == "",
+            settings["disableAllHooks"] == true
+                && settings["disableBundledSkills"] == true
+                && settings["apiKeyHelper"] == "",
             "{settings}"
         );
         assert!(settings["enabledPlugins"].as_object().is_some_and(|plugins| plugins.len() == 3 && plugins.values().all(|on| on == false)));
-        let writes = if tool == "ingest" { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" };
+        let writes = if tool == "ingest" {
+            "Skill,Read,Glob,Grep,Write,Edit"
+        } else {
+            "Skill,Read,Glob,Grep"
+        };
         assert_eq!(after("--tools"), writes);
         let (allowed, forbidden) = (
             words.iter().position(|word| *word == "--allowedTools").unwrap(),
@@ -153,9 +187,14 @@ fn every_part_of_the_command_line_that_confines_a_session_is_given() {
 /// A session's folder that a crash left is removed by the next session; one that is in use is not.
 #[test]
 fn leftovers_of_a_crash_go_with_the_next_session() {
-    let scene = Scene::with(&format!("if [ -e \"$HOME/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"));
+    let scene = Scene::with(&format!(
+        "if [ -e \"$HOME/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"
+    ));
     let folders = || {
-        let found = std::fs::read_dir(scene.folder.path().join("state/agent")).into_iter().flatten().flatten();
+        let found = std::fs::read_dir(scene.folder.path().join("state/agent"))
+            .into_iter()
+            .flatten()
+            .flatten();
         found.filter(|entry| entry.file_name().to_string_lossy().contains("session")).count()
     };
     let server = scene.serve(&[]);
@@ -175,7 +214,8 @@ fn leftovers_of_a_crash_go_with_the_next_session() {
 
 #[test]
 fn supervise_is_for_the_server_itself() {
-    let output = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("supervise").output().unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("supervise").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("for the server itself"));
 }
@@ -196,7 +236,11 @@ fn links_in_the_vault_lead_a_session_nowhere() {
     let before = ["CLAUDE.md", "Diary.md", "aliases.md"].map(|name| scene.folder.read(name));
     let content = "write work/rules.md gone\nwrite work/diary.md gone\nwrite work/other/new.md gone\nwrite shared/same.md gone\nwrite work/wiki/entities/A.md # A\n";
     let filed = scene.serve(&[]).call("ingest", json!({ "content": content }));
-    assert_eq!(["CLAUDE.md", "Diary.md", "aliases.md"].map(|name| scene.folder.read(name)), before, "{filed}");
+    assert_eq!(
+        ["CLAUDE.md", "Diary.md", "aliases.md"].map(|name| scene.folder.read(name)),
+        before,
+        "{filed}"
+    );
     assert!(!vault.join("life/new.md").exists());
     assert_eq!(filed["written"], json!([{ "path": "work/wiki/entities/A.md", "created": true }]));
     assert!(filed["left_out"].to_string().contains("work/rules.md: it is"), "{filed}");
@@ -229,10 +273,13 @@ fn the_kernel_keeps_a_session_from_the_vault_and_from_what_is_next_to_it() {
 fn a_session_ends_though_its_supervisor_is_stopped() {
     let scene = Scene::with(&format!("{INIT}sleep 98769"));
     let server = scene.serve(&[]);
-    let job = server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].clone();
+    let job =
+        server.call("ingest", json!({ "content": "x", "background": true }))["job_id"].clone();
     eventually("it runs", || scene.running("sleep 98769") == 1);
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().flatten();
-    let children: String = tasks.map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default()).collect();
+    let children: String = tasks
+        .map(|task| std::fs::read_to_string(task.path().join("children")).unwrap_or_default())
+        .collect();
     let Some(supervisor) = children.split_whitespace().last() else {
         crate::support::skipped("/proc does not list children");
         return;
@@ -249,8 +296,15 @@ fn files_of_the_server_are_not_taken_as_attachments() {
     std::fs::write(scene.folder.path().join("good.txt"), "good").unwrap();
     let server = scene.serve(&[("COS_VAULT_ATTACH_DIRS", &above)]);
     let good = format!("{above}/good.txt");
-    let error = server.fail("ingest", json!({ "content": "x", "files": [good, format!("{above}/state/state.json")] }));
-    assert!(error["code"] == "PATH_NOT_ALLOWED" && error["message"].as_str().unwrap().contains("belongs to the server"), "{error}");
+    let error = server.fail(
+        "ingest",
+        json!({ "content": "x", "files": [good, format!("{above}/state/state.json")] }),
+    );
+    assert!(
+        error["code"] == "PATH_NOT_ALLOWED"
+            && error["message"].as_str().unwrap().contains("belongs to the server"),
+        "{error}"
+    );
     assert!(!scene.folder.vault().join("raw/assets/good.txt").exists());
     server.call("ingest", json!({ "content": "x", "files": [good] }));
     assert_eq!(scene.folder.read("raw/assets/good.txt"), b"good");

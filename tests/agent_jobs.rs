@@ -20,8 +20,15 @@ fn kept(scene: &Scene, name: &str) -> String {
 fn owner(scene: &Scene, words: &[&str]) -> Output {
     let state = scene.folder.path().join("state");
     let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-    command.args(words).env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("ANTHROPIC_API_KEY", KEY);
-    command.env("VAULT_PATH", scene.folder.vault()).env("STATE_DIR", state).env("AGENT_COMMAND", &scene.program);
+    command
+        .args(words)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("ANTHROPIC_API_KEY", KEY);
+    command
+        .env("VAULT_PATH", scene.folder.vault())
+        .env("STATE_DIR", state)
+        .env("AGENT_COMMAND", &scene.program);
     command.output().unwrap()
 }
 
@@ -37,15 +44,37 @@ fn every_session_is_in_the_ledger_and_in_one_log_line() {
     server.call("query", json!({ "question": "What about tea?" }));
     let printed = text(&owner(&scene, &["jobs"]).stdout);
     let rows: Vec<&str> = printed.lines().collect();
-    assert!(rows[1].contains("query") && rows[1].contains("claude-haiku-4-5") && rows[1].contains("What about tea?"), "{printed}");
-    assert!(rows[2].contains("ingest") && rows[2].contains("claude-sonnet-4-6") && rows[2].contains("completed"), "{printed}");
     assert!(
-        rows[2].ends_with("A mail about tea") && rows[2].contains("0.50") && printed.contains("The last 24 hours: 1.00 dollars"),
+        rows[1].contains("query")
+            && rows[1].contains("claude-haiku-4-5")
+            && rows[1].contains("What about tea?"),
+        "{printed}"
+    );
+    assert!(
+        rows[2].contains("ingest")
+            && rows[2].contains("claude-sonnet-4-6")
+            && rows[2].contains("completed"),
+        "{printed}"
+    );
+    assert!(
+        rows[2].ends_with("A mail about tea")
+            && rows[2].contains("0.50")
+            && printed.contains("The last 24 hours: 1.00 dollars"),
         "{printed}"
     );
     let log = server.log();
-    let line = log.lines().find(|line| line.contains("agent: ingest by")).unwrap_or_else(|| panic!("{log}"));
-    for part in ["model=claude-sonnet-4-6", "outcome=completed", "turns=2", "usd=0.5000", "pages=1", "refused=0"] {
+    let line = log
+        .lines()
+        .find(|line| line.contains("agent: ingest by"))
+        .unwrap_or_else(|| panic!("{log}"));
+    for part in [
+        "model=claude-sonnet-4-6",
+        "outcome=completed",
+        "turns=2",
+        "usd=0.5000",
+        "pages=1",
+        "refused=0",
+    ] {
         assert!(line.contains(part), "{part}: {line}");
     }
     let listed = server.call("ingest_status", json!({}));
@@ -60,15 +89,27 @@ fn every_session_is_in_the_ledger_and_in_one_log_line() {
 #[test]
 fn a_session_gets_what_is_left_of_the_daily_budget_and_none_when_that_is_used_up() {
     let scene = Scene::with(&writes("life/wiki/entities/A.md", "# A"));
-    let server = scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "1.2"), ("COS_VAULT_CONCURRENCY", "2")]);
-    let allowed = || kept(&scene, "argv").lines().skip_while(|word| *word != "--max-budget-usd").nth(1).unwrap().parse::<f64>().unwrap();
+    let server =
+        scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "1.2"), ("COS_VAULT_CONCURRENCY", "2")]);
+    let allowed = || {
+        kept(&scene, "argv")
+            .lines()
+            .skip_while(|word| *word != "--max-budget-usd")
+            .nth(1)
+            .unwrap()
+            .parse::<f64>()
+            .unwrap()
+    };
     server.call("query", json!({ "question": "x" }));
     assert_eq!(allowed(), 0.6, "half of it, since a second session may begin");
     server.call("query", json!({ "question": "y" }));
     assert_eq!(allowed(), 0.35);
     server.call("query", json!({ "question": "z" }));
     let error = server.fail("query", json!({ "question": "x" }));
-    assert!(error["message"].as_str().unwrap().contains("COS_VAULT_DAILY_BUDGET_USD (1.2) is used up"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("COS_VAULT_DAILY_BUDGET_USD (1.2) is used up"),
+        "{error}"
+    );
     server.terminate();
     let again = scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "1.2")]);
     again.fail("query", json!({ "question": "x" }));
@@ -77,7 +118,8 @@ fn a_session_gets_what_is_left_of_the_daily_budget_and_none_when_that_is_used_up
 #[test]
 fn sessions_that_begin_together_share_the_daily_budget() {
     let scene = Scene::with(&format!("{INIT}sleep 1\n{RESULT}"));
-    let server = scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "2"), ("COS_VAULT_CONCURRENCY", "2")]);
+    let server =
+        scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "2"), ("COS_VAULT_CONCURRENCY", "2")]);
     std::thread::scope(|scope| {
         let ask = || server.call("query", json!({ "question": "x" }));
         for asked in [scope.spawn(ask), scope.spawn(ask)] {
@@ -90,10 +132,17 @@ fn sessions_that_begin_together_share_the_daily_budget() {
 #[test]
 fn a_session_that_was_cut_off_counts_with_what_it_was_allowed() {
     let scene = Scene::with(&format!("{INIT}sleep 60"));
-    let server =
-        scene.serve(&[("COS_VAULT_DAILY_BUDGET_USD", "3"), ("COS_VAULT_CONCURRENCY", "1"), ("COS_VAULT_QUERY_TIMEOUT_MS", "1000")]);
+    let server = scene.serve(&[
+        ("COS_VAULT_DAILY_BUDGET_USD", "3"),
+        ("COS_VAULT_CONCURRENCY", "1"),
+        ("COS_VAULT_QUERY_TIMEOUT_MS", "1000"),
+    ]);
     let error = server.fail("query", json!({ "question": "x" }));
-    assert!(error.get("cost_usd").is_none() && error["message"].as_str().unwrap().contains("COS_VAULT_QUERY_TIMEOUT_MS (1 s)"), "{error}");
+    assert!(
+        error.get("cost_usd").is_none()
+            && error["message"].as_str().unwrap().contains("COS_VAULT_QUERY_TIMEOUT_MS (1 s)"),
+        "{error}"
+    );
     let error = server.fail("query", json!({ "question": "x" }));
     assert!(error["message"].as_str().unwrap().contains("is used up"), "{error}");
     let printed = text(&owner(&scene, &["jobs"]).stdout);
@@ -104,7 +153,9 @@ fn a_session_that_was_cut_off_counts_with_what_it_was_allowed() {
 fn the_time_that_a_session_waits_for_another_does_not_count() {
     let scene = Scene::with(&format!("{INIT}sleep 2\n{RESULT}"));
     let server = scene.serve(&[("COS_VAULT_CONCURRENCY", "1"), ("COS_VAULT_TIMEOUT_MS", "3500")]);
-    let begin = |content: &str| server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
+    let begin = |content: &str| {
+        server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone()
+    };
     let jobs = [begin("a"), begin("b")];
     for id in jobs {
         let status = || server.call("ingest_status", json!({ "job_id": id }))["status"].clone();
@@ -116,8 +167,11 @@ fn the_time_that_a_session_waits_for_another_does_not_count() {
 #[test]
 fn a_call_may_ask_for_another_configured_model_and_for_less() {
     let scene = Scene::with(&writes("life/wiki/entities/A.md", "# A"));
-    let server = scene.serve(&[("COS_VAULT_MODELS", "claude-opus-4-8"), ("COS_VAULT_MAX_TURNS", "25")]);
-    let given = |flag: &str| kept(&scene, "argv").lines().skip_while(|word| *word != flag).nth(1).unwrap().to_owned();
+    let server =
+        scene.serve(&[("COS_VAULT_MODELS", "claude-opus-4-8"), ("COS_VAULT_MAX_TURNS", "25")]);
+    let given = |flag: &str| {
+        kept(&scene, "argv").lines().skip_while(|word| *word != flag).nth(1).unwrap().to_owned()
+    };
     server.call("query", json!({ "question": "x" }));
     assert_eq!((given("--model"), given("--max-turns")), ("claude-haiku-4-5".into(), "20".into()));
     server.call("ingest", json!({ "content": "x", "model": "claude-opus-4-8", "max_turns": 3 }));
@@ -125,7 +179,11 @@ fn a_call_may_ask_for_another_configured_model_and_for_less() {
     server.call("ingest", json!({ "content": "y", "max_turns": 900 }));
     assert_eq!(given("--max-turns"), "25");
     let error = server.fail("query", json!({ "question": "x", "model": "gpt-5" }));
-    assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("claude-opus-4-8"), "{error}");
+    assert!(
+        error["code"] == "INVALID_ARGUMENT"
+            && error["message"].as_str().unwrap().contains("claude-opus-4-8"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -138,16 +196,28 @@ fn a_job_that_was_cut_off_goes_on_with_its_material_and_what_it_has_written() {
     std::fs::write(scene.home().join("cut"), "").unwrap();
     let server = scene.serve(&[]);
     let error = server.fail("ingest", json!({ "content": "The whole mail.", "timeout_ms": 1500 }));
-    assert!(error["code"] == "AGENT_TIMEOUT" && error["message"].as_str().unwrap().contains("continue"), "{error}");
+    assert!(
+        error["code"] == "AGENT_TIMEOUT" && error["message"].as_str().unwrap().contains("continue"),
+        "{error}"
+    );
     assert_eq!(error["written"][0]["path"], "life/wiki/concepts/B.md", "{error}");
     std::fs::remove_file(scene.home().join("cut")).unwrap();
     let done = server.call("ingest", json!({ "continue": error["job_id"] }));
     assert_eq!(done["status"], "completed", "{done}");
     let prompt = kept(&scene, "prompt");
-    assert!(prompt.contains("The whole mail.") && prompt.contains("cut off") && prompt.contains("- life/wiki/concepts/B.md\n"), "{prompt}");
+    assert!(
+        prompt.contains("The whole mail.")
+            && prompt.contains("cut off")
+            && prompt.contains("- life/wiki/concepts/B.md\n"),
+        "{prompt}"
+    );
     for (id, words) in [(&done["job_id"], "has its result"), (&json!("none"), "no job of yours")] {
         let error = server.fail("ingest", json!({ "continue": id }));
-        assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains(words), "{error}");
+        assert!(
+            error["code"] == "INVALID_ARGUMENT"
+                && error["message"].as_str().unwrap().contains(words),
+            "{error}"
+        );
     }
 }
 
@@ -155,9 +225,15 @@ fn a_job_that_was_cut_off_goes_on_with_its_material_and_what_it_has_written() {
 fn of_old_jobs_the_material_is_not_kept() {
     let scene = Scene::with("exit 3\n");
     let server = scene.serve(&[]);
-    let failed: Vec<Value> = (0..10).map(|number| server.fail("ingest", json!({ "content": format!("mail {number}") }))).collect();
-    let code = |job: &Value| server.fail("ingest", json!({ "continue": job["job_id"] }))["code"].clone();
-    assert_eq!((code(&failed[0]), code(&failed[9])), (json!("INVALID_ARGUMENT"), json!("AGENT_FAILED")));
+    let failed: Vec<Value> = (0..10)
+        .map(|number| server.fail("ingest", json!({ "content": format!("mail {number}") })))
+        .collect();
+    let code =
+        |job: &Value| server.fail("ingest", json!({ "continue": job["job_id"] }))["code"].clone();
+    assert_eq!(
+        (code(&failed[0]), code(&failed[9])),
+        (json!("INVALID_ARGUMENT"), json!("AGENT_FAILED"))
+    );
 }
 
 #[test]
@@ -165,7 +241,10 @@ fn the_same_material_again_is_noticed_also_after_a_restart() {
     let scene = Scene::with(&writes("life/wiki/sources/2026-01-01 Tea.md", "# 2026-01-01 Tea"));
     let server = scene.serve(&[]);
     let first = server.call("ingest", json!({ "content": "A mail." }));
-    assert!(first.get("filed_before").is_none() && !kept(&scene, "prompt").contains("filed before"), "{first}");
+    assert!(
+        first.get("filed_before").is_none() && !kept(&scene, "prompt").contains("filed before"),
+        "{first}"
+    );
     server.terminate();
     let server = scene.serve(&[]);
     let second = server.call("ingest", json!({ "content": "A mail.\n" }));
@@ -191,19 +270,33 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
         ("a.txt", "not base64!", "INVALID_ARGUMENT", "base64"),
         ("a.txt", "QQ==,Qg==", "INVALID_ARGUMENT", "base64"),
     ] {
-        let error = server.fail("ingest", json!({ "content": "x", "attachments": [{ "name": name, "data": data }] }));
-        assert!(error["code"] == code && error["message"].as_str().unwrap().contains(words), "{name}: {error}");
+        let error = server.fail(
+            "ingest",
+            json!({ "content": "x", "attachments": [{ "name": name, "data": data }] }),
+        );
+        assert!(
+            error["code"] == code && error["message"].as_str().unwrap().contains(words),
+            "{name}: {error}"
+        );
     }
     let large = "A".repeat(7_000_000);
-    let error = server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": large }] }));
-    assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("5242880 are allowed"), "{error}");
+    let error =
+        server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": large }] }));
+    assert!(
+        error["code"] == "INVALID_ARGUMENT"
+            && error["message"].as_str().unwrap().contains("5242880 are allowed"),
+        "{error}"
+    );
     assert!(
         server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": "" }] }))["message"]
             .as_str()
             .unwrap()
             .contains("is empty")
     );
-    server.call("ingest", json!({ "attachments": [{ "name": "b.txt", "data": "data:text/plain;base64,Yg==" }] }));
+    server.call(
+        "ingest",
+        json!({ "attachments": [{ "name": "b.txt", "data": "data:text/plain;base64,Yg==" }] }),
+    );
     assert_eq!(scene.folder.read("raw/assets/b.txt"), b"b");
     // As macOS names it, and as models do.
     std::fs::write(scene.folder.vault().join("Gro\u{308}\u{df}e 1.txt"), b"size").unwrap();
@@ -212,7 +305,11 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
     }
     std::fs::write(scene.folder.vault().join("talk.docx"), b"PK\x03\x04\0").unwrap();
     let error = server.fail("ingest", json!({ "content": "x", "files": ["talk.docx"] }));
-    assert!(error["code"] == "PATH_NOT_ALLOWED" && error["message"].as_str().unwrap().contains("talk.docx"), "{error}");
+    assert!(
+        error["code"] == "PATH_NOT_ALLOWED"
+            && error["message"].as_str().unwrap().contains("talk.docx"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -220,7 +317,11 @@ fn an_image_of_another_server_in_a_written_page_is_flagged() {
     let page = "# A\n![x](https://evil.example/a.png)\n<IMG src=//evil.example/b.png>\n[fine](https://example.com) ![[local.png]]\n";
     let scene = Scene::with(&writes("life/wiki/entities/A.md", page));
     let done = scene.serve(&[]).call("ingest", json!({ "content": "x" }));
-    assert_eq!(done["remote_images"], json!(["life/wiki/entities/A.md:2", "life/wiki/entities/A.md:3"]), "{done}");
+    assert_eq!(
+        done["remote_images"],
+        json!(["life/wiki/entities/A.md:2", "life/wiki/entities/A.md:3"]),
+        "{done}"
+    );
     let found = text(&owner(&scene, &["lint"]).stdout);
     assert!(found.contains("remote-image"), "{found}");
 }
@@ -233,7 +334,8 @@ fn lint_fix_repairs_in_a_session_and_undo_takes_it_back() {
     let fixed = owner(&scene, &["lint", "--fix"]);
     let printed = text(&fixed.stdout);
     assert!(
-        printed.contains("written  life/wiki/entities/A.md") && printed.contains("1 pages written, 0.50 dollars"),
+        printed.contains("written  life/wiki/entities/A.md")
+            && printed.contains("1 pages written, 0.50 dollars"),
         "{printed} {}",
         text(&fixed.stderr)
     );
@@ -263,7 +365,13 @@ fn a_signal_ends_stdio_in_order_and_what_a_session_had_written_is_filed() {
             writeln!(input, "{message}").unwrap();
         }
         eventually("the session has written", || !scene.processes("sleep 60").is_empty());
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         assert_eq!(child.wait().unwrap().code(), Some(0));
         assert_eq!(scene.folder.read("life/wiki/entities/A.md"), b"slow\n", "{signal}");
         assert!(scene.processes("sleep 60").is_empty());
@@ -297,8 +405,14 @@ fn check_reports_how_sessions_would_run() {
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("ANTHROPIC_API_KEY", KEY)
             .env("TOOLSETS", "vault,agent");
-        command.env("VAULT_PATH", scene.folder.vault()).env("AGENT_COMMAND", &scene.program).env("LISTEN_ADDR", "127.0.0.1:0");
-        command.env("SERVER_URL", "http://localhost:8090").env("AUTH_USERS", format!("alex:{hash}")).envs(more.iter().copied());
+        command
+            .env("VAULT_PATH", scene.folder.vault())
+            .env("AGENT_COMMAND", &scene.program)
+            .env("LISTEN_ADDR", "127.0.0.1:0");
+        command
+            .env("SERVER_URL", "http://localhost:8090")
+            .env("AUTH_USERS", format!("alex:{hash}"))
+            .envs(more.iter().copied());
         text(&command.output().unwrap().stdout)
     };
     let said = check(&[("COS_VAULT_DAILY_BUDGET_USD", "7")]);

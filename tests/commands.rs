@@ -36,10 +36,19 @@ fn err(output: &Output) -> String {
 #[test]
 fn help_and_version() {
     let help = run(&["--help"], &[], "");
-    assert!(help.status.success() && out(&help).contains("--vault-path FOLDER  (VAULT_PATH)"), "{}", out(&help));
+    assert!(
+        help.status.success() && out(&help).contains("--vault-path FOLDER  (VAULT_PATH)"),
+        "{}",
+        out(&help)
+    );
     let version = out(&run(&["--version"], &[], ""));
-    assert!(version.starts_with(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), " (vault, ")), "{version}");
-    for (toolset, is_built_in) in [("research", true), ("git", cfg!(feature = "git")), ("agent", cfg!(feature = "agent"))] {
+    assert!(
+        version.starts_with(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), " (vault, ")),
+        "{version}"
+    );
+    for (toolset, is_built_in) in
+        [("research", true), ("git", cfg!(feature = "git")), ("agent", cfg!(feature = "agent"))]
+    {
         assert_eq!(version.contains(toolset), is_built_in, "{toolset}: {version}");
     }
 }
@@ -53,7 +62,8 @@ fn all_mistakes_are_reported_at_once_and_nothing_starts() {
     );
     assert_eq!(output.status.code(), Some(2));
     let shown = err(&output);
-    for word in ["5 mistakes", "--colour", "VAULT_PATH", "LISTEN_ADDR", "SERVER_URL", "AUTH_USERS"] {
+    for word in ["5 mistakes", "--colour", "VAULT_PATH", "LISTEN_ADDR", "SERVER_URL", "AUTH_USERS"]
+    {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     assert!(!shown.contains("secret-in-the-clear"));
@@ -62,9 +72,12 @@ fn all_mistakes_are_reported_at_once_and_nothing_starts() {
 
 #[test]
 fn a_value_of_a_flag_that_does_not_exist_is_not_repeated() {
-    for arguments in
-        [&["--anthropic-api-key", "sk-secret"][..], &["--anthropic-api-key=sk-secret"], &["--key", "sk-secret"], &["--key=sk-secret"]]
-    {
+    for arguments in [
+        &["--anthropic-api-key", "sk-secret"][..],
+        &["--anthropic-api-key=sk-secret"],
+        &["--key", "sk-secret"],
+        &["--key=sk-secret"],
+    ] {
         let output = run(&[&["serve"], arguments].concat(), &[], "");
         assert_eq!(output.status.code(), Some(2));
         let shown = err(&output);
@@ -80,20 +93,44 @@ fn a_misspelt_setting_is_reported() {
     let folder = Folder::sample();
     let vault = folder.vault();
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
-    let output =
-        run(&["check", "--server-ulr", "x"], &[("VAULT_PAHT", vault.to_str().unwrap()), ("api_tokens", token), ("READONLY", "true")], "");
+    let output = run(
+        &["check", "--server-ulr", "x"],
+        &[("VAULT_PAHT", vault.to_str().unwrap()), ("api_tokens", token), ("READONLY", "true")],
+        "",
+    );
     assert_eq!(output.status.code(), Some(2));
     let shown = err(&output);
-    for words in ["--server-ulr is not a flag, --server-url is;", "is required; VAULT_PAHT is set, which is not a setting"] {
+    for words in [
+        "--server-ulr is not a flag, --server-url is;",
+        "is required; VAULT_PAHT is set, which is not a setting",
+    ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     // One that is not required: the server would run without it, and write.
-    let good =
-        [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "http://127.0.0.1:8090"), ("API_TOKENS", token), ("READONLY", "true")];
+    let good = [
+        ("VAULT_PATH", vault.to_str().unwrap()),
+        ("SERVER_URL", "http://127.0.0.1:8090"),
+        ("API_TOKENS", token),
+        ("READONLY", "true"),
+    ];
     let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &good, "");
-    assert!(out(&output).contains("Note: READONLY is set, which is not a setting: did you mean READ_ONLY?"), "{}", out(&output));
+    assert!(
+        out(&output)
+            .contains("Note: READONLY is set, which is not a setting: did you mean READ_ONLY?"),
+        "{}",
+        out(&output)
+    );
     // Neither are other programs' variables, nor what is set under both names.
-    let others = [good[0], good[1], good[2], ("READ_ONLY", "false"), ("READONLY", "true"), ("GIT_DIR", "/"), ("WORK", "1"), ("HOME", "/")];
+    let others = [
+        good[0],
+        good[1],
+        good[2],
+        ("READ_ONLY", "false"),
+        ("READONLY", "true"),
+        ("GIT_DIR", "/"),
+        ("WORK", "1"),
+        ("HOME", "/"),
+    ];
     let output = run(&["check", "--listen-addr", "127.0.0.1:0"], &others, "");
     assert!(output.status.success() && !out(&output).contains("Note"), "{}", out(&output));
 }
@@ -114,9 +151,13 @@ fn hash_password_takes_a_line_from_a_pipe() {
 #[test]
 fn generate_token_prints_a_pair_that_belongs_together() {
     let output = out(&run(&["generate-token", "laptop"], &[], ""));
-    let value = |name: &str| output.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+    let value =
+        |name: &str| output.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
     let token = value("token: ");
-    assert_eq!(value("entry: "), format!("laptop:{}", vault_sync_mcp::secret::SecretHash::of(&token).to_hex()));
+    assert_eq!(
+        value("entry: "),
+        format!("laptop:{}", vault_sync_mcp::secret::SecretHash::of(&token).to_hex())
+    );
     assert_ne!(out(&run(&["generate-token"], &[], "")), output);
     assert_eq!(run(&["generate-token", "two words"], &[], "").status.code(), Some(2));
 }
@@ -126,12 +167,26 @@ fn what_prevents_the_start_is_reported_with_its_remedy() {
     let folder = Folder::sample();
     let vault = folder.vault();
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
-    let good = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("API_TOKENS", token)];
+    let good = [
+        ("VAULT_PATH", vault.to_str().unwrap()),
+        ("SERVER_URL", "https://vault.example.com"),
+        ("API_TOKENS", token),
+    ];
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let output = run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
-    assert!(!output.status.success() && err(&output).contains("another program has the port"), "{}", err(&output));
+    let output =
+        run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
+    assert!(
+        !output.status.success() && err(&output).contains("another program has the port"),
+        "{}",
+        err(&output)
+    );
     let output = run(&["serve", "--vault-path", "/nowhere/vault"], &good, "");
-    assert!(!output.status.success() && err(&output).contains("is \"/nowhere/vault\", which does not exist"), "{}", err(&output));
+    assert!(
+        !output.status.success()
+            && err(&output).contains("is \"/nowhere/vault\", which does not exist"),
+        "{}",
+        err(&output)
+    );
 }
 
 #[test]
@@ -140,7 +195,11 @@ fn check_reports_what_would_be_served() {
     let hash = bcrypt::hash("x", 4).unwrap();
     let users = format!("alex:{hash}");
     let vault = folder.vault();
-    let good = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("AUTH_USERS", users.as_str())];
+    let good = [
+        ("VAULT_PATH", vault.to_str().unwrap()),
+        ("SERVER_URL", "https://vault.example.com"),
+        ("AUTH_USERS", users.as_str()),
+    ];
     let output = run(&["check"], &good, "");
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     let shown = out(&output);
@@ -152,10 +211,14 @@ fn check_reports_what_would_be_served() {
         "{shown}"
     );
     assert!(!shown.contains(&hash));
-    assert!(shown.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"), "{shown}");
+    assert!(
+        shown.contains("Note: LISTEN_ADDR is [::]:8090: plain HTTP on every address"),
+        "{shown}"
+    );
     let shown = out(&run(&["check", "--listen-addr", "127.0.0.1:0"], &good, ""));
     assert!(shown.contains("Everything is in order.") && !shown.contains("Note:"), "{shown}");
-    let wrong = run(&["check", "--listen-addr", "127.0.0.1", "--hide", "Private,Secret"], &good, "");
+    let wrong =
+        run(&["check", "--listen-addr", "127.0.0.1", "--hide", "Private,Secret"], &good, "");
     let shown = out(&wrong);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
@@ -165,9 +228,14 @@ fn check_reports_what_would_be_served() {
         "{shown}"
     );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let output = run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
+    let output =
+        run(&["check", "--listen-addr", &taken.local_addr().unwrap().to_string()], &good, "");
     let shown = out(&output);
-    assert!(shown.contains("Note: LISTEN_ADDR: something is already listening on 127.0.0.1:") && !shown.contains("plain HTTP"), "{shown}");
+    assert!(
+        shown.contains("Note: LISTEN_ADDR: something is already listening on 127.0.0.1:")
+            && !shown.contains("plain HTTP"),
+        "{shown}"
+    );
     assert!(!shown.contains("in order"), "{shown}");
     let empty = Folder::with(&[]);
     let shown = out(&run(&["check", "--vault-path", empty.vault().to_str().unwrap()], &good, ""));
@@ -181,7 +249,11 @@ fn check_reports_what_would_be_served() {
         (vec!["check", "--server-url", "http://192.168.1.5:8080"], &good, "tunnel"),
     ] {
         let output = run(&arguments, settings, "");
-        assert!(output.status.code() == Some(2) && err(&output).contains(words), "{arguments:?}: {}", err(&output));
+        assert!(
+            output.status.code() == Some(2) && err(&output).contains(words),
+            "{arguments:?}: {}",
+            err(&output)
+        );
     }
     let state = vault.join("state");
     let inside = [good[0], good[1], good[2], ("STATE_DIR", state.to_str().unwrap())];
@@ -201,7 +273,11 @@ fn the_settings_of_toolset_accomplishments_are_checked() {
         ("SERVER_URL", "https://vault.example.com"),
         ("API_TOKENS", &*format!("laptop:{}", "0".repeat(64))),
     ];
-    let without = run(&["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"], &good, "");
+    let without = run(
+        &["check", "--toolsets", "accomplishments", "--context-docs-folder", "../docs"],
+        &good,
+        "",
+    );
     assert_eq!(without.status.code(), Some(2));
     for words in [
         "ACCOMPLISHMENTS_FOLDER (--accomplishments-folder) is required",
@@ -210,7 +286,15 @@ fn the_settings_of_toolset_accomplishments_are_checked() {
     ] {
         assert!(err(&without).contains(words), "{}", err(&without));
     }
-    let projects = ["check", "--toolsets", "all", "--accomplishments-folder", "acc", "--default-canvas", "notes.md"];
+    let projects = [
+        "check",
+        "--toolsets",
+        "all",
+        "--accomplishments-folder",
+        "acc",
+        "--default-canvas",
+        "notes.md",
+    ];
     assert!(err(&run(&projects, &good, "")).contains("must be a file that ends in .canvas"));
 }
 
@@ -218,9 +302,17 @@ fn the_settings_of_toolset_accomplishments_are_checked() {
 #[cfg(not(feature = "git"))]
 fn a_toolset_that_was_not_compiled_is_named() {
     let folder = Folder::sample();
-    let output = run(&["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--toolsets", "git"], &[], "");
+    let output = run(
+        &["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--toolsets", "git"],
+        &[],
+        "",
+    );
     assert_eq!(output.status.code(), Some(2));
-    assert!(err(&output).contains("\"git\", which this program was built without"), "{}", err(&output));
+    assert!(
+        err(&output).contains("\"git\", which this program was built without"),
+        "{}",
+        err(&output)
+    );
 }
 
 /// The demo, and the curl line that it prints, taken apart.
@@ -229,7 +321,11 @@ fn the_demo_works_as_printed() {
     let refused = run(&["demo", "--listen-addr", "127.0.0.1:0"], &[], "");
     assert_eq!(refused.status.code(), Some(1), "port 0 would print a line that cannot work");
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut child = command(&["demo", "--listen-addr", &format!(":{port}")]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command(&["demo", "--listen-addr", &format!(":{port}")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let mut shown = String::new();
     while !shown.contains("claude mcp add --transport http vault http") {
@@ -245,11 +341,15 @@ fn the_demo_works_as_printed() {
         "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    let answer = Connection::open(format!("127.0.0.1:{port}").parse().unwrap()).send(request).response();
+    let answer =
+        Connection::open(format!("127.0.0.1:{port}").parse().unwrap()).send(request).response();
     assert!(answer.text().contains("**heating controller**"), "{}", answer.text());
-    let folder = shown.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();
+    let folder =
+        shown.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();
     assert!(std::path::Path::new(&folder).join("Welcome.md").exists());
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
     assert_eq!(child.wait().unwrap().code(), Some(0));
     eventually("the copy is gone", || !std::path::Path::new(&folder).exists());
 }
@@ -258,7 +358,8 @@ fn the_demo_works_as_printed() {
 #[test]
 fn the_sample_vault_is_the_fixture() {
     let found = crate::support::fixtures("fixtures/vault");
-    let mut built_in: Vec<&str> = vault_sync_mcp::commands::sample_vault::FILES.iter().map(|(path, _)| *path).collect();
+    let mut built_in: Vec<&str> =
+        vault_sync_mcp::commands::sample_vault::FILES.iter().map(|(path, _)| *path).collect();
     built_in.sort_unstable();
     assert_eq!(built_in, found);
 }
@@ -279,7 +380,11 @@ fn a_server_is_tried_from_outside() {
     let url = before(&server, |_| None);
     let Some(output) = check_server(&format!("{url}/mcp")) else { return };
     let shown = out(&output);
-    assert!(output.status.success() && shown.ends_with(&format!("with the URL {url}/mcp\n")), "{shown}{}", err(&output));
+    assert!(
+        output.status.success() && shown.ends_with(&format!("with the URL {url}/mcp\n")),
+        "{shown}{}",
+        err(&output)
+    );
     assert_eq!(shown.matches("ok  ").count(), 16, "{shown}");
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (url, shown) in [
@@ -293,7 +398,8 @@ fn a_server_is_tried_from_outside() {
         ("https://user:word@vault.example.com/mcp".into(), "is no URL like"),
     ] {
         let output = check_server(&url).unwrap();
-        let is_one_cause = shown != "SERVER_URL must be the URL in use" || err(&output).contains("1 mistake:");
+        let is_one_cause =
+            shown != "SERVER_URL must be the URL in use" || err(&output).contains("1 mistake:");
         assert!(is_one_cause, "{}", err(&output));
         assert_eq!(output.status.code(), Some(2), "{url}");
         assert!(err(&output).contains(shown), "{url}: {}", err(&output));
@@ -304,8 +410,11 @@ fn a_server_is_tried_from_outside() {
 #[test]
 fn the_usual_mistakes_of_proxies_are_named() {
     let (_folder, server) = Server::sample();
-    let page =
-        |status: &str| format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
+    let page = |status: &str| {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+        )
+    };
     for (what, shown) in [
         ("Claude-User", "a bot filter refuses Claude"),
         ("1500000", "client_max_body_size"),
@@ -329,7 +438,9 @@ fn the_usual_mistakes_of_proxies_are_named() {
         assert_eq!(output.status.code(), Some(2));
         assert!(err(&output).contains(shown), "{shown}: {}{}", out(&output), err(&output));
     }
-    let gone = before(&server, |_| Some("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into()));
+    let gone = before(&server, |_| {
+        Some("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".into())
+    });
     assert!(err(&check_server(&gone).unwrap()).contains("does not reach the server"));
 }
 
@@ -358,7 +469,11 @@ fn before(server: &Server, own: impl Fn(&str) -> Option<String> + Send + 'static
                 continue;
             }
             let mut behind = std::net::TcpStream::connect(behind).unwrap();
-            let sent = String::from_utf8_lossy(&bytes).replace(&here, there).replacen("\r\n", "\r\nConnection: close\r\n", 1);
+            let sent = String::from_utf8_lossy(&bytes).replace(&here, there).replacen(
+                "\r\n",
+                "\r\nConnection: close\r\n",
+                1,
+            );
             behind.write_all(sent.as_bytes()).unwrap();
             let mut rest = stream.try_clone().unwrap();
             let mut onwards = behind.try_clone().unwrap();
@@ -368,7 +483,11 @@ fn before(server: &Server, own: impl Fn(&str) -> Option<String> + Send + 'static
             let answer = String::from_utf8_lossy(&answer).into_owned();
             let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
             let (head, body) = (head.replace(ORIGIN, &outside), body.replace(ORIGIN, &outside));
-            let head: String = head.lines().filter(|line| !line.starts_with("Content-Length")).map(|line| format!("{line}\r\n")).collect();
+            let head: String = head
+                .lines()
+                .filter(|line| !line.starts_with("Content-Length"))
+                .map(|line| format!("{line}\r\n"))
+                .collect();
             let _ = stream.write_all(format!("{head}\r\n{body}").as_bytes());
             let _ = stream.shutdown(std::net::Shutdown::Both);
         }

@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 
 /// Notes with the first the oldest, a minute apart.
 fn vault(files: &[(&str, &str)]) -> Folder {
-    let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    let bytes: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let folder = Folder::with(&bytes);
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_770_000_000);
     for (minute, (path, _)) in (0..).zip(files) {
@@ -24,7 +25,10 @@ fn people() -> Folder {
             "job/plan.md",
             "---\ncontext: [work, personal]\ntags: project/big, active\ntype: plan\npriority: 2\ndone: false\nsince: 2026-02-08\nempty:\n---\nThe plan is neural network research.",
         ),
-        ("job/old.md", "---\ncontext: work\ntitle: An | old thing\ntags:\n  - active\n---\nneural net\nNeural NET\n"),
+        (
+            "job/old.md",
+            "---\ncontext: work\ntitle: An | old thing\ntags:\n  - active\n---\nneural net\nNeural NET\n",
+        ),
         ("broken.md", "---\ncontext: [personal\n---\nbroken frontmatter\n"),
         ("plain.md", "no frontmatter, no neurons\n"),
         ("notes.txt", "---\ncontext: personal\n---\nnot a note\n"),
@@ -54,13 +58,29 @@ fn a_context_is_its_notes_whole_and_the_oldest_first() {
     let server = serve(&folder);
     let text = |path: &str| String::from_utf8(folder.read(path)).unwrap();
     let (document, about) = fetch(&server, "fetch_context", json!({ "context_type": "personal" }));
-    let expected = format!("{}{}\n{}{}", head("z first.md"), text("z first.md"), head("job/plan.md"), text("job/plan.md"));
+    let expected = format!(
+        "{}{}\n{}{}",
+        head("z first.md"),
+        text("z first.md"),
+        head("job/plan.md"),
+        text("job/plan.md")
+    );
     assert_eq!(document, expected);
-    assert_eq!(about, json!({ "files": 2, "chunk_index": 0, "chunks": 1, "total_chars": expected.chars().count() }));
+    assert_eq!(
+        about,
+        json!({ "files": 2, "chunk_index": 0, "chunks": 1, "total_chars": expected.chars().count() })
+    );
     let (words, about) = fetch(&server, "fetch_context", json!({ "context_type": "Personal" }));
-    assert!(words.contains("personal (2), work (2)") && about["files"] == 0, "names are compared in their case: {words}");
+    assert!(
+        words.contains("personal (2), work (2)") && about["files"] == 0,
+        "names are compared in their case: {words}"
+    );
     let error = server.fail("fetch_context", json!({}));
-    assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains("work (2)"), "{error}");
+    assert!(
+        error["code"] == "INVALID_ARGUMENT"
+            && error["message"].as_str().unwrap().contains("work (2)"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -74,7 +94,10 @@ fn properties_and_tags_choose_notes_as_stated() {
         (json!({ "properties": { "context": "work" } }), &all[1..3]),
         (json!({ "properties": { "context": "work", "type": "plan" } }), &all[1..2]),
         (json!({ "properties": { "context": ["work", "personal"] } }), &all[1..2]),
-        (json!({ "properties": { "priority": 2, "done": false, "since": "2026-02-08", "empty": null } }), &all[1..2]),
+        (
+            json!({ "properties": { "priority": 2, "done": false, "since": "2026-02-08", "empty": null } }),
+            &all[1..2],
+        ),
         (json!({ "properties": { "priority": "2" } }), &[]),
         (json!({ "properties": { "Context": "work" } }), &[]),
         (json!({ "properties": { "missing": null } }), &[]),
@@ -86,7 +109,8 @@ fn properties_and_tags_choose_notes_as_stated() {
         (json!({ "tags": ["active"], "properties": { "type": "plan" } }), &all[1..2]),
     ] {
         let (document, about) = fetch(&server, "fetch_matching_files", arguments.clone());
-        let found: Vec<&str> = all.into_iter().filter(|path| document.contains(&head(path))).collect();
+        let found: Vec<&str> =
+            all.into_iter().filter(|path| document.contains(&head(path))).collect();
         assert_eq!(found, expected, "{arguments}");
         assert_eq!(about["files"], expected.len(), "{arguments}");
         assert_eq!(fetch(&server, "fetch_frontmatter_index", arguments).1["files"], expected.len());
@@ -99,7 +123,11 @@ fn properties_and_tags_choose_notes_as_stated() {
         (json!({ "max_chars": 999 }), "max_chars"),
     ] {
         let error = server.fail("fetch_matching_files", arguments);
-        assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains(word), "{error}");
+        assert!(
+            error["code"] == "INVALID_ARGUMENT"
+                && error["message"].as_str().unwrap().contains(word),
+            "{error}"
+        );
     }
 }
 
@@ -112,17 +140,31 @@ fn the_index_is_a_table() {
     assert_eq!(rows[0], "| title | path | tags | context | type | modified | bytes |");
     assert_eq!(
         rows[2],
-        format!("| plan | job/plan.md | project/big, active | work, personal | plan | 2026-02-02 | {} |", folder.read("job/plan.md").len())
+        format!(
+            "| plan | job/plan.md | project/big, active | work, personal | plan | 2026-02-02 | {} |",
+            folder.read("job/plan.md").len()
+        )
     );
-    assert!(rows[3].starts_with("| An \\| old thing | job/old.md | active | work |  | 2026-02-02 |"), "{}", rows[3]);
+    assert!(
+        rows[3].starts_with("| An \\| old thing | job/old.md | active | work |  | 2026-02-02 |"),
+        "{}",
+        rows[3]
+    );
     assert_eq!(rows.len(), 4);
 }
 
 #[test]
 fn all_chunks_together_are_the_whole() {
-    let notes: Vec<(String, String)> =
-        (0..120).map(|n| (format!("n{n:03}.md"), format!("---\ncontext: c\n---\n{}", "§ line 🎻\n".repeat(n * 7 % 400)))).collect();
-    let folder = vault(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    let notes: Vec<(String, String)> = (0..120)
+        .map(|n| {
+            (
+                format!("n{n:03}.md"),
+                format!("---\ncontext: c\n---\n{}", "§ line 🎻\n".repeat(n * 7 % 400)),
+            )
+        })
+        .collect();
+    let folder =
+        vault(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
     let server = serve(&folder);
     let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
     for (tool, arguments, files) in [
@@ -147,22 +189,48 @@ fn all_chunks_together_are_the_whole() {
             let text = result["content"][0]["text"].as_str().unwrap();
             chunks = result["structuredContent"]["chunks"].as_u64().unwrap() as usize;
             assert!(chunks > 1 && text.chars().count() <= 1_500, "{tool}");
-            assert!(text.starts_with(&format!("Chunk {} of {chunks}", index + 1)), "{tool}: {text}");
-            assert_eq!(result["structuredContent"]["next_chunk_index"].as_u64(), (index + 1 < chunks).then_some(index as u64 + 1));
+            assert!(
+                text.starts_with(&format!("Chunk {} of {chunks}", index + 1)),
+                "{tool}: {text}"
+            );
+            assert_eq!(
+                result["structuredContent"]["next_chunk_index"].as_u64(),
+                (index + 1 < chunks).then_some(index as u64 + 1)
+            );
             let text = body(text);
             // The head of a table is repeated.
-            together.push_str(if tool == "fetch_frontmatter_index" { text.splitn(3, '\n').nth(2).unwrap() } else { &text });
+            together.push_str(if tool == "fetch_frontmatter_index" {
+                text.splitn(3, '\n').nth(2).unwrap()
+            } else {
+                &text
+            });
             index += 1;
         }
         if one_chunk {
-            let whole = if tool == "fetch_frontmatter_index" { whole.splitn(3, '\n').nth(2).unwrap().to_owned() } else { whole };
+            let whole = if tool == "fetch_frontmatter_index" {
+                whole.splitn(3, '\n').nth(2).unwrap().to_owned()
+            } else {
+                whole
+            };
             assert_eq!(together, whole, "{tool}");
         } else {
-            assert_eq!(together.chars().count(), about["total_chars"].as_u64().unwrap() as usize, "{tool}");
+            assert_eq!(
+                together.chars().count(),
+                about["total_chars"].as_u64().unwrap() as usize,
+                "{tool}"
+            );
         }
-        let past: Value = serde_json::from_str(ask(chunks, 1_500)["content"][0]["text"].as_str().unwrap()).unwrap();
+        let past: Value =
+            serde_json::from_str(ask(chunks, 1_500)["content"][0]["text"].as_str().unwrap())
+                .unwrap();
         assert_eq!(past["error"]["code"], "INVALID_RANGE");
-        assert!(past["error"]["message"].as_str().unwrap().contains(&format!("{chunks} chunks, 0 to {}", chunks - 1)), "{past}");
+        assert!(
+            past["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains(&format!("{chunks} chunks, 0 to {}", chunks - 1)),
+            "{past}"
+        );
     }
 }
 
@@ -174,8 +242,17 @@ fn contents_are_searched_plain_or_by_expression() {
     let (text, about) = ask(json!({ "search_pattern": "NEURAL net", "context_chars": 6 }));
     assert!(text.starts_with("3 matches in 2 notes for \"NEURAL net\"\n\n1. An | old thing (2 matches)\n   path: job/old.md\n"), "{text}");
     assert!(text.contains("tags: active; context: work"), "{text}");
-    assert!(text.contains("   line 7: ...e --- **neural net** Neura...\n   line 8: ...l net **Neural NET** \n"), "{text}");
-    assert!(text.contains("2. plan (1 match)") && text.contains("line 10: ...an is **neural net**work r..."), "{text}");
+    assert!(
+        text.contains(
+            "   line 7: ...e --- **neural net** Neura...\n   line 8: ...l net **Neural NET** \n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("2. plan (1 match)")
+            && text.contains("line 10: ...an is **neural net**work r..."),
+        "{text}"
+    );
     assert_eq!(about["files"], 2);
     for (arguments, files) in [
         (json!({ "search_pattern": "Neural NET", "case_sensitive": true }), 1),
@@ -213,7 +290,10 @@ fn one_note_is_loaded_by_its_path() {
     let server = serve(&folder);
     let text = String::from_utf8(folder.read("job/old.md")).unwrap();
     for path in ["job/old.md", "/job/old.md"] {
-        assert_eq!(fetch(&server, "fetch_specific_file", json!({ "file_path": path })).0, head("job/old.md") + &text);
+        assert_eq!(
+            fetch(&server, "fetch_specific_file", json!({ "file_path": path })).0,
+            head("job/old.md") + &text
+        );
     }
     let absolute = folder.vault().join("job/old.md").display().to_string();
     for (path, code) in [
@@ -225,11 +305,21 @@ fn one_note_is_loaded_by_its_path() {
     ] {
         let error = server.fail("fetch_specific_file", json!({ "file_path": path }));
         assert_eq!(error["code"], code, "{path}");
-        assert!(path == absolute || !error["message"].as_str().unwrap().contains(&*folder.path().display().to_string()), "{error}");
+        assert!(
+            path == absolute
+                || !error["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains(&*folder.path().display().to_string()),
+            "{error}"
+        );
     }
     // What the sync program writes is seen by the next call.
     std::fs::write(folder.vault().join("job/old.md"), "new").unwrap();
-    assert_eq!(fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })).0, head("job/old.md") + "new");
+    assert_eq!(
+        fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })).0,
+        head("job/old.md") + "new"
+    );
 }
 
 #[test]
@@ -246,8 +336,11 @@ fn a_client_on_this_machine_sees_absolute_paths() {
         let result = call(json!({ "file_path": given }));
         assert_eq!(result["content"][0]["text"], head(&path) + "no frontmatter, no neurons\n");
     }
-    for outside in ["/etc/passwd.md", &root.join("../secret.md").display().to_string(), &root.join(".obsidian/x.md").display().to_string()]
-    {
+    for outside in [
+        "/etc/passwd.md",
+        &root.join("../secret.md").display().to_string(),
+        &root.join(".obsidian/x.md").display().to_string(),
+    ] {
         assert_eq!(call(json!({ "file_path": outside }))["isError"], true, "{outside}");
     }
 }
@@ -265,19 +358,42 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
     let server = Server::with(&folder.vault(), &settings);
     let (document, about) = fetch(&server, "fetch_context", json!({}));
     assert!(document.starts_with(&head("z first.md")) && about["files"] == 1, "{document}");
-    assert_eq!(fetch(&server, "fetch_context", json!({ "context_type": "work" })).1["files"], 2, "a type wins");
-    assert!(server.log().contains("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH"), "{}", server.log());
+    assert_eq!(
+        fetch(&server, "fetch_context", json!({ "context_type": "work" })).1["files"],
+        2,
+        "a type wins"
+    );
+    assert!(
+        server.log().contains("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH"),
+        "{}",
+        server.log()
+    );
     std::fs::write(&file, crate::support::readme("context")).unwrap();
     let server = Server::with(&folder.vault(), &settings);
     assert_eq!(fetch(&server, "fetch_context", json!({})).1["files"], 2, "as in the README");
-    for wrong in ["default_context: [", "default_context: 5", "default_context: { tags: work }", "API_KEY=the-secret of another file"] {
+    for wrong in [
+        "default_context: [",
+        "default_context: 5",
+        "default_context: { tags: work }",
+        "API_KEY=the-secret of another file",
+    ] {
         std::fs::write(&file, wrong).unwrap();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
-            .args(["stdio", "--vault-path", folder.vault().to_str().unwrap(), "--context-config", file.to_str().unwrap()])
+            .args([
+                "stdio",
+                "--vault-path",
+                folder.vault().to_str().unwrap(),
+                "--context-config",
+                file.to_str().unwrap(),
+            ])
             .output()
             .unwrap();
         let shown = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && shown.contains("CONTEXT_CONFIG (--context-config) is malformed"), "{wrong}: {shown}");
+        assert!(
+            output.status.code() == Some(2)
+                && shown.contains("CONTEXT_CONFIG (--context-config) is malformed"),
+            "{wrong}: {shown}"
+        );
         assert!(!shown.contains("the-secret"), "{shown}");
     }
 }
@@ -287,20 +403,40 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
     let folder = people();
     let server = serve(&folder);
     let ask = |method: &str, params: Value| {
-        server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })).json()["result"].clone()
+        server
+            .post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
+            .json()["result"]
+            .clone()
     };
     let first = ask("resources/list", json!({}))["resources"][0].clone();
     assert_eq!(first["uri"], "config://vault-info");
-    let contents = ask("resources/read", json!({ "uri": "config://vault-info" }))["contents"][0].clone();
+    let contents =
+        ask("resources/read", json!({ "uri": "config://vault-info" }))["contents"][0].clone();
     let info: Value = serde_json::from_str(contents["text"].as_str().unwrap()).unwrap();
     assert_eq!(info["contexts"], json!({ "personal": 2, "work": 2 }));
-    assert_eq!((&info["notes"], &info["files"], &info["tags"]["active"]), (&json!(5), &json!(6), &json!(2)));
+    assert_eq!(
+        (&info["notes"], &info["files"], &info["tags"]["active"]),
+        (&json!(5), &json!(6), &json!(2))
+    );
     assert!(!info.to_string().contains(folder.path().to_str().unwrap()), "nothing about the host");
     let argument = json!({ "name": "context_type", "value": "W" });
-    let completed = ask("completion/complete", json!({ "ref": { "type": "ref/prompt", "name": "load_context" }, "argument": argument }));
+    let completed = ask(
+        "completion/complete",
+        json!({ "ref": { "type": "ref/prompt", "name": "load_context" }, "argument": argument }),
+    );
     assert_eq!(completed["completion"]["values"], json!(["work"]));
-    let messages = ask("prompts/get", json!({ "name": "load_context", "arguments": { "context_type": "work" } }))["messages"].clone();
-    assert!(messages[0]["content"]["text"].as_str().unwrap().starts_with("This is my context \"work\", 2 notes"), "{messages}");
+    let messages = ask(
+        "prompts/get",
+        json!({ "name": "load_context", "arguments": { "context_type": "work" } }),
+    )["messages"]
+        .clone();
+    assert!(
+        messages[0]["content"]["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("This is my context \"work\", 2 notes"),
+        "{messages}"
+    );
     assert!(messages[1]["content"]["text"].as_str().unwrap().starts_with(&head("job/plan.md")));
     let unknown = server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": { "name": "load_context" } })).json();
     assert_eq!(unknown["error"]["code"], -32602);
@@ -310,9 +446,16 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
 #[test]
 fn large_and_malformed_notes_are_listed_as_left_out() {
     let large = format!("---\ncontext: p\n---\n{}", "long line\n".repeat(500_000));
-    let folder = vault(&[("large.md", &large), ("small.md", "---\ncontext: p\n---\nx\n"), ("broken.md", "---\nx: [1\n---\ny\n")]);
+    let folder = vault(&[
+        ("large.md", &large),
+        ("small.md", "---\ncontext: p\n---\nx\n"),
+        ("broken.md", "---\nx: [1\n---\ny\n"),
+    ]);
     for memory in ["full", "small"] {
-        let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context"), ("SEARCH_MEMORY", memory)]);
+        let server = Server::with(
+            &folder.vault(),
+            &[("TOOLSETS", "vault,context"), ("SEARCH_MEMORY", memory)],
+        );
         let found = server.result("fetch_context", json!({ "context_type": "p", "max_chars": 1000 }))["structuredContent"].clone();
         assert_eq!(found["files"], 2, "{memory}: {found}");
         server.log_with("frontmatter of \"broken.md\" is ignored: not valid YAML at line 3");
@@ -325,7 +468,8 @@ fn a_wrong_expression_is_reported_with_its_position() {
     let folder = people();
     let server = serve(&folder);
     for (pattern, position) in [("abc(def", "at character 4"), ("(a[z-b])", "at character 4")] {
-        let error = server.fail("search_vault_content", json!({ "search_pattern": pattern, "regex": true }));
+        let error = server
+            .fail("search_vault_content", json!({ "search_pattern": pattern, "regex": true }));
         assert!(error["message"].as_str().unwrap().contains(position), "{pattern}: {error}");
     }
 }

@@ -17,7 +17,10 @@ impl Mount {
     /// `None` where it may not be mounted.
     fn on(on_disk: &Path, options: &str) -> Option<Mount> {
         std::fs::create_dir_all(on_disk).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(on_disk).output();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(on_disk)
+            .output();
         if !mounted.is_ok_and(|output| output.status.success()) {
             crate::support::skipped("no file system can be mounted");
             return None;
@@ -26,7 +29,14 @@ impl Mount {
     }
 
     fn again(&self, options: &str) {
-        assert!(Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap().success());
+        assert!(
+            Command::new("mount")
+                .args(["-o", &format!("remount,{options}")])
+                .arg(&self.0)
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 
@@ -41,7 +51,11 @@ fn all(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let (mut files, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
-            if entry.path().is_dir() { open.push(entry.path()) } else { files.push((entry.path(), std::fs::read(entry.path()).unwrap())) }
+            if entry.path().is_dir() {
+                open.push(entry.path())
+            } else {
+                files.push((entry.path(), std::fs::read(entry.path()).unwrap()))
+            }
         }
     }
     files.sort();
@@ -77,7 +91,8 @@ fn a_disk_that_fills_keeps_the_old_bytes_and_no_litter() {
         assert_eq!(all(&vault), before, "with {options}");
         assert!(!vault.join("a").exists(), "folders that were made for it are gone again");
         filler.iter().for_each(|on_disk| drop(std::fs::remove_file(on_disk)));
-        server.call("vault_edit", json!({ "path": "note.md", "old_text": "old", "new_text": "new" }));
+        server
+            .call("vault_edit", json!({ "path": "note.md", "old_text": "old", "new_text": "new" }));
         assert_eq!(std::fs::read_to_string(vault.join("note.md")).unwrap(), "new text\n");
         drop((server, disk));
     }
@@ -90,7 +105,12 @@ fn a_disk_that_becomes_read_only_is_reported_and_used_again_afterwards() {
     std::fs::write(folder.vault().join("note.md"), "text").unwrap();
     let server = Server::on(&folder.vault());
     disk.again("ro");
-    let edit = || server.result("vault_edit", json!({ "path": "note.md", "old_text": "text", "new_text": "more text" }));
+    let edit = || {
+        server.result(
+            "vault_edit",
+            json!({ "path": "note.md", "old_text": "text", "new_text": "more text" }),
+        )
+    };
     assert!(edit()["content"][0]["text"].as_str().unwrap().contains("READ_ONLY"));
     assert_eq!(server.call("vault_search", json!({ "query": "text" }))["total_matches"], 1);
     disk.again("rw");
@@ -118,21 +138,36 @@ fn a_file_left_in_the_mount_point_is_not_taken_for_the_vault() {
         ("vault_read", json!({ "path": "note 1.md" })),
     ] {
         let error = server.fail(tool, arguments);
-        assert!(error["code"] == "READ_ERROR" && error["message"].as_str().unwrap().contains("not available"), "{tool}: {error}");
+        assert!(
+            error["code"] == "READ_ERROR"
+                && error["message"].as_str().unwrap().contains("not available"),
+            "{tool}: {error}"
+        );
     }
-    assert_eq!(all(&folder.vault()), [(folder.vault().join("forgotten.md"), b"left below".to_vec())]);
+    assert_eq!(
+        all(&folder.vault()),
+        [(folder.vault().join("forgotten.md"), b"left below".to_vec())]
+    );
     let _disk = Mount::on(&folder.vault(), "size=1m").unwrap();
     for n in 0..5 {
         std::fs::write(folder.vault().join(format!("note {n}.md")), "heating").unwrap();
     }
-    eventually("it is back", || server.result("vault_search", json!({ "query": "heating" }))["structuredContent"]["total_matches"] == 5);
+    eventually("it is back", || {
+        server.result("vault_search", json!({ "query": "heating" }))["structuredContent"]["total_matches"]
+            == 5
+    });
     server.call("vault_write", json!({ "path": "new.md", "content": "x" }));
 }
 
 /// An edit waits for a program that writes the file piece by piece, or is refused: it never replaces half a file.
 #[test]
 fn an_edit_during_a_slow_save_never_keeps_half_a_file() {
-    let text = |round: usize| format!("# Note {round}\nstart\n{}end {round}\n", "a line of the sync program\n".repeat(3000));
+    let text = |round: usize| {
+        format!(
+            "# Note {round}\nstart\n{}end {round}\n",
+            "a line of the sync program\n".repeat(3000)
+        )
+    };
     let folder = Folder::with(&[("note.md", text(0).as_bytes())]);
     let server = Server::on(&folder.vault());
     let (file, over) = (folder.vault().join("note.md"), AtomicBool::new(false));
@@ -162,12 +197,18 @@ fn an_edit_during_a_slow_save_never_keeps_half_a_file() {
             over.store(true, Ordering::Relaxed);
         });
         while !over.load(Ordering::Relaxed) {
-            let _ = server.result("vault_edit", json!({ "path": "note.md", "old_text": "start\n", "new_text": "start\nmark\n" }));
+            let _ = server.result(
+                "vault_edit",
+                json!({ "path": "note.md", "old_text": "start\n", "new_text": "start\nmark\n" }),
+            );
             std::thread::sleep(Duration::from_millis(3));
             let before = round.load(Ordering::SeqCst);
             let now = std::fs::read_to_string(&file).unwrap();
             // Where there is a mark, an edit was made; the file it was made in was whole.
-            if now.contains("mark\n") && !now.contains("\nend ") && before == round.load(Ordering::SeqCst) {
+            if now.contains("mark\n")
+                && !now.contains("\nend ")
+                && before == round.load(Ordering::SeqCst)
+            {
                 halves.insert(before);
             }
         }
@@ -234,7 +275,11 @@ fn a_log_that_is_not_read_delays_no_call() {
         .unwrap();
     eventually("it listens", || std::net::TcpStream::connect(address).is_ok());
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_search", "arguments": { "query": "heating" } } }).to_string();
-    let request = format!("{}\r\nHost: vault.example.com\r\nContent-Length: {}\r\n\r\n{body}", mcp_head(TOKEN, ""), body.len());
+    let request = format!(
+        "{}\r\nHost: vault.example.com\r\nContent-Length: {}\r\n\r\n{body}",
+        mcp_head(TOKEN, ""),
+        body.len()
+    );
     let mut connection = Connection::open(address);
     let started = Instant::now();
     // A pipe has 64 KiB, a line a hundred bytes.
@@ -242,7 +287,9 @@ fn a_log_that_is_not_read_delays_no_call() {
         assert!(connection.try_send(&request) && connection.try_response().is_some());
     }
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
-    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success()
+    );
     eventually("it ends", || child.try_wait().unwrap().is_some());
     let mut log = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut log).unwrap();
@@ -312,8 +359,16 @@ fn a_vault_that_cannot_be_written_is_only_served_read_only() {
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
     // A port that is taken: a server that went on would end all the same.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let variables = [("VAULT_PATH", vault.to_str().unwrap()), ("SERVER_URL", "https://vault.example.com"), ("API_TOKENS", token)];
-    let output = crate::commands::run(&["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()], &variables, "");
+    let variables = [
+        ("VAULT_PATH", vault.to_str().unwrap()),
+        ("SERVER_URL", "https://vault.example.com"),
+        ("API_TOKENS", token),
+    ];
+    let output = crate::commands::run(
+        &["serve", "--listen-addr", &taken.local_addr().unwrap().to_string()],
+        &variables,
+        "",
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("set READ_ONLY=true"), "{said}");
     let server = Server::with(&vault, &[("READ_ONLY", "true")]);
@@ -327,12 +382,17 @@ fn check_finds_a_full_disk_and_serve_starts_on_it() {
     std::fs::write(folder.vault().join("note.md"), "text").unwrap();
     let _ = std::fs::write(folder.vault().join("filler"), vec![b'x'; 100_000]);
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
-    let arguments = ["check", "--listen-addr", "127.0.0.1:0", "--server-url", "http://127.0.0.1:8090"];
-    let settings = [("VAULT_PATH", folder.vault().display().to_string()), ("API_TOKENS", token.to_owned())];
+    let arguments =
+        ["check", "--listen-addr", "127.0.0.1:0", "--server-url", "http://127.0.0.1:8090"];
+    let settings =
+        [("VAULT_PATH", folder.vault().display().to_string()), ("API_TOKENS", token.to_owned())];
     let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
     let output = crate::commands::run(&arguments, &settings, "");
     let shown = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && shown.contains("cannot be written: no storage space"), "{shown}");
+    assert!(
+        output.status.code() == Some(2) && shown.contains("cannot be written: no storage space"),
+        "{shown}"
+    );
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_read", json!({ "path": "note.md" }))["content"], "text");
 }

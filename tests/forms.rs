@@ -4,7 +4,13 @@ use crate::support::{Folder, Server};
 use serde_json::{Value, json};
 
 fn serve(folder: &Folder) -> Server {
-    Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("STATE_DIR", folder.path().join("state").to_str().unwrap())])
+    Server::with(
+        &folder.vault(),
+        &[
+            ("TOOLSETS", "vault,notes"),
+            ("STATE_DIR", folder.path().join("state").to_str().unwrap()),
+        ],
+    )
 }
 
 fn text(folder: &Folder, path: &str) -> String {
@@ -20,11 +26,16 @@ fn message(error: &Value) -> &str {
 fn a_path_in_another_form_is_that_file_for_every_tool() {
     let folder = Folder::with(&[("P/Deep Note.md", b"a\n"), ("P/44 Café\u{a0}Noir.md", b"b\n")]);
     let server = serve(&folder);
-    for (path, real) in
-        [("P/Deep%20Note.md", "P/Deep Note.md"), (" P/Deep Note.md ", "P/Deep Note.md"), ("P%2FDeep Note.md", "P/Deep Note.md")]
-    {
+    for (path, real) in [
+        ("P/Deep%20Note.md", "P/Deep Note.md"),
+        (" P/Deep Note.md ", "P/Deep Note.md"),
+        ("P%2FDeep Note.md", "P/Deep Note.md"),
+    ] {
         assert_eq!(server.call("vault_read", json!({ "path": path }))["path"], real);
-        assert_eq!(server.call("vault_write", json!({ "path": path, "content": "new\n" }))["path"], real);
+        assert_eq!(
+            server.call("vault_write", json!({ "path": path, "content": "new\n" }))["path"],
+            real
+        );
         server.call("vault_insert", json!({ "path": path, "text": "- x", "create": true }));
         assert_eq!(text(&folder, real), "new\n- x\n");
     }
@@ -41,14 +52,20 @@ fn a_path_in_another_form_is_that_file_for_every_tool() {
     server.call("vault_write", json!({ "path": "P/a%20b.md", "content": "1" }));
     server.call("vault_write", json!({ "path": "P/a b.md", "content": "2" }));
     server.call("vault_delete", json!({ "paths": ["P/a%20b.md"] }));
-    assert_eq!(server.fail("vault_delete", json!({ "paths": ["P/a%20b.md"] }))["code"], "FILE_NOT_FOUND");
+    assert_eq!(
+        server.fail("vault_delete", json!({ "paths": ["P/a%20b.md"] }))["code"],
+        "FILE_NOT_FOUND"
+    );
     server.call("vault_delete", json!({ "paths": ["P/a b.md"] }));
     let path = "P/44 Café Noir.md";
     server.call("vault_edit", json!({ "path": path, "old_text": "b", "new_text": "c" }));
     server.call("vault_restore", json!({ "path": path, "version": "previous" }));
     server.call("vault_links", json!({ "path": path }));
     server.call("vault_delete", json!({ "paths": [path] }));
-    assert_eq!(server.call("vault_history", json!({ "path": path }))["versions"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        server.call("vault_history", json!({ "path": path }))["versions"].as_array().unwrap().len(),
+        3
+    );
     assert_eq!(std::fs::read_dir(folder.vault().join("P")).unwrap().count(), 0);
 }
 
@@ -73,13 +90,19 @@ fn a_heading_in_a_path_is_named_as_such_wherever_the_note_is() {
     for name in ["C# notes", "Issue #13", "C#"] {
         server.call("vault_insert", json!({ "path": name, "text": "x", "create": true }));
         server.call("vault_delete", json!({ "paths": [name] }));
-        assert_eq!(server.call("vault_history", json!({ "path": name }))["path"], format!("{name}.md"));
+        assert_eq!(
+            server.call("vault_history", json!({ "path": name }))["path"],
+            format!("{name}.md")
+        );
     }
 }
 
 #[test]
 fn a_missing_name_is_answered_with_the_alias_or_folder_that_may_be_meant() {
-    let folder = Folder::with(&[("People/Anna Berg.md", b"---\naliases: [Anna]\n---\n"), ("Years/2026/7b/list.md", b"x")]);
+    let folder = Folder::with(&[
+        ("People/Anna Berg.md", b"---\naliases: [Anna]\n---\n"),
+        ("Years/2026/7b/list.md", b"x"),
+    ]);
     let server = serve(&folder);
     for (tool, arguments, meant) in [
         ("vault_links", json!({ "path": "[[anna]]" }), "People/Anna Berg.md"),
@@ -88,7 +111,11 @@ fn a_missing_name_is_answered_with_the_alias_or_folder_that_may_be_meant() {
         ("vault_read", json!({ "path": "anna be" }), "People/Anna Berg.md"),
     ] {
         let error = server.fail(tool, arguments);
-        assert!(error["code"] == "FILE_NOT_FOUND" && message(&error).contains(&format!("Did you mean: {meant}?")), "{error}");
+        assert!(
+            error["code"] == "FILE_NOT_FOUND"
+                && message(&error).contains(&format!("Did you mean: {meant}?")),
+            "{error}"
+        );
     }
 }
 
@@ -97,9 +124,11 @@ fn a_missing_name_is_answered_with_the_alias_or_folder_that_may_be_meant() {
 fn without_settings_the_daily_note_is_the_one_that_exists() {
     let folder = Folder::with(&[("Journal/2026/2026-11-20.md", b"a\n")]);
     let server = serve(&folder);
-    server.call("vault_insert", json!({ "path": "daily:2026-11-20", "text": "- x", "create": true }));
+    server
+        .call("vault_insert", json!({ "path": "daily:2026-11-20", "text": "- x", "create": true }));
     assert_eq!(text(&folder, "Journal/2026/2026-11-20.md"), "a\n- x\n");
-    let made = server.call("vault_insert", json!({ "path": "daily:2026-11-21", "text": "- x", "create": true }));
+    let made = server
+        .call("vault_insert", json!({ "path": "daily:2026-11-21", "text": "- x", "create": true }));
     assert_eq!(made["path"], "2026-11-21.md");
 }
 
@@ -110,7 +139,14 @@ fn the_history_of_a_moved_note_is_found_by_its_earlier_name() {
     server.call("vault_edit", json!({ "path": "Jana Weiß", "old_text": "a", "new_text": "b" }));
     server.call("vault_move", json!({ "from": "Jana Weiß", "to": "S/Jana Schwarz.md" }));
     for name in ["S/Jana Weiß.md", "Jana Weiß", "[[Jana Weiß]]", "s/jana weiß.md"] {
-        assert_eq!(server.call("vault_history", json!({ "path": name }))["versions"].as_array().unwrap().len(), 1, "{name}");
+        assert_eq!(
+            server.call("vault_history", json!({ "path": name }))["versions"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1,
+            "{name}"
+        );
     }
 }
 
@@ -118,15 +154,23 @@ fn the_history_of_a_moved_note_is_found_by_its_earlier_name() {
 fn previous_does_not_take_back_what_a_person_wrote_after_it() {
     let folder = Folder::with(&[("n.md", b"a\n")]);
     let server = serve(&folder);
-    let edited = server.call("vault_edit", json!({ "path": "n.md", "old_text": "a", "new_text": "b" }));
+    let edited =
+        server.call("vault_edit", json!({ "path": "n.md", "old_text": "a", "new_text": "b" }));
     std::fs::write(folder.vault().join("n.md"), "b\nmine\n").unwrap();
     let error = server.fail("vault_restore", json!({ "path": "n.md", "version": "previous" }));
-    assert_eq!((&error["code"], text(&folder, "n.md")), (&json!("CONFLICT"), "b\nmine\n".into()), "{error}");
+    assert_eq!(
+        (&error["code"], text(&folder, "n.md")),
+        (&json!("CONFLICT"), "b\nmine\n".into()),
+        "{error}"
+    );
     server.call("vault_restore", json!({ "path": "n.md", "version": edited["previous"] }));
     assert_eq!(text(&folder, "n.md"), "a\n");
     server.call("vault_delete", json!({ "paths": ["n.md"] }));
     std::fs::write(folder.vault().join("n.md"), "mine\n").unwrap();
-    assert_eq!(server.fail("vault_restore", json!({ "path": "n.md", "version": "previous" }))["code"], "CONFLICT");
+    assert_eq!(
+        server.fail("vault_restore", json!({ "path": "n.md", "version": "previous" }))["code"],
+        "CONFLICT"
+    );
 }
 
 #[test]
@@ -158,11 +202,18 @@ fn a_sentence_quoted_imprecisely_is_shown_as_the_note_has_it() {
     for (quote, shown) in [
         ("\"At 9 o'clock,\" she said - and left...", "“At 9\u{a0}o’clock,” she said — and left…"),
         ("At 9 o'clock,\" she said -- and left", "At 9\u{a0}o’clock,” she said — and left"),
-        ("line. \n\"At 9 o'clock,\" she said -- and left", "line. “At 9\u{a0}o’clock,” she said — and left"),
+        (
+            "line. \n\"At 9 o'clock,\" she said -- and left",
+            "line. “At 9\u{a0}o’clock,” she said — and left",
+        ),
         ("**At 9 o'clock** she said and left", "she said — and left…"),
     ] {
-        let error = server.fail("vault_edit", json!({ "path": "n.md", "old_text": quote, "new_text": "x" }));
-        assert!(message(&error).contains("line 3") && message(&error).contains(shown), "{quote}: {error}");
+        let error = server
+            .fail("vault_edit", json!({ "path": "n.md", "old_text": quote, "new_text": "x" }));
+        assert!(
+            message(&error).contains("line 3") && message(&error).contains(shown),
+            "{quote}: {error}"
+        );
     }
 }
 
@@ -171,17 +222,34 @@ fn what_looks_like_a_mistake_in_a_text_is_refused_or_said() {
     let canvas = r#"{"nodes":[{"id":"1","type":"text","text":"a b"}],"edges":[]}"#;
     let folder = Folder::with(&[("c.canvas", canvas.as_bytes())]);
     let server = serve(&folder);
-    let error = server.fail("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\nb" }));
-    assert_eq!((&error["code"], text(&folder, "c.canvas")), (&json!("PARSE_ERROR"), canvas.into()), "{error}");
-    server.call("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\\nb" }));
-    assert_eq!(server.fail("vault_write", json!({ "path": "sub/", "content": "x" }))["code"], "INVALID_ARGUMENT");
+    let error = server
+        .fail("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\nb" }));
+    assert_eq!(
+        (&error["code"], text(&folder, "c.canvas")),
+        (&json!("PARSE_ERROR"), canvas.into()),
+        "{error}"
+    );
+    server
+        .call("vault_edit", json!({ "path": "c.canvas", "old_text": "a b", "new_text": "a\\nb" }));
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "sub/", "content": "x" }))["code"],
+        "INVALID_ARGUMENT"
+    );
     for (tool, arguments) in [
         ("vault_write", json!({ "path": "n.md", "content": "- a\\n- b" })),
         ("vault_insert", json!({ "path": "n.md", "text": "- a\\n- b" })),
     ] {
-        assert!(server.call(tool, arguments)["warning"].as_str().unwrap().contains("no line break"), "{tool}");
+        assert!(
+            server.call(tool, arguments)["warning"].as_str().unwrap().contains("no line break"),
+            "{tool}"
+        );
     }
-    assert!(server.call("vault_insert", json!({ "path": "n.md", "text": "- a\n- \\n" })).get("warning").is_none());
+    assert!(
+        server
+            .call("vault_insert", json!({ "path": "n.md", "text": "- a\n- \\n" }))
+            .get("warning")
+            .is_none()
+    );
 }
 
 #[test]
@@ -190,7 +258,12 @@ fn a_star_finds_every_file_that_the_other_arguments_want() {
     let server = serve(&folder);
     let paths = |arguments: Value| -> Vec<String> {
         let found = server.call("vault_search", arguments);
-        let mut paths: Vec<String> = found["results"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().into()).collect();
+        let mut paths: Vec<String> = found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["path"].as_str().unwrap().into())
+            .collect();
         paths.sort_unstable();
         assert_eq!(found["total_matches"], paths.len());
         paths
@@ -204,11 +277,20 @@ fn a_star_finds_every_file_that_the_other_arguments_want() {
 /// Of alternatives, and of one word next to a condition, a passage says more than the first of the words.
 #[test]
 fn a_snippet_shows_where_most_words_of_a_condition_are() {
-    let note = format!("POV: Mia\n\n{}\n\nMia has green eyes.\n", "Nothing of interest here.\n\n".repeat(60));
+    let note = format!(
+        "POV: Mia\n\n{}\n\nMia has green eyes.\n",
+        "Nothing of interest here.\n\n".repeat(60)
+    );
     let folder = Folder::with(&[("n.md", note.as_bytes())]);
     let server = serve(&folder);
-    for query in ["Mia (eyes OR hair)", "(Mia eyes green) OR (Mia eyes blue)", "Mia eyes green OR blue"] {
-        assert_eq!(server.call("vault_search", json!({ "query": query }))["results"][0]["line"], 125, "{query}");
+    for query in
+        ["Mia (eyes OR hair)", "(Mia eyes green) OR (Mia eyes blue)", "Mia eyes green OR blue"]
+    {
+        assert_eq!(
+            server.call("vault_search", json!({ "query": query }))["results"][0]["line"],
+            125,
+            "{query}"
+        );
     }
 }
 
@@ -222,33 +304,62 @@ fn conditions_are_evaluated_as_they_are_meant_or_said_to_fail() {
     let server = serve(&folder);
     let query = |arguments: Value| server.call("vault_query", arguments);
     let total = |condition: &str| query(json!({ "where": condition }))["total"].clone();
-    assert_eq!((total("sleep < 6"), total("6 >= sleep"), total("sleep == 5")), (json!(2), json!(2), json!(1)));
-    for condition in ["people.contains(\"[[Anna]]\")", "people.contains(link(\"Anna\"))", "people.containsAny(\"[[Bo]]\", \"[[Anna]]\")"] {
+    assert_eq!(
+        (total("sleep < 6"), total("6 >= sleep"), total("sleep == 5")),
+        (json!(2), json!(2), json!(1))
+    );
+    for condition in [
+        "people.contains(\"[[Anna]]\")",
+        "people.contains(link(\"Anna\"))",
+        "people.containsAny(\"[[Bo]]\", \"[[Anna]]\")",
+    ] {
         assert_eq!(total(condition), 2, "{condition}");
     }
     let failing = query(json!({ "where": "w.replace(\" kg\", \"\") == \"80\"" }));
-    assert!(failing["total"] == 1 && failing["problems"][0].as_str().unwrap().starts_with("1 file"), "{failing}");
+    assert!(
+        failing["total"] == 1 && failing["problems"][0].as_str().unwrap().starts_with("1 file"),
+        "{failing}"
+    );
     assert!(query(json!({ "where": "sleep < 6" })).get("problems").is_none());
     for condition in ["\"sleep < 6\"", "['sleep < 6']"] {
-        assert_eq!(server.fail("vault_query", json!({ "where": condition }))["code"], "QUERY_ERROR", "{condition}");
+        assert_eq!(
+            server.fail("vault_query", json!({ "where": condition }))["code"],
+            "QUERY_ERROR",
+            "{condition}"
+        );
     }
     let month = "file.name.slice(0, 7)";
-    let grouped = query(json!({ "where": "sleep", "group_by": month, "select": [month], "sort": [format!("{month} desc")] }));
-    assert_eq!(grouped["groups"], json!([{ "value": "2026-01", "count": 1 }, { "value": "2026-02", "count": 1 }]));
+    let grouped = query(
+        json!({ "where": "sleep", "group_by": month, "select": [month], "sort": [format!("{month} desc")] }),
+    );
+    assert_eq!(
+        grouped["groups"],
+        json!([{ "value": "2026-01", "count": 1 }, { "value": "2026-02", "count": 1 }])
+    );
     assert_eq!(grouped["rows"][0][month], "2026-01");
-    let computed = query(json!({ "where": "sleep == 5", "select": ["sleep * 2", "file.mtime.year"] }))["rows"][0].clone();
+    let computed =
+        query(json!({ "where": "sleep == 5", "select": ["sleep * 2", "file.mtime.year"] }))["rows"]
+            [0]
+        .clone();
     assert!(computed["sleep * 2"] == 10 && computed["file.mtime.year"].is_number(), "{computed}");
-    assert_eq!(query(json!({ "count": format!("value:{month}"), "where": "sleep" }))["counts"], json!({ "2026-01": 1, "2026-02": 1 }));
+    assert_eq!(
+        query(json!({ "count": format!("value:{month}"), "where": "sleep" }))["counts"],
+        json!({ "2026-01": 1, "2026-02": 1 })
+    );
     let error = server.fail("vault_query", json!({ "where": "file.mtime > now() - 7d" }));
     assert!(message(&error).contains("durations in quotes"), "{error}");
 }
 
 #[test]
 fn tasks_are_asked_for_without_a_date_or_tag() {
-    let folder = Folder::with(&[("n.md", "- [ ] a 📅 2020-01-01\n- [ ] b 📅 2999-01-01\n".as_bytes())]);
+    let folder =
+        Folder::with(&[("n.md", "- [ ] a 📅 2020-01-01\n- [ ] b 📅 2999-01-01\n".as_bytes())]);
     let server = serve(&folder);
     assert_eq!(server.call("vault_tasks", json!({ "due_before": "today" }))["total"], 1);
-    assert_eq!(server.call("vault_tasks", json!({ "due_before": "", "tag": "", "status": "todo" }))["total"], 2);
+    assert_eq!(
+        server.call("vault_tasks", json!({ "due_before": "", "tag": "", "status": "todo" }))["total"],
+        2
+    );
 }
 
 #[test]
@@ -262,8 +373,15 @@ fn a_tag_that_is_merged_is_once_in_its_list_and_a_note_may_have_hundreds() {
     let server = serve(&folder);
     server.call("vault_rename_tag", json!({ "from": "work", "to": "job" }));
     assert_eq!(text(&folder, "a.md").matches("job").count(), 1, "{}", text(&folder, "a.md"));
-    assert_eq!(text(&folder, "b.md"), "---\ntags: [job, job, 5]\n---\n", "a list with other values stays as it is");
-    assert_eq!(server.call("vault_rename_tag", json!({ "from": "t399", "to": "last" }))["files_changed"], 1);
+    assert_eq!(
+        text(&folder, "b.md"),
+        "---\ntags: [job, job, 5]\n---\n",
+        "a list with other values stays as it is"
+    );
+    assert_eq!(
+        server.call("vault_rename_tag", json!({ "from": "t399", "to": "last" }))["files_changed"],
+        1
+    );
     assert!(text(&folder, "many.md").ends_with("#t398\n#last\n"));
 }
 
@@ -274,11 +392,17 @@ fn comparisons_and_links_count_as_work_of_a_query() {
     let server = serve(&folder);
     let list = "[1].reduce(\"x\".repeat(9999).split(\"\").map";
     for condition in [
-        format!("{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"[[\" + \"a\".repeat(99000) + \"]]\", link(\"zzz\")])"),
+        format!(
+            "{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"[[\" + \"a\".repeat(99000) + \"]]\", link(\"zzz\")])"
+        ),
         format!("{list}(link(acc)), \"a\".repeat(99999))"),
     ] {
         let started = std::time::Instant::now();
-        assert_eq!(server.fail("vault_query", json!({ "where": condition }))["code"], "QUERY_ERROR", "{condition}");
+        assert_eq!(
+            server.fail("vault_query", json!({ "where": condition }))["code"],
+            "QUERY_ERROR",
+            "{condition}"
+        );
         assert!(started.elapsed().as_secs() < 20, "{condition}: {:?}", started.elapsed());
     }
 }
@@ -287,15 +411,29 @@ fn comparisons_and_links_count_as_work_of_a_query() {
 fn an_old_version_is_read_without_changing_the_note() {
     let folder = Folder::with(&[("n.md", b"one\n")]);
     let server = serve(&folder);
-    let edited = server.call("vault_edit", json!({ "path": "n.md", "old_text": "one", "new_text": "two" }));
+    let edited =
+        server.call("vault_edit", json!({ "path": "n.md", "old_text": "one", "new_text": "two" }));
     for version in [&edited["previous"], &json!("previous")] {
         let read = server.call("vault_read", json!({ "path": "n.md", "version": version }));
-        assert_eq!((&read["content"], read.get("modified"), read.get("etag")), (&json!("one\n"), None, None), "{read}");
+        assert_eq!(
+            (&read["content"], read.get("modified"), read.get("etag")),
+            (&json!("one\n"), None, None),
+            "{read}"
+        );
     }
-    assert_eq!(server.call("vault_read", json!({ "path": "n.md", "version": "" }))["content"], "two\n");
-    assert_eq!(server.fail("vault_read", json!({ "path": "n.md", "version": "0123456789abcdef" }))["code"], "TARGET_NOT_FOUND");
+    assert_eq!(
+        server.call("vault_read", json!({ "path": "n.md", "version": "" }))["content"],
+        "two\n"
+    );
+    assert_eq!(
+        server.fail("vault_read", json!({ "path": "n.md", "version": "0123456789abcdef" }))["code"],
+        "TARGET_NOT_FOUND"
+    );
     server.call("vault_delete", json!({ "paths": ["n.md"] }));
-    assert_eq!(server.call("vault_read", json!({ "path": "n", "version": "previous" }))["content"], "two\n");
+    assert_eq!(
+        server.call("vault_read", json!({ "path": "n", "version": "previous" }))["content"],
+        "two\n"
+    );
     assert!(!folder.vault().join("n.md").exists());
 }
 
@@ -311,7 +449,12 @@ fn words_are_found_in_the_spelling_of_another_keyboard() {
     let server = serve(&folder);
     let paths = |query: &str| -> Vec<String> {
         let found = server.call("vault_search", json!({ "query": query }));
-        found["results"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().into()).collect()
+        found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["path"].as_str().unwrap().into())
+            .collect()
     };
     for (query, path) in [
         ("lucja", "a.md"),
@@ -335,29 +478,50 @@ fn words_are_found_in_the_spelling_of_another_keyboard() {
 
 #[test]
 fn a_link_or_formula_is_searched_for_as_it_is_copied() {
-    let folder =
-        Folder::with(&[("smith2001.md", b"a\n"), ("Citing.md", b"See [[smith2001]].\n"), ("Entropy.md", b"$H=-\\sum p_i \\log p_i$\n")]);
+    let folder = Folder::with(&[
+        ("smith2001.md", b"a\n"),
+        ("Citing.md", b"See [[smith2001]].\n"),
+        ("Entropy.md", b"$H=-\\sum p_i \\log p_i$\n"),
+    ]);
     let server = serve(&folder);
-    let first = |query: &str| server.call("vault_search", json!({ "query": query }))["results"][0]["path"].clone();
-    assert_eq!((first("[[smith2001]]"), first("[[smith2001|Smith]]")), (json!("smith2001.md"), json!("smith2001.md")));
+    let first = |query: &str| {
+        server.call("vault_search", json!({ "query": query }))["results"][0]["path"].clone()
+    };
+    assert_eq!(
+        (first("[[smith2001]]"), first("[[smith2001|Smith]]")),
+        (json!("smith2001.md"), json!("smith2001.md"))
+    );
     assert_eq!(first("H = -\\sum p_i"), "Entropy.md");
 }
 
 #[test]
 fn what_obsidian_would_not_read_is_refused_or_said() {
     let template = "---\ntags:\n  - daily\ncreated: {{date}} {{time}}\n---\n";
-    let folder = Folder::with(&[("T.md", template.as_bytes()), ("n.md", b"#daily\n"), ("p.png", b"x"), ("b.base", b"views: []\n")]);
+    let folder = Folder::with(&[
+        ("T.md", template.as_bytes()),
+        ("n.md", b"#daily\n"),
+        ("p.png", b"x"),
+        ("b.base", b"views: []\n"),
+    ]);
     let server = serve(&folder);
-    assert_eq!(server.fail("vault_write", json!({ "path": "c.canvas", "content": "{\"nodes\":[}" }))["code"], "PARSE_ERROR");
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "c.canvas", "content": "{\"nodes\":[}" }))["code"],
+        "PARSE_ERROR"
+    );
     server.call("vault_write", json!({ "path": "c.canvas", "content": "" }));
     let note = "---\ntitle: Grit: The Power\n---\nx\n";
     let written = server.call("vault_write", json!({ "path": "g.md", "content": note }));
-    let inserted = server.call("vault_insert", json!({ "path": "h.md", "text": note, "create": true }));
+    let inserted =
+        server.call("vault_insert", json!({ "path": "h.md", "text": note, "create": true }));
     for answer in [written, inserted] {
         assert!(answer["warning"].as_str().unwrap().contains("not valid YAML"), "{answer}");
     }
     let renamed = server.call("vault_rename_tag", json!({ "from": "daily", "to": "journal" }));
-    assert_eq!((&renamed["files_changed"], &renamed["left_alone"][0]["path"]), (&json!(1), &json!("T.md")), "{renamed}");
+    assert_eq!(
+        (&renamed["files_changed"], &renamed["left_alone"][0]["path"]),
+        (&json!(1), &json!("T.md")),
+        "{renamed}"
+    );
     let error = server.fail("vault_query", json!({ "base": "b.base#Read" }));
     assert!(message(&error).contains("as view"), "{error}");
     assert_eq!(server.call("vault_query", json!({ "where": "file.ext == \"png\"" }))["total"], 1);

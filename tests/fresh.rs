@@ -17,13 +17,20 @@ fn counter(server: &Server) -> impl FnMut(&str) -> u64 {
             "params": { "name": "vault_search", "arguments": { "query": query, "snippets": "none" } },
         });
         let answer = connection.send(post(&call.to_string())).response().json();
-        answer["result"]["structuredContent"]["total_matches"].as_u64().unwrap_or_else(|| panic!("{answer}"))
+        answer["result"]["structuredContent"]["total_matches"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{answer}"))
     }
 }
 
 fn paths(server: &Server) -> Vec<String> {
     let listed = server.call("vault_list_all", json!({ "limit": 1000 }));
-    listed["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    listed["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Keeps three threads busy while `work` runs.
@@ -59,7 +66,11 @@ fn every_change_is_seen_by_the_very_next_call_on_a_busy_machine() {
                 fs::write(&other, &text).unwrap();
                 fs::rename(&other, &note).unwrap();
             }
-            assert_eq!((count(&text), count(&format!("vkw{}x", number - 1))), (1, 0), "change {number}");
+            assert_eq!(
+                (count(&text), count(&format!("vkw{}x", number - 1))),
+                (1, 0),
+                "change {number}"
+            );
         }
     });
 }
@@ -82,13 +93,21 @@ fn folders_that_come_move_and_go_are_seen_by_the_very_next_call() {
         fs::rename(on_disk("deep/moved"), on_disk("away")).unwrap();
         fs::write(on_disk("away/new/e.md"), "x").unwrap();
         fs::remove_file(on_disk("away/new/d.md")).unwrap();
-        assert_eq!(paths(&server), ["a.md", "away/new/c.md", "away/new/e.md", "deep/er/b.md"], "{round}");
+        assert_eq!(
+            paths(&server),
+            ["a.md", "away/new/c.md", "away/new/e.md", "deep/er/b.md"],
+            "{round}"
+        );
         // Out of the vault, changed there, and back under another name.
         fs::rename(on_disk("away"), folder.path().join("outside")).unwrap();
         fs::write(folder.path().join("outside/new/f.md"), "x").unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md"], "{round}");
         fs::rename(folder.path().join("outside"), on_disk("back")).unwrap();
-        assert_eq!(paths(&server), ["a.md", "back/new/c.md", "back/new/e.md", "back/new/f.md", "deep/er/b.md"], "{round}");
+        assert_eq!(
+            paths(&server),
+            ["a.md", "back/new/c.md", "back/new/e.md", "back/new/f.md", "deep/er/b.md"],
+            "{round}"
+        );
         // Hidden, and shown again.
         fs::rename(on_disk("back"), on_disk(".back")).unwrap();
         assert_eq!(paths(&server), ["a.md", "deep/er/b.md"], "{round}");
@@ -108,7 +127,9 @@ fn a_program_that_keeps_size_and_time_is_noticed() {
     let mut count = counter(&server);
     let note = folder.vault().join("kept.md");
     let then = std::time::SystemTime::now() - Duration::from_secs(10_000);
-    for (text, before) in [("firstword", "zerothword"), ("otherword", "firstword"), ("thirdword", "otherword")] {
+    for (text, before) in
+        [("firstword", "zerothword"), ("otherword", "firstword"), ("thirdword", "otherword")]
+    {
         fs::write(&note, text).unwrap();
         fs::File::options().write(true).open(&note).unwrap().set_modified(then).unwrap();
         assert_eq!((count(text), count(before)), (1, 0), "{text}");
@@ -130,7 +151,10 @@ fn files_behind_links_are_seen_by_the_very_next_call() {
     }
     std::os::unix::fs::symlink("real", vault.join("folder")).unwrap();
     fs::write(vault.join("real/b.md"), "another").unwrap();
-    assert_eq!(paths(&server), ["folder/a.md", "folder/b.md", "linked.md", "real/a.md", "real/b.md"]);
+    assert_eq!(
+        paths(&server),
+        ["folder/a.md", "folder/b.md", "linked.md", "real/a.md", "real/b.md"]
+    );
     fs::remove_file(vault.join("real/a.md")).unwrap();
     assert_eq!(paths(&server), ["folder/b.md", "real/b.md"]);
 }
@@ -149,7 +173,10 @@ fn links_to_folders_that_are_made_meanwhile_are_followed_once() {
     link("Projects", "Y");
     link("Projects", "Z");
     assert_eq!(paths(&server), ["Projects/P/Plan.md", "Y/P/Plan.md"]);
-    server.call("vault_edit", json!({ "path": "Z/P/Plan.md", "old_text": "kettle", "new_text": "tea" }));
+    server.call(
+        "vault_edit",
+        json!({ "path": "Z/P/Plan.md", "old_text": "kettle", "new_text": "tea" }),
+    );
     fs::write(vault.join("other.md"), "x").unwrap();
     assert_eq!(paths(&server), ["Projects/P/Plan.md", "Y/P/Plan.md", "other.md"]);
 }
@@ -196,7 +223,11 @@ fn more_changes_than_the_kernel_keeps_are_seen_all_the_same() {
     let server = Server::on(&folder.vault());
     let mut count = counter(&server);
     assert_eq!(count("overflow"), 0);
-    let held: u64 = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap().trim().parse().unwrap();
+    let held: u64 = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events")
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
     // Each file is made, written and closed: three events.
     let files = held / 3 + 500;
     for number in 0..files {
@@ -205,19 +236,30 @@ fn more_changes_than_the_kernel_keeps_are_seen_all_the_same() {
     assert_eq!(count("overflow"), files);
     server.log_with("the vault is walked");
     fs::write(folder.vault().join("0.md"), "changed").unwrap();
-    assert_eq!((count("overflow"), count("changed")), (files - 1, 1), "and what comes next is reported again");
+    assert_eq!(
+        (count("overflow"), count("changed")),
+        (files - 1, 1),
+        "and what comes next is reported again"
+    );
 }
 
 /// Starts a server whose user may have so many watches, or queues of them.
 fn limited(vault: &Path, limit: &str, number: u32) -> Option<Server> {
     let set = format!("echo {number} > /proc/sys/user/{limit}");
-    if !Command::new("unshare").args(["-Ur", "sh", "-c", &set]).stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+    if !Command::new("unshare")
+        .args(["-Ur", "sh", "-c", &set])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         skipped("unshare of util-linux cannot make a user namespace");
         return None;
     }
     Some(Server::spawned(vault, &[], |command| {
         let mut limited = Command::new("unshare");
-        limited.args(["-Ur", "sh", "-c", &format!("{set}; exec \"$0\"")]).arg(command.get_program());
+        limited
+            .args(["-Ur", "sh", "-c", &format!("{set}; exec \"$0\"")])
+            .arg(command.get_program());
         limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         limited.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         *command = limited;
@@ -227,7 +269,9 @@ fn limited(vault: &Path, limit: &str, number: u32) -> Option<Server> {
 
 #[test]
 fn without_enough_watches_the_vault_is_walked() {
-    for (limit, number, says) in [("max_inotify_watches", 3, "max_user_watches"), ("max_inotify_instances", 0, "walking")] {
+    for (limit, number, says) in
+        [("max_inotify_watches", 3, "max_user_watches"), ("max_inotify_instances", 0, "walking")]
+    {
         let folder = Folder::with(&[("a.md", b"one"), ("1/2/b.md", b"two")]);
         let Some(server) = limited(&folder.vault(), limit, number) else { return };
         let mut count = counter(&server);
@@ -245,7 +289,10 @@ fn without_enough_watches_the_vault_is_walked() {
         let begin = Instant::now();
         for round in 0..10 {
             let old = if round == 0 { "start".to_owned() } else { format!("text {}", round - 1) };
-            server.call("vault_edit", json!({ "path": "a.md", "old_text": old, "new_text": format!("text {round}") }));
+            server.call(
+                "vault_edit",
+                json!({ "path": "a.md", "old_text": old, "new_text": format!("text {round}") }),
+            );
         }
         assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
     }
@@ -258,7 +305,10 @@ fn edits_one_after_the_other_do_not_wait() {
     for round in 0..50 {
         // Another program saves before each.
         fs::write(folder.vault().join("busy.md"), format!("text {round}")).unwrap();
-        server.call("vault_edit", json!({ "path": "busy.md", "old_text": "text", "new_text": "word" }));
+        server.call(
+            "vault_edit",
+            json!({ "path": "busy.md", "old_text": "text", "new_text": "word" }),
+        );
     }
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
 }
@@ -306,7 +356,10 @@ fn what_replaces_something_else_between_two_calls_is_seen() {
     for _ in 0..2 {
         fs::create_dir(vault.join("sub2")).unwrap();
         fs::write(vault.join("sub2/t.md"), "x").unwrap();
-        assert_eq!(paths(&server), ["a.md", "dangling.md", "p/x/later.md", "p/x/n.md", "sub", "sub2/t.md"]);
+        assert_eq!(
+            paths(&server),
+            ["a.md", "dangling.md", "p/x/later.md", "p/x/n.md", "sub", "sub2/t.md"]
+        );
         fs::remove_dir_all(vault.join("sub2")).unwrap();
         assert_eq!(paths(&server), ["a.md", "p/x/later.md", "p/x/n.md", "sub"]);
     }
@@ -319,7 +372,8 @@ fn a_new_hard_link_is_not_taken_for_a_file_that_is_open() {
     assert_eq!(paths(&server).len(), 1);
     fs::hard_link(folder.vault().join("a.md"), folder.vault().join("link.md")).unwrap();
     assert_eq!(paths(&server).len(), 2);
-    let edited = server.result("vault_edit", json!({ "path": "link.md", "old_text": "text", "new_text": "new" }));
+    let edited = server
+        .result("vault_edit", json!({ "path": "link.md", "old_text": "text", "new_text": "new" }));
     assert_eq!(edited["isError"], false, "{edited}");
 }
 
@@ -343,7 +397,10 @@ fn a_file_that_a_program_has_open_and_writes_is_not_replaced() {
     assert_eq!(paths(&server).len(), 4, "they are indexed");
     for (path, mut file) in [("new.md", made), ("old.md", written), ("renamed.md", renamed)] {
         let refused = edit(path);
-        assert!(refused["isError"] == true && refused.to_string().contains("CONFLICT"), "{path}: {refused}");
+        assert!(
+            refused["isError"] == true && refused.to_string().contains("CONFLICT"),
+            "{path}: {refused}"
+        );
         file.write_all(b"second half\n").unwrap();
         drop(file);
         assert_eq!(edit(path)["isError"], false, "{path}");
@@ -375,11 +432,18 @@ fn a_file_that_is_truncated_before_it_is_written_is_never_seen_empty() {
             .map(|_| {
                 let read = server.call("vault_read", json!({ "path": "a.md" }))["content"].clone();
                 std::thread::sleep(Duration::from_millis(3));
-                (read, server.call("vault_search", json!({ "query": "kept" }))["total_matches"].clone())
+                (
+                    read,
+                    server.call("vault_search", json!({ "query": "kept" }))["total_matches"]
+                        .clone(),
+                )
             })
             .collect();
         stop.store(true, Ordering::Relaxed);
-        assert!(seen.iter().all(|(read, found)| *read == json!("kept\n") && *found == json!(1)), "{seen:?}");
+        assert!(
+            seen.iter().all(|(read, found)| *read == json!("kept\n") && *found == json!(1)),
+            "{seen:?}"
+        );
     });
     // One that stays empty is empty.
     fs::File::create(&path).unwrap();

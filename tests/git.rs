@@ -39,7 +39,8 @@ pub(crate) fn belongings(repository: &Repository, but: &[&str]) -> Belongings {
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let name = path.strip_prefix(repository.folder.vault()).unwrap().to_str().unwrap().to_owned();
+            let name =
+                path.strip_prefix(repository.folder.vault()).unwrap().to_str().unwrap().to_owned();
             if name == ".git" || name == ".neurostack-write.lock" || but.contains(&name.as_str()) {
                 continue;
             }
@@ -50,7 +51,9 @@ pub(crate) fn belongings(repository: &Repository, but: &[&str]) -> Belongings {
             }
         }
     }
-    let ours = |line: &&str| !but.iter().any(|name| line.ends_with(name)) && !line.ends_with(".neurostack-write.lock");
+    let ours = |line: &&str| {
+        !but.iter().any(|name| line.ends_with(name)) && !line.ends_with(".neurostack-write.lock")
+    };
     let lines = |text: String| text.split('\0').filter(ours).map(str::to_owned).collect::<Vec<_>>();
     Belongings {
         files,
@@ -98,7 +101,10 @@ pub(crate) fn hook(on_disk: &Path, name: &str, script: &str) {
 /// A git that kills the server at its n-th run, before or after it has done its work.
 pub(crate) fn deadly_git(folder: &Path, at: usize, after: bool) -> String {
     let bin = folder.join("bin");
-    let real = String::from_utf8(std::process::Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
+    let real = String::from_utf8(
+        std::process::Command::new("sh").args(["-c", "command -v git"]).output().unwrap().stdout,
+    )
+    .unwrap();
     let script = format!(
         "#!/bin/sh\nn=$(cat {0}/count 2>/dev/null || echo 0); n=$((n + 1)); echo $n > {0}/count\n\
          if [ $n -eq {at} ] && [ -e {0}/armed ]; then {1}kill -9 $PPID; exit 1; fi\nexec {2} \"$@\"\n",
@@ -132,7 +138,10 @@ fn a_write_is_one_commit_of_one_path_that_the_remote_has() {
     assert_eq!(repository.folder.read("ours.md"), note("new").as_bytes());
     assert_eq!(repository.git(&["status", "--porcelain", "ours.md"]), "", "clean");
     let again = write(&server, "ours.md", "new");
-    assert_eq!((&again["no_changes"], &again["written"], &again["commit_sha"]), (&json!(true), &json!(true), &Value::Null));
+    assert_eq!(
+        (&again["no_changes"], &again["written"], &again["commit_sha"]),
+        (&json!(true), &json!(true), &Value::Null)
+    );
     let created = outcome(
         &server,
         "vault_write_file",
@@ -147,7 +156,11 @@ fn a_write_is_one_commit_of_one_path_that_the_remote_has() {
     assert_eq!((&deleted["deleted"], &deleted["pushed"]), (&json!(true), &json!(true)));
     assert!(!repository.folder.vault().join("sub/new note.md").exists());
     assert_eq!(repository.at_remote(&["ls-tree", "-r", "--name-only", "main", "sub"]), "");
-    assert_eq!(belongings(&repository, &["ours.md", "sub/new note.md"]), before, "all that a person had is as it was");
+    assert_eq!(
+        belongings(&repository, &["ours.md", "sub/new note.md"]),
+        before,
+        "all that a person had is as it was"
+    );
     assert_eq!(repository.git(&["fsck", "--no-dangling"]), "");
 }
 
@@ -155,7 +168,19 @@ fn a_write_is_one_commit_of_one_path_that_the_remote_has() {
 fn paths_and_frontmatter_are_checked_as_in_the_source() {
     let repository = Repository::with(&[("a.md", &note("a"))]);
     let server = repository.serve();
-    for path in ["/a.md", "../a.md", "x/../a.md", "./a.md", "x//a.md", ".git/x.md", "x/.hidden.md", "a.txt", "", "x\ny.md", "a.md/"] {
+    for path in [
+        "/a.md",
+        "../a.md",
+        "x/../a.md",
+        "./a.md",
+        "x//a.md",
+        ".git/x.md",
+        "x/.hidden.md",
+        "a.txt",
+        "",
+        "x\ny.md",
+        "a.md/",
+    ] {
         for (tool, arguments) in [
             ("vault_write_file", json!({ "path": path, "content": note("x") })),
             ("vault_read_file", json!({ "path": path })),
@@ -173,11 +198,20 @@ fn paths_and_frontmatter_are_checked_as_in_the_source() {
         ("---\ndate:\ntags: ~\ntype: ''\n---\n", "date, tags (empty"),
     ] {
         let error = server.fail("vault_write_file", json!({ "path": "n.md", "content": content }));
-        assert!(error["code"] == "INVALID_ARGUMENT" && error["message"].as_str().unwrap().contains(words), "{content:?}: {error}");
+        assert!(
+            error["code"] == "INVALID_ARGUMENT"
+                && error["message"].as_str().unwrap().contains(words),
+            "{content:?}: {error}"
+        );
     }
     assert_eq!(repository.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
     std::os::unix::fs::symlink("a.md", repository.folder.vault().join("link.md")).unwrap();
-    assert!(write(&server, "link.md", "x")["error"]["message"].as_str().unwrap().contains("symbolic link"));
+    assert!(
+        write(&server, "link.md", "x")["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("symbolic link")
+    );
 }
 
 #[test]
@@ -192,23 +226,52 @@ fn notes_are_read_and_listed() {
     let server = repository.serve();
     let names = |arguments: Value| {
         let files = server.call("vault_list_files", arguments)["files"].clone();
-        files.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        files
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["path"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(json!({})), ["a.md", "sub/b.md", "sub/deep/c.md"]);
     assert_eq!(names(json!({ "recursive": false })), ["a.md"]);
     assert_eq!(names(json!({ "directory": "sub" })), ["sub/b.md", "sub/deep/c.md"]);
     assert_eq!(names(json!({ "directory": "sub/", "pattern": "[a-b]*.md" })), ["sub/b.md"]);
     assert_eq!(names(json!({ "pattern": "sub/*.md" })), ["sub/b.md"]);
-    assert_eq!(server.fail("vault_list_files", json!({ "directory": "../x" }))["code"], "PATH_NOT_ALLOWED");
-    assert_eq!(server.fail("vault_list_files", json!({ "directory": "none" }))["code"], "FILE_NOT_FOUND");
-    assert_eq!(server.fail("vault_list_files", json!({ "pattern": "[" }))["code"], "INVALID_ARGUMENT");
+    assert_eq!(
+        server.fail("vault_list_files", json!({ "directory": "../x" }))["code"],
+        "PATH_NOT_ALLOWED"
+    );
+    assert_eq!(
+        server.fail("vault_list_files", json!({ "directory": "none" }))["code"],
+        "FILE_NOT_FOUND"
+    );
+    assert_eq!(
+        server.fail("vault_list_files", json!({ "pattern": "[" }))["code"],
+        "INVALID_ARGUMENT"
+    );
     let read = server.call("vault_read_file", json!({ "path": "sub/b.md" }));
-    assert_eq!((&read["exists"], &read["content"], &read["size_bytes"]), (&json!(true), &json!(note("ä🎻ö")), &json!(note("ä🎻ö").len())));
-    let part = server.call("vault_read_file", json!({ "path": "sub/b.md", "offset": NOTE.len() + 1, "limit": 2 }));
-    assert_eq!((&part["content"], &part["truncated"], &part["next_offset"]), (&json!("🎻ö"), &json!(true), &json!(NOTE.len() + 3)));
-    assert_eq!(server.fail("vault_read_file", json!({ "path": "a.md", "offset": 999 }))["code"], "INVALID_RANGE");
+    assert_eq!(
+        (&read["exists"], &read["content"], &read["size_bytes"]),
+        (&json!(true), &json!(note("ä🎻ö")), &json!(note("ä🎻ö").len()))
+    );
+    let part = server.call(
+        "vault_read_file",
+        json!({ "path": "sub/b.md", "offset": NOTE.len() + 1, "limit": 2 }),
+    );
+    assert_eq!(
+        (&part["content"], &part["truncated"], &part["next_offset"]),
+        (&json!("🎻ö"), &json!(true), &json!(NOTE.len() + 3))
+    );
+    assert_eq!(
+        server.fail("vault_read_file", json!({ "path": "a.md", "offset": 999 }))["code"],
+        "INVALID_RANGE"
+    );
     let missing = server.call("vault_read_file", json!({ "path": "none.md" }));
-    assert_eq!(missing, json!({ "path": "none.md", "exists": false, "size_bytes": 0, "content": "" }));
+    assert_eq!(
+        missing,
+        json!({ "path": "none.md", "exists": false, "size_bytes": 0, "content": "" })
+    );
 }
 
 #[test]
@@ -224,7 +287,10 @@ fn what_the_remote_has_is_brought_in_first() {
     assert_eq!(repository.folder.read("theirs.md"), b"theirs\n");
     assert_eq!(repository.folder.read("quiet.md"), b"theirs\n");
     assert_eq!(belongings(&repository, &["ours.md", "theirs.md", "quiet.md"]), before);
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    assert_eq!(
+        repository.git(&["rev-parse", "HEAD"]),
+        repository.at_remote(&["rev-parse", "main"])
+    );
     assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "", "linear");
     // The same note: nothing is written, and the caller can read what the remote has.
     repository.pushed_by_another(&clone, "ours.md", &note("theirs"));
@@ -240,8 +306,15 @@ fn what_the_remote_has_is_brought_in_first() {
     repository.pushed_by_another(&clone, "changed.md", "theirs\n");
     let (head, before) = (repository.git(&["rev-parse", "HEAD"]), belongings(&repository, &[]));
     let refused = write(&server, "ours.md", "no");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("changed.md") && refused["written"] == false, "{refused}");
-    assert_eq!((repository.git(&["rev-parse", "HEAD"]), belongings(&repository, &[])), (head, before));
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("changed.md")
+            && refused["written"] == false,
+        "{refused}"
+    );
+    assert_eq!(
+        (repository.git(&["rev-parse", "HEAD"]), belongings(&repository, &[])),
+        (head, before)
+    );
 }
 
 /// Everything for which it can be refused: the words say why, and nothing has moved.
@@ -249,8 +322,16 @@ fn what_the_remote_has_is_brought_in_first() {
 fn a_refused_write_leaves_everything_as_it_was() {
     type Arrange = fn(&Repository);
     let cases: [(&str, Arrange, &str); 16] = [
-        ("the remote refuses", |r| hook(&r.remote(), "pre-receive", "echo no thank you >&2; exit 1"), "pre-receive hook declined"),
-        ("the remote is gone", |r| std::fs::rename(r.remote(), r.folder.path().join("moved")).unwrap(), "git:"),
+        (
+            "the remote refuses",
+            |r| hook(&r.remote(), "pre-receive", "echo no thank you >&2; exit 1"),
+            "pre-receive hook declined",
+        ),
+        (
+            "the remote is gone",
+            |r| std::fs::rename(r.remote(), r.folder.path().join("moved")).unwrap(),
+            "git:",
+        ),
         (
             "a pre-commit hook refuses",
             |r| hook(&r.folder.vault().join(".git"), "pre-commit", "echo not today >&2; exit 1"),
@@ -258,32 +339,82 @@ fn a_refused_write_leaves_everything_as_it_was() {
         ),
         (
             "a commit-msg hook refuses",
-            |r| hook(&r.folder.vault().join(".git"), "commit-msg", "grep -q JIRA \"$1\" || { echo no ticket; exit 1; }"),
+            |r| {
+                hook(
+                    &r.folder.vault().join(".git"),
+                    "commit-msg",
+                    "grep -q JIRA \"$1\" || { echo no ticket; exit 1; }",
+                )
+            },
             "commit-msg hook refused",
         ),
-        ("a pre-push hook refuses", |r| hook(&r.folder.vault().join(".git"), "pre-push", "exit 1"), "git:"),
+        (
+            "a pre-push hook refuses",
+            |r| hook(&r.folder.vault().join(".git"), "pre-push", "exit 1"),
+            "git:",
+        ),
         (
             "a hook adds files",
-            |r| hook(&r.folder.vault().join(".git"), "pre-commit", "echo theirs > more.md; git add more.md"),
+            |r| {
+                hook(
+                    &r.folder.vault().join(".git"),
+                    "pre-commit",
+                    "echo theirs > more.md; git add more.md",
+                )
+            },
             "added other files",
         ),
         (
             "a merge is in progress",
-            |r| std::fs::write(r.folder.vault().join(".git/MERGE_HEAD"), r.git(&["rev-parse", "HEAD"])).unwrap(),
+            |r| {
+                std::fs::write(
+                    r.folder.vault().join(".git/MERGE_HEAD"),
+                    r.git(&["rev-parse", "HEAD"]),
+                )
+                .unwrap()
+            },
             "git merge --abort",
         ),
-        ("a rebase is in progress", |r| std::fs::create_dir(r.folder.vault().join(".git/rebase-merge")).unwrap(), "git rebase"),
-        ("another branch", |r| drop(r.git(&["switch", "-q", "-c", "elsewhere"])), "git switch main"),
+        (
+            "a rebase is in progress",
+            |r| std::fs::create_dir(r.folder.vault().join(".git/rebase-merge")).unwrap(),
+            "git rebase",
+        ),
+        (
+            "another branch",
+            |r| drop(r.git(&["switch", "-q", "-c", "elsewhere"])),
+            "git switch main",
+        ),
         ("no branch", |r| drop(r.git(&["checkout", "-q", "--detach"])), "detached HEAD"),
-        ("no identity", |r| drop((r.git(&["config", "--unset", "user.name"]), r.git(&["config", "--unset", "user.email"]))), "no identity"),
+        (
+            "no identity",
+            |r| {
+                drop((
+                    r.git(&["config", "--unset", "user.name"]),
+                    r.git(&["config", "--unset", "user.email"]),
+                ))
+            },
+            "no identity",
+        ),
         (
             "signing without a key",
-            |r| drop((r.git(&["config", "commit.gpgSign", "true"]), r.git(&["config", "gpg.program", "false"]))),
+            |r| {
+                drop((
+                    r.git(&["config", "commit.gpgSign", "true"]),
+                    r.git(&["config", "gpg.program", "false"]),
+                ))
+            },
             "git:",
         ),
         (
             "staged",
-            |r| drop((r.write("ours.md", &note("staged")), r.git(&["add", "ours.md"]), r.write("ours.md", &note("as it was")))),
+            |r| {
+                drop((
+                    r.write("ours.md", &note("staged")),
+                    r.git(&["add", "ours.md"]),
+                    r.write("ours.md", &note("as it was")),
+                ))
+            },
             "staged changes",
         ),
         ("not committed", |r| r.write("ours.md", &note("a person's")), "if_match"),
@@ -292,7 +423,14 @@ fn a_refused_write_leaves_everything_as_it_was() {
             |r| {
                 let blob = r.git(&["rev-parse", "HEAD:ours.md"]);
                 let entry = format!("100644,{},git~1/x.md", blob.trim());
-                r.git(&["-c", "core.protectNTFS=false", "update-index", "--add", "--cacheinfo", &entry]);
+                r.git(&[
+                    "-c",
+                    "core.protectNTFS=false",
+                    "update-index",
+                    "--add",
+                    "--cacheinfo",
+                    &entry,
+                ]);
                 let tree = r.git(&["-c", "core.protectNTFS=false", "write-tree"]);
                 let commit = r.git(&["commit-tree", "-p", "HEAD", "-m", "odd", tree.trim()]);
                 r.git(&["update-ref", "HEAD", commit.trim()]);
@@ -315,9 +453,19 @@ fn a_refused_write_leaves_everything_as_it_was() {
         let repository = busy();
         let server = repository.serve();
         arrange(&repository);
-        let state =
-            || (repository.git(&["rev-parse", "HEAD"]), repository.git(&["symbolic-ref", "-q", "--short", "HEAD", "--"]).trim().to_owned());
-        let state = || if name == "no branch" { (repository.git(&["rev-parse", "HEAD"]), String::new()) } else { state() };
+        let state = || {
+            (
+                repository.git(&["rev-parse", "HEAD"]),
+                repository.git(&["symbolic-ref", "-q", "--short", "HEAD", "--"]).trim().to_owned(),
+            )
+        };
+        let state = || {
+            if name == "no branch" {
+                (repository.git(&["rev-parse", "HEAD"]), String::new())
+            } else {
+                state()
+            }
+        };
         let before = (state(), belongings(&repository, &[]));
         let refused = write(&server, "ours.md", "new");
         assert_eq!(refused["written"], false, "{name}: {refused}");
@@ -325,9 +473,10 @@ fn a_refused_write_leaves_everything_as_it_was() {
         assert!(message.contains(words), "{name}: {message}");
         assert!(!message.contains(repository.folder.path().to_str().unwrap()), "{name}: {message}");
         assert_eq!((state(), belongings(&repository, &[])), before, "{name}");
-        let litter = std::fs::read_dir(repository.folder.vault().join(".git"))
-            .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("vault-sync-mcp-"));
+        let litter =
+            std::fs::read_dir(repository.folder.vault().join(".git")).unwrap().filter(|entry| {
+                entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("vault-sync-mcp-")
+            });
         assert_eq!(litter.count(), 0, "{name}: nothing is left behind");
     }
 }
@@ -338,10 +487,18 @@ fn a_note_with_uncommitted_changes_is_replaced_only_by_who_has_read_it() {
     let server = repository.serve();
     repository.write("ours.md", &note("a person's"));
     let etag = server.call("vault_read_file", json!({ "path": "ours.md" }))["etag"].clone();
-    let stale = outcome(&server, "vault_write_file", json!({ "path": "ours.md", "content": note("x"), "if_match": "0123456789abcdef" }));
+    let stale = outcome(
+        &server,
+        "vault_write_file",
+        json!({ "path": "ours.md", "content": note("x"), "if_match": "0123456789abcdef" }),
+    );
     assert_eq!(stale["error"]["code"], "CONFLICT");
     assert_eq!(repository.folder.read("ours.md"), note("a person's").as_bytes());
-    let done = outcome(&server, "vault_write_file", json!({ "path": "ours.md", "content": note("joined"), "if_match": etag }));
+    let done = outcome(
+        &server,
+        "vault_write_file",
+        json!({ "path": "ours.md", "content": note("joined"), "if_match": etag }),
+    );
     assert_eq!(done["written"], true, "{done}");
     // What the person wrote, committed as it is, is no conflict.
     repository.write("ours.md", &note("the same"));
@@ -355,13 +512,27 @@ fn versions_are_listed_and_brought_back() {
     let server = repository.serve();
     write(&server, "a.md", "two");
     let gone = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
-    assert_eq!((&gone["index_update_needed"], &gone["index_hint"]), (&json!(true), &json!("Remove the link to [[a]] from index.md")));
+    assert_eq!(
+        (&gone["index_update_needed"], &gone["index_hint"]),
+        (&json!(true), &json!("Remove the link to [[a]] from index.md"))
+    );
     let history = server.call("vault_history", json!({ "path": "a.md" }));
     let commits = history["versions"].as_array().unwrap();
-    assert_eq!(commits.iter().map(|commit| commit["change"].as_str().unwrap()).collect::<Vec<_>>(), ["deleted", "modified", "added"]);
+    assert_eq!(
+        commits.iter().map(|commit| commit["change"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["deleted", "modified", "added"]
+    );
     assert_eq!((&commits[2]["by"], &commits[2]["message"]), (&json!("Person"), &json!("first")));
-    let restored = outcome(&server, "vault_restore", json!({ "path": "a.md", "version": commits[2]["version"] }));
-    assert_eq!((&restored["written"], &restored["pushed"]), (&json!(true), &json!(true)), "{restored}");
+    let restored = outcome(
+        &server,
+        "vault_restore",
+        json!({ "path": "a.md", "version": commits[2]["version"] }),
+    );
+    assert_eq!(
+        (&restored["written"], &restored["pushed"]),
+        (&json!(true), &json!(true)),
+        "{restored}"
+    );
     assert_eq!(repository.folder.read("a.md"), note("one").as_bytes());
     assert_eq!(
         (&commits[1]["tool"], &commits[1]["by"], commits[1]["bytes"].as_u64()),
@@ -374,8 +545,12 @@ fn versions_are_listed_and_brought_back() {
         ("0123456789", "no commit"),
         (commits[0]["version"].as_str().unwrap(), "does not exist in commit"),
     ] {
-        let refused = outcome(&server, "vault_restore", json!({ "path": "a.md", "version": commit }));
-        assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{commit}: {refused}");
+        let refused =
+            outcome(&server, "vault_restore", json!({ "path": "a.md", "version": commit }));
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains(words),
+            "{commit}: {refused}"
+        );
     }
     assert_eq!(server.call("vault_history", json!({ "path": "none.md" }))["versions"], json!([]));
 }
@@ -391,14 +566,19 @@ fn a_history_longer_than_one_answer_says_so() {
         repository.git(&["commit", "-qam", "more"]);
     }
     let history = history(&server);
-    assert_eq!((history["versions"].as_array().unwrap().len(), &history["truncated"]), (200, &json!(true)));
+    assert_eq!(
+        (history["versions"].as_array().unwrap().len(), &history["truncated"]),
+        (200, &json!(true))
+    );
 }
 
 #[test]
 fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
     let repository = Repository::with(&[("notes/template.md", &note("the same words in both"))]);
     let vault = repository.folder.vault().join("notes");
-    let commit = |message: &str| drop((repository.git(&["add", "-A"]), repository.git(&["commit", "-q", "-m", message])));
+    let commit = |message: &str| {
+        drop((repository.git(&["add", "-A"]), repository.git(&["commit", "-q", "-m", message])))
+    };
     std::fs::copy(vault.join("template.md"), vault.join("copy.md")).unwrap();
     commit("copied");
     repository.git(&["mv", "notes/copy.md", "notes/a \"new\" näme.md"]);
@@ -412,10 +592,16 @@ fn the_history_of_a_renamed_note_goes_on_and_that_of_a_copy_begins() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|c| (c["message"].as_str().unwrap(), c["change"].as_str().unwrap(), c["path"].as_str()))
+        .map(|c| {
+            (c["message"].as_str().unwrap(), c["change"].as_str().unwrap(), c["path"].as_str())
+        })
         .collect();
     assert_eq!(commits[1..], [("renamed", "renamed", None), ("copied", "added", Some("copy.md"))]);
-    let restored = outcome(&server, "vault_restore", json!({ "path": path, "version": history["versions"][2]["version"] }));
+    let restored = outcome(
+        &server,
+        "vault_restore",
+        json!({ "path": path, "version": history["versions"][2]["version"] }),
+    );
     assert_eq!(restored["written"], true, "{restored}");
     assert_eq!(std::fs::read_to_string(vault.join(path)).unwrap(), note("the same words in both"));
 }
@@ -425,7 +611,11 @@ fn a_wikilink_means_a_note_of_the_repository() {
     let repository = Repository::with(&[("a/ours.md", &note("as it was"))]);
     let server = repository.serve();
     for name in ["[[ours]]", "ours"] {
-        assert_eq!(server.call("vault_read_file", json!({ "path": name }))["exists"], true, "{name}");
+        assert_eq!(
+            server.call("vault_read_file", json!({ "path": name }))["exists"],
+            true,
+            "{name}"
+        );
     }
     assert_eq!(write(&server, "[[ours]]", "new")["path"], "a/ours.md");
     assert_eq!(repository.at_remote(&["show", "main:a/ours.md"]), note("new"));
@@ -436,10 +626,12 @@ fn a_wikilink_means_a_note_of_the_repository() {
 #[test]
 fn a_change_takes_as_few_runs_of_git_for_a_hundred_files_as_for_one() {
     let names: Vec<String> = (0..100).map(|n| format!("notes/{n}.md")).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "---\ntags: [old]\n---\n")).collect();
+    let files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "---\ntags: [old]\n---\n")).collect();
     let repository = Repository::with(&files);
     let folder = repository.folder.path();
-    let server = repository.serve_with(&[("PATH", &deadly_git(folder, 0, false)), ("TOOLSETS", "vault,notes,git")]);
+    let server = repository
+        .serve_with(&[("PATH", &deadly_git(folder, 0, false)), ("TOOLSETS", "vault,notes,git")]);
     let runs = |tool: &str, arguments: Value| -> usize {
         let _ = std::fs::remove_file(folder.join("count"));
         assert_eq!(server.call(tool, arguments)["pushed"], true);

@@ -25,7 +25,11 @@ fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
         git(&clone, &["push", "-q"]);
         let (before, server) = (belongings(&repository, &[]), repository.serve());
         let refused = write(&server, "ours.md", "new");
-        assert!(refused["error"]["message"].as_str().unwrap().contains(words) && refused["written"] == false, "{refused}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains(words)
+                && refused["written"] == false,
+            "{refused}"
+        );
         assert_eq!(belongings(&repository, &[]), before, "{path}");
         git(&clone, &["rm", "-q", path]);
         git(&clone, &["commit", "-q", "-m", "away"]);
@@ -33,15 +37,21 @@ fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
     }
     // Before the first commit, with files staged.
     let empty = Folder::with(&[("mine.md", b"a person's\n")]);
-    for arguments in
-        [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"], &["add", "mine.md"]]
-    {
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "S"],
+        &["config", "user.email", "s@example.com"],
+        &["add", "mine.md"],
+    ] {
         git(&empty.vault(), arguments);
     }
     git(&empty.vault(), &["remote", "add", "origin", repository.remote().to_str().unwrap()]);
     let refused = write(&Server::with(&empty.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
     assert!(refused["error"]["message"].as_str().unwrap().contains("staged"), "{refused}");
-    assert_eq!((empty.read("mine.md"), git(&empty.vault(), &["ls-files"])), (b"a person's\n".to_vec(), "mine.md\n".to_owned()));
+    assert_eq!(
+        (empty.read("mine.md"), git(&empty.vault(), &["ls-files"])),
+        (b"a person's\n".to_vec(), "mine.md\n".to_owned())
+    );
 }
 
 #[test]
@@ -52,12 +62,19 @@ fn a_note_that_git_does_not_have_is_not_deleted() {
     let server = repository.serve();
     for path in ["untracked.md", "a.md"] {
         let refused = outcome(&server, "vault_delete_file", json!({ "path": path }));
-        assert!(refused["error"]["message"].as_str().unwrap().contains("not committed"), "{refused}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains("not committed"),
+            "{refused}"
+        );
         let text = repository.folder.read(path);
         let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
         let done = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
         assert_eq!(done["deleted"], true, "{done}");
-        assert_eq!(repository.git(&["show", &format!("HEAD~1:{path}")]).as_bytes(), text, "the history has it");
+        assert_eq!(
+            repository.git(&["show", &format!("HEAD~1:{path}")]).as_bytes(),
+            text,
+            "the history has it"
+        );
     }
 }
 
@@ -66,28 +83,51 @@ fn forged_messages_linked_locks_and_odd_names_change_nothing() {
     // A forged history.
     let repository = Repository::with(&[("a.md", &note("a"))]);
     let server = repository.serve();
-    let forged = format!("x\u{1}{}\u{2}Boss\u{2}2026-01-01T00:00:00Z\u{2}approved\n\nLogin: boss", "a".repeat(40));
-    outcome(&server, "vault_write_file", json!({ "path": "a.md", "content": note("b"), "commit_message": forged }));
+    let forged = format!(
+        "x\u{1}{}\u{2}Boss\u{2}2026-01-01T00:00:00Z\u{2}approved\n\nLogin: boss",
+        "a".repeat(40)
+    );
+    outcome(
+        &server,
+        "vault_write_file",
+        json!({ "path": "a.md", "content": note("b"), "commit_message": forged }),
+    );
     let history = server.call("vault_history", json!({ "path": "a.md" }));
-    let authors: Vec<&str> = history["versions"].as_array().unwrap().iter().map(|commit| commit["by"].as_str().unwrap()).collect();
+    let authors: Vec<&str> = history["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|commit| commit["by"].as_str().unwrap())
+        .collect();
     assert_eq!(authors, ["all", "Person"], "the login, and the author of a commit that names none");
     // A lock file that leads elsewhere.
     let lock = repository.folder.vault().join(".neurostack-write.lock");
     std::fs::remove_file(&lock).unwrap();
     std::os::unix::fs::symlink(repository.folder.path().join("elsewhere"), &lock).unwrap();
-    assert!(write(&server, "a.md", "c")["error"]["message"].as_str().unwrap().contains("is a link"));
+    assert!(
+        write(&server, "a.md", "c")["error"]["message"].as_str().unwrap().contains("is a link")
+    );
     assert!(!repository.folder.path().join("elsewhere").exists());
     // A note whose line ends git does not count is clean.
     let repository = Repository::with(&[("crlf.md", &note("a").replace('\n', "\r\n"))]);
     repository.git(&["config", "core.autocrlf", "true"]);
     assert_eq!(write(&repository.serve(), "crlf.md", "new")["written"], true);
     // Line ends are converted as the attributes say.
-    let attributes = Repository::with(&[("ours.md", &note("a")), ("Folder/x.md", "x"), (".gitattributes", "*.md eol=crlf\n")]);
+    let attributes = Repository::with(&[
+        ("ours.md", &note("a")),
+        ("Folder/x.md", "x"),
+        (".gitattributes", "*.md eol=crlf\n"),
+    ]);
     let server = attributes.serve();
     let crlf = json!({ "path": "new.md", "content": note("b").replace('\n', "\r\n") });
     assert_eq!(outcome(&server, "vault_write_file", crlf)["pushed"], true);
     assert_eq!(attributes.git(&["status", "--porcelain", "new.md"]), "");
-    assert!(write(&server, "folder/y.md", "x")["error"]["message"].as_str().unwrap().contains("only in upper and lower case"));
+    assert!(
+        write(&server, "folder/y.md", "x")["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("only in upper and lower case")
+    );
     // A person's tag that was never pushed stays here.
     repository.git(&["tag", "-a", "-m", "mine", "mine"]);
     repository.git(&["config", "push.followTags", "true"]);
@@ -106,7 +146,10 @@ pub(crate) fn words(refused: &Value) -> String {
 
 pub(crate) fn is_clean(repository: &Repository) {
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    assert_eq!(
+        repository.git(&["rev-parse", "HEAD"]),
+        repository.at_remote(&["rev-parse", "main"])
+    );
     assert!(!repository.folder.vault().join(".git/index.lock").exists());
 }
 
@@ -121,7 +164,8 @@ fn a_change_that_git_does_not_see_is_not_overwritten() {
     assert_eq!(repository.folder.read("a.md"), b"a person's\n");
     let repository = two();
     repository.git(&["config", "filter.drop.clean", "sed /PRIVATE/d"]);
-    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "a.md filter=drop\n").unwrap();
+    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "a.md filter=drop\n")
+        .unwrap();
     repository.write("a.md", &(note("a") + "PRIVATE\n"));
     let server = repository.serve();
     assert!(words(&write(&server, "a.md", "new")).contains("if_match"));
@@ -134,14 +178,19 @@ fn without_a_remote_a_write_that_cannot_move_the_branch_is_refused() {
     let repository = two();
     repository.git(&["remote", "remove", "origin"]);
     // The branch may not move: a hook of the repository's for all its refs.
-    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "reference-transaction",
+        "! grep -q refs/heads/main",
+    );
     let before = belongings(&repository, &[]);
     let server = repository.serve();
     assert!(words(&write(&server, "a.md", "new")).contains("git:"));
     assert_eq!(belongings(&repository, &[]), before);
     assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "b.md" }))["deleted"], false);
     assert_eq!(belongings(&repository, &[]), before);
-    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction")).unwrap();
+    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction"))
+        .unwrap();
     assert_eq!(write(&server, "a.md", "new")["written"], true);
     assert_eq!(repository.git(&["log", "--format=%s"]).lines().count(), 2);
 }
@@ -152,7 +201,11 @@ fn the_remote_tracking_branch_is_not_moved() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
     let before = repository.git(&["rev-parse", "origin/main"]);
-    hook(&repository.folder.vault().join(".git"), "pre-push", "test ! -e .git/once && touch .git/once");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "pre-push",
+        "test ! -e .git/once && touch .git/once",
+    );
     let refused = write(&repository.serve(), "a.md", "new");
     assert_eq!(refused["written"], false, "the push after the fetch was refused: {refused}");
     assert_eq!(repository.git(&["rev-parse", "origin/main"]), before);
@@ -220,7 +273,11 @@ fn a_note_that_cannot_be_written_blocks_no_other() {
 #[test]
 fn a_message_changed_by_a_hook_is_kept_when_the_remote_has_news() {
     let repository = two();
-    hook(&repository.folder.vault().join(".git"), "commit-msg", "printf '\\nChange-Id: I1\\n' >> \"$1\"");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "commit-msg",
+        "printf '\\nChange-Id: I1\\n' >> \"$1\"",
+    );
     repository.pushed_by_another(&repository.clone("another"), "x.md", "x");
     assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
     assert!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).contains("Change-Id: I1"));
@@ -230,17 +287,25 @@ fn a_message_changed_by_a_hook_is_kept_when_the_remote_has_news() {
 #[test]
 fn a_file_taken_out_of_the_index_is_not_deleted() {
     for ignored in [false, true] {
-        let repository = Repository::with(&[("a.md", &note("a")), ("workspace.json", "{}"), ("other.json", "{}")]);
+        let repository = Repository::with(&[
+            ("a.md", &note("a")),
+            ("workspace.json", "{}"),
+            ("other.json", "{}"),
+        ]);
         let clone = repository.clone("another");
         repository.git(&["rm", "-q", "--cached", "workspace.json", "other.json"]);
         if ignored {
-            std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.json\n").unwrap();
+            std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.json\n")
+                .unwrap();
         }
         git(&clone, &["rm", "-q", "workspace.json"]);
         git(&clone, &["commit", "-q", "-m", "gone"]);
         git(&clone, &["push", "-q"]);
         assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
-        assert_eq!((repository.folder.read("workspace.json"), repository.folder.read("other.json")), (b"{}".to_vec(), b"{}".to_vec()));
+        assert_eq!(
+            (repository.folder.read("workspace.json"), repository.folder.read("other.json")),
+            (b"{}".to_vec(), b"{}".to_vec())
+        );
         assert_eq!(repository.git(&["diff", "--cached", "--name-status"]), "D\tother.json\n");
     }
 }
@@ -256,7 +321,11 @@ fn a_note_replaced_with_if_match_blocks_no_later_write() {
     for (path, news) in [("a.md", "n.md"), ("u.md", "m.md")] {
         repository.pushed_by_another(&clone, news, "news");
         let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
-        let done = outcome(&server, "vault_write_file", json!({ "path": path, "content": note("joined"), "if_match": etag }));
+        let done = outcome(
+            &server,
+            "vault_write_file",
+            json!({ "path": path, "content": note("joined"), "if_match": etag }),
+        );
         assert_eq!((&done["pushed"], done.get("git_error")), (&json!(true), None), "{done}");
         assert_eq!(repository.folder.read(path), note("joined").as_bytes());
     }
@@ -269,9 +338,12 @@ fn a_note_replaced_with_if_match_blocks_no_later_write() {
 fn notes_named_as_parts_of_a_repository_run_no_program() {
     let top = Folder::with(&[("notes/n.md", note("n").as_bytes()), ("dotfile", b"x")]);
     let (top, vault) = (top.vault(), top.vault().join("notes"));
-    for arguments in
-        [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"], &["add", "-A"]]
-    {
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "S"],
+        &["config", "user.email", "s@example.com"],
+        &["add", "-A"],
+    ] {
         git(&top, arguments);
     }
     git(&top, &["commit", "-q", "-m", "1"]);
@@ -297,19 +369,32 @@ fn notes_named_as_parts_of_a_repository_run_no_program() {
             std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
             std::fs::write(on_disk, text).unwrap();
         }
-        let server = server.take().unwrap_or_else(|| Server::with(&vault, &[("TOOLSETS", "vault,git")]));
+        let server =
+            server.take().unwrap_or_else(|| Server::with(&vault, &[("TOOLSETS", "vault,git")]));
         assert_eq!(write(&server, &format!("new {started_before}.md"), "x")["written"], true);
         assert!(!proof.exists());
     }
-    assert_eq!(git(&top, &["ls-files", "notes"]), "notes/first.md\nnotes/n.md\nnotes/new false.md\nnotes/new true.md\n");
+    assert_eq!(
+        git(&top, &["ls-files", "notes"]),
+        "notes/first.md\nnotes/n.md\nnotes/new false.md\nnotes/new true.md\n"
+    );
 }
 
 /// Why the server does not start with toolset `git`.
 fn refusal_to_serve(vault: &Path) -> String {
-    let arguments = ["serve", "--toolsets", "git", "--listen-addr", "127.0.0.1:0", "--server-url", "http://localhost:1"];
+    let arguments = [
+        "serve",
+        "--toolsets",
+        "git",
+        "--listen-addr",
+        "127.0.0.1:0",
+        "--server-url",
+        "http://localhost:1",
+    ];
     let token = "a:0000000000000000000000000000000000000000000000000000000000000000";
     let path = std::env::var("PATH").unwrap();
-    let settings = [("VAULT_PATH", vault.to_str().unwrap()), ("API_TOKENS", token), ("PATH", &path)];
+    let settings =
+        [("VAULT_PATH", vault.to_str().unwrap()), ("API_TOKENS", token), ("PATH", &path)];
     String::from_utf8_lossy(&crate::commands::run(&arguments, &settings, "").stderr).into_owned()
 }
 
@@ -319,7 +404,11 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let home = Repository::with(&[("dotfile", "x")]);
     let vault = home.folder.vault().join("vault");
     std::fs::create_dir(&vault).unwrap();
-    for arguments in [&["init", "-q", "-b", "main"][..], &["config", "user.name", "S"], &["config", "user.email", "s@example.com"]] {
+    for arguments in [
+        &["init", "-q", "-b", "main"][..],
+        &["config", "user.name", "S"],
+        &["config", "user.email", "s@example.com"],
+    ] {
         git(&vault, arguments);
     }
     let server = Server::with(&vault, &[("TOOLSETS", "git")]);
@@ -338,18 +427,31 @@ fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
 #[test]
 fn a_refusal_is_not_reported_as_rolled_back() {
     let repository = Repository::with(&[("a.md", &note("a"))]);
-    std::fs::write(repository.folder.vault().join("latin.md"), b"---\ndate: 1\n---\ncaf\xe9\n").unwrap();
+    std::fs::write(repository.folder.vault().join("latin.md"), b"---\ndate: 1\n---\ncaf\xe9\n")
+        .unwrap();
     repository.write("quotes.md", &"\"\n".repeat(60_000));
     let server = repository.serve();
-    let refused = outcome(&server, "vault_write_file", json!({ "path": "a.md", "content": note("new"), "if_match": "dead" }));
-    assert_eq!((&refused["error"]["code"], &refused["rolled_back"]), (&json!("CONFLICT"), &json!(false)), "{refused}");
-    assert_eq!(refused["error"]["etag"], server.call("vault_read_file", json!({ "path": "a.md" }))["etag"]);
+    let refused = outcome(
+        &server,
+        "vault_write_file",
+        json!({ "path": "a.md", "content": note("new"), "if_match": "dead" }),
+    );
+    assert_eq!(
+        (&refused["error"]["code"], &refused["rolled_back"]),
+        (&json!("CONFLICT"), &json!(false)),
+        "{refused}"
+    );
+    assert_eq!(
+        refused["error"]["etag"],
+        server.call("vault_read_file", json!({ "path": "a.md" }))["etag"]
+    );
     assert_eq!(server.call("vault_read_file", json!({ "path": "latin.md" }))["lossy"], true);
     // As JSON every character of this one takes two.
     let mut whole = String::new();
     let mut offset = json!(0);
     while !offset.is_null() {
-        let part = server.result("vault_read_file", json!({ "path": "quotes.md", "offset": offset }));
+        let part =
+            server.result("vault_read_file", json!({ "path": "quotes.md", "offset": offset }));
         assert!(part["structuredContent"].to_string().len() < 100_000);
         whole += part["structuredContent"]["content"].as_str().unwrap();
         offset = part["structuredContent"]["next_offset"].clone();
@@ -362,7 +464,13 @@ fn a_refusal_is_not_reported_as_rolled_back() {
 fn a_file_that_cannot_be_replaced_is_named_and_blocks_no_write() {
     let repository = Repository::with(&[("a.md", &note("a")), ("fixed/b.md", "b"), ("c.md", "c")]);
     let fixed = repository.folder.vault().join("fixed/b.md");
-    let chattr = |sign: &str| Command::new("chattr").arg(format!("{sign}i")).arg(&fixed).output().is_ok_and(|done| done.status.success());
+    let chattr = |sign: &str| {
+        Command::new("chattr")
+            .arg(format!("{sign}i"))
+            .arg(&fixed)
+            .output()
+            .is_ok_and(|done| done.status.success())
+    };
     if !chattr("+") {
         return crate::support::skipped("files cannot be made immutable");
     }
@@ -372,8 +480,17 @@ fn a_file_that_cannot_be_replaced_is_named_and_blocks_no_write() {
     let server = repository.serve();
     let done = write(&server, "a.md", "new");
     assert_eq!(done["pushed"], true, "{done}");
-    assert!(done["git_error"].as_str().unwrap().contains("left as it is, on top of the commit: fixed/b.md"), "{done}");
-    assert_eq!((repository.folder.read("fixed/b.md"), repository.folder.read("c.md")), (b"b".to_vec(), b"theirs".to_vec()));
+    assert!(
+        done["git_error"]
+            .as_str()
+            .unwrap()
+            .contains("left as it is, on top of the commit: fixed/b.md"),
+        "{done}"
+    );
+    assert_eq!(
+        (repository.folder.read("fixed/b.md"), repository.folder.read("c.md")),
+        (b"b".to_vec(), b"theirs".to_vec())
+    );
     assert_eq!(write(&server, "a.md", "newer")["pushed"], true);
     assert!(chattr("-"));
     assert_eq!(repository.git(&["status", "--porcelain"]), " M fixed/b.md\n");

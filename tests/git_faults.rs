@@ -11,14 +11,16 @@ fn a_remote_that_hangs_or_asks_for_a_password_is_given_up() {
     repository.git(&["remote", "set-url", "origin", "ssh://user@localhost/x.git"]);
     // A length that no other process sleeps for.
     let sleep = format!("sleep 60.{}", std::process::id());
-    let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", &format!("{sleep}; true"))]);
+    let server = repository
+        .serve_with(&[("GIT_TIMEOUT_MS", "1500"), ("GIT_SSH_COMMAND", &format!("{sleep}; true"))]);
     let before = belongings(&repository, &[]);
     let started = std::time::Instant::now();
     let refused = write(&server, "ours.md", "new");
     assert!(refused["git_error"].as_str().unwrap().contains("GIT_TIMEOUT_MS"), "{refused}");
     assert!(started.elapsed() < std::time::Duration::from_secs(12), "{:?}", started.elapsed());
     assert_eq!(belongings(&repository, &[]), before);
-    let sleeping = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}")]).output().unwrap();
+    let sleeping =
+        std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}")]).output().unwrap();
     assert!(sleeping.stdout.is_empty(), "nothing is left running");
 }
 
@@ -26,7 +28,8 @@ fn a_remote_that_hangs_or_asks_for_a_password_is_given_up() {
 /// again: everything a person had is as it was, the note has its old text or the new one, and work goes on.
 fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Repository)) {
     for after in [false, true] {
-        let (first, step) = if thorough() { (1, 1) } else { (1 + (name.len() + usize::from(after) * 3) % 10, 10) };
+        let (first, step) =
+            if thorough() { (1, 1) } else { (1 + (name.len() + usize::from(after) * 3) % 10, 10) };
         for at in (first..).step_by(step) {
             let repository = busy();
             arrange(&repository);
@@ -40,8 +43,13 @@ fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Reposito
             let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } });
             let body = message.to_string();
             let head = crate::support::mcp_head(TOKEN, "");
-            let answer =
-                server.connect().send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())).try_response();
+            let answer = server
+                .connect()
+                .send(format!(
+                    "{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+                    body.len()
+                ))
+                .try_response();
             std::fs::remove_file(folder.join("armed")).unwrap();
             if answer.is_some() {
                 assert!(at > 9, "the walk ended after {at} steps");
@@ -55,16 +63,31 @@ fn walk_all_kill_points(name: &str, arrange: fn(&Repository), mend: fn(&Reposito
             let server = repository.serve();
             assert_eq!(belongings(&repository, &ours), before, "{on_disk}: after the start");
             let text = String::from_utf8(repository.folder.read("ours.md")).unwrap();
-            assert!([note("new"), note("as it was"), note("theirs")].contains(&text), "{on_disk}: {text}");
+            assert!(
+                [note("new"), note("as it was"), note("theirs")].contains(&text),
+                "{on_disk}: {text}"
+            );
             mend(&repository);
             let done = write(&server, "ours.md", "and on");
-            let done = if done["error"]["code"] == "CONFLICT" { write(&server, "ours.md", "and on") } else { done };
+            let done = if done["error"]["code"] == "CONFLICT" {
+                write(&server, "ours.md", "and on")
+            } else {
+                done
+            };
             assert_eq!(done["written"], true, "{on_disk}: {done}");
             assert_eq!(belongings(&repository, &ours), before, "{on_disk}: at the end");
             if done["pushed"] == true {
-                assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]), "{on_disk}");
+                assert_eq!(
+                    repository.git(&["rev-parse", "HEAD"]),
+                    repository.at_remote(&["rev-parse", "main"]),
+                    "{on_disk}"
+                );
             }
-            assert_eq!(repository.git(&["status", "--porcelain", "ours.md", "theirs.md"]), "", "{on_disk}");
+            assert_eq!(
+                repository.git(&["status", "--porcelain", "ours.md", "theirs.md"]),
+                "",
+                "{on_disk}"
+            );
             assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "", "{on_disk}");
         }
     }
@@ -77,25 +100,39 @@ fn killed_at_any_point_of_a_write_nothing_is_lost() {
 
 #[test]
 fn killed_at_any_point_while_the_remote_has_news_nothing_is_lost() {
-    let arrange = |repository: &Repository| repository.pushed_by_another(&repository.clone("another"), "theirs.md", "theirs\n");
+    let arrange = |repository: &Repository| {
+        repository.pushed_by_another(&repository.clone("another"), "theirs.md", "theirs\n")
+    };
     walk_all_kill_points("behind", arrange, |_| {});
 }
 
 #[test]
 fn killed_at_any_point_of_a_conflict_nothing_is_lost() {
-    let arrange = |repository: &Repository| repository.pushed_by_another(&repository.clone("another"), "ours.md", &note("theirs"));
+    let arrange = |repository: &Repository| {
+        repository.pushed_by_another(&repository.clone("another"), "ours.md", &note("theirs"))
+    };
     walk_all_kill_points("conflict", arrange, |_| {});
 }
 
 #[test]
 fn killed_at_any_point_of_a_rejected_push_nothing_is_lost() {
-    let mend = |repository: &Repository| std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap();
-    walk_all_kill_points("rejected", |repository| hook(&repository.remote(), "pre-receive", "exit 1"), mend);
+    let mend = |repository: &Repository| {
+        std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap()
+    };
+    walk_all_kill_points(
+        "rejected",
+        |repository| hook(&repository.remote(), "pre-receive", "exit 1"),
+        mend,
+    );
 }
 
 #[test]
 fn killed_at_any_point_without_a_remote_nothing_is_lost() {
-    walk_all_kill_points("no remote", |repository| drop(repository.git(&["remote", "remove", "origin"])), |_| {});
+    walk_all_kill_points(
+        "no remote",
+        |repository| drop(repository.git(&["remote", "remove", "origin"])),
+        |_| {},
+    );
 }
 
 /// A person saves the note in the very moment of the push: what they wrote stays on disk, whether the push succeeds or not.
@@ -113,10 +150,17 @@ fn a_person_who_edits_the_note_during_the_push_keeps_their_bytes() {
         assert_eq!(text, note("as it was") + "a person was here\n");
         assert_eq!(belongings(&repository, &["ours.md"]), before);
         if succeeds {
-            assert!(done["git_error"].as_str().unwrap().contains("changed on disk meanwhile"), "{done}");
+            assert!(
+                done["git_error"].as_str().unwrap().contains("changed on disk meanwhile"),
+                "{done}"
+            );
             assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("new"));
             assert_eq!(repository.git(&["show", "HEAD:ours.md"]), note("new"));
-            assert_eq!(repository.git(&["status", "--porcelain", "ours.md"]), " M ours.md\n", "theirs is a change on top");
+            assert_eq!(
+                repository.git(&["status", "--porcelain", "ours.md"]),
+                " M ours.md\n",
+                "theirs is a change on top"
+            );
         }
     }
 }
@@ -124,7 +168,11 @@ fn a_person_who_edits_the_note_during_the_push_keeps_their_bytes() {
 #[test]
 fn a_slow_hook_has_a_limit_and_a_cancelled_call_commits_nothing() {
     let repository = busy();
-    hook(&repository.folder.vault().join(".git"), "pre-commit", "touch \"$GIT_DIR/started\"; sleep 30");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "pre-commit",
+        "touch \"$GIT_DIR/started\"; sleep 30",
+    );
     let before = belongings(&repository, &[]);
     let server = repository.serve_with(&[("GIT_TIMEOUT_MS", "1000")]);
     let refused = write(&server, "ours.md", "new");
@@ -136,7 +184,9 @@ fn a_slow_hook_has_a_limit_and_a_cancelled_call_commits_nothing() {
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } });
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| server.post_with(TOKEN, &session, &call).status);
-        crate::support::eventually("the hook runs", || repository.folder.vault().join(".git/started").exists());
+        crate::support::eventually("the hook runs", || {
+            repository.folder.vault().join(".git/started").exists()
+        });
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
         assert_eq!(server.post_with(TOKEN, &session, &cancel).status, 202);
         assert_eq!(waiting.join().unwrap(), 202, "no answer");
@@ -164,7 +214,10 @@ fn a_remote_that_wants_a_password_is_given_up_at_once() {
     let server = repository.serve();
     let started = std::time::Instant::now();
     let refused = write(&server, "ours.md", "new");
-    assert!(refused["git_error"].as_str().unwrap().contains("could not read Username"), "{refused}");
+    assert!(
+        refused["git_error"].as_str().unwrap().contains("could not read Username"),
+        "{refused}"
+    );
     assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(belongings(&repository, &[]), before);
 }
@@ -173,7 +226,8 @@ fn a_remote_that_wants_a_password_is_given_up_at_once() {
 #[test]
 fn writers_at_once_lose_nothing() {
     // GIT_WRITES=100 cargo test writers_at_once: as many from each server.
-    let each: usize = std::env::var("GIT_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(15);
+    let each: usize =
+        std::env::var("GIT_WRITES").ok().and_then(|text| text.parse().ok()).unwrap_or(15);
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     let servers = [repository.serve(), repository.serve()];
     let clone = repository.clone("another");
@@ -220,11 +274,17 @@ fn writers_at_once_lose_nothing() {
         });
     });
     write(&servers[0], "ours.md", "the end");
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    assert_eq!(
+        repository.git(&["rev-parse", "HEAD"]),
+        repository.at_remote(&["rev-parse", "main"])
+    );
     assert_eq!(repository.git(&["log", "--merges", "--oneline"]), "");
     let files = repository.at_remote(&["ls-tree", "-r", "--name-only", "main"]);
     assert_eq!(files.lines().count(), 1 + 2 * each + each / 2, "{files}");
-    assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap(), 2 + 2 * each + each / 2);
+    assert_eq!(
+        repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap(),
+        2 + 2 * each + each / 2
+    );
     assert_eq!(repository.git(&["status", "--porcelain", "--untracked-files=no"]), "");
 }
 
@@ -244,8 +304,10 @@ fn killed_before_the_remotes_version_is_written_the_remote_keeps_it() {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "ours.md", "content": "new" } } }).to_string();
     let mut connection = server.connect();
     let head = crate::support::mcp_head(TOKEN, "");
-    connection.send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", call.len()));
-    let written = || (0..500).filter(|number| vault.join(format!("a{number}.txt")).exists()).count();
+    connection
+        .send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", call.len()));
+    let written =
+        || (0..500).filter(|number| vault.join(format!("a{number}.txt")).exists()).count();
     let started = std::time::Instant::now();
     while !vault.join("a0.txt").exists() {
         assert!(started.elapsed() < std::time::Duration::from_secs(30));
@@ -253,7 +315,10 @@ fn killed_before_the_remotes_version_is_written_the_remote_keeps_it() {
     server.kill();
     assert!((1..500).contains(&written()), "killed in between");
     let server = repository.serve_with(&settings);
-    assert_eq!(server.call("vault_write", json!({ "path": "next.md", "content": "x" }))["pushed"], true);
+    assert_eq!(
+        server.call("vault_write", json!({ "path": "next.md", "content": "x" }))["pushed"],
+        true
+    );
     assert_eq!(repository.folder.read("ours.md"), note("theirs").as_bytes());
     assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("theirs"));
     assert_eq!(std::fs::read(vault.join(".trash/ours.md")).unwrap(), b"new");

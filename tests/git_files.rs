@@ -24,13 +24,17 @@ fn a_name_in_another_unicode_form_is_the_same_file_to_git() {
 #[test]
 fn files_whose_names_are_not_utf_8_are_not_overwritten() {
     let repository = two();
-    let on_disk = |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
+    let on_disk =
+        |name: &[u8]| repository.folder.vault().join(Path::new(std::ffi::OsStr::from_bytes(name)));
     std::fs::write(repository.folder.vault().join(".git/info/exclude"), "*.txt\n").unwrap();
     std::fs::write(on_disk(b"caf\xe9.txt"), "a person's").unwrap();
     let clone = repository.clone("another");
-    std::fs::write(clone.join(Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"))), "theirs").unwrap();
+    std::fs::write(clone.join(Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"))), "theirs")
+        .unwrap();
     repository.pushed_by_another(&clone, "x.md", "x");
-    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("it is here too, not committed"));
+    assert!(
+        words(&write(&repository.serve(), "a.md", "new")).contains("it is here too, not committed")
+    );
     assert_eq!(std::fs::read(on_disk(b"caf\xe9.txt")).unwrap(), b"a person's");
 }
 
@@ -57,7 +61,8 @@ fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
 fn what_only_git_pull_brings_in_is_refused_and_named() {
     let module = Repository::with(&[("m.txt", "m")]);
     let url = module.remote().display().to_string();
-    let add_module = format!("git -c protocol.file.allow=always submodule --quiet add {url} module");
+    let add_module =
+        format!("git -c protocol.file.allow=always submodule --quiet add {url} module");
     for (script, named) in [
         ("rm f; mkdir f; echo 1 > f/g", "a file becomes a folder"),
         ("rm -r d; echo file > d", "a folder a file"),
@@ -66,12 +71,20 @@ fn what_only_git_pull_brings_in_is_refused_and_named() {
         (add_module.as_str(), "submodule"),
         ("echo '*.x filter=up' > .gitattributes; echo hello > f.x", ".gitattributes"),
     ] {
-        let repository = Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/y", "2")]);
+        let repository =
+            Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/y", "2")]);
         for (name, value) in [("clean", "tr A-Z a-z"), ("smudge", "tr a-z A-Z")] {
             repository.git(&["config", &format!("filter.up.{name}"), value]);
         }
         let clone = repository.clone("another");
-        assert!(std::process::Command::new("sh").args(["-ec", script]).current_dir(&clone).status().unwrap().success());
+        assert!(
+            std::process::Command::new("sh")
+                .args(["-ec", script])
+                .current_dir(&clone)
+                .status()
+                .unwrap()
+                .success()
+        );
         git(&clone, &["add", "-A"]);
         git(&clone, &["commit", "-qm", "changed"]);
         git(&clone, &["push", "-q"]);
@@ -109,7 +122,10 @@ fn programs_of_the_remote_are_programs_here() {
         git(&clone, &["commit", "-qm", "changed"]);
         git(&clone, &["push", "-q"]);
         assert_eq!(write(&server, "a.md", mark)["pushed"], true);
-        let mode = std::fs::metadata(repository.folder.vault().join("run.sh")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(repository.folder.vault().join("run.sh"))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o111 != 0, is_program);
         is_clean(&repository);
         git(&clone, &["checkout", "-q", "--", "run.sh"]);
@@ -118,7 +134,8 @@ fn programs_of_the_remote_are_programs_here() {
 
 #[test]
 fn a_change_of_line_ends_alone_is_not_overwritten() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("b.md", &note("b")), ("k.txt", "one\ntwo\n")]);
+    let repository =
+        Repository::with(&[("a.md", &note("a")), ("b.md", &note("b")), ("k.txt", "one\ntwo\n")]);
     let crlf = |text: &str| text.replace('\n', "\r\n");
     repository.write("k.txt", &crlf("one\ntwo\n"));
     repository.write("b.md", &crlf(&note("b")));
@@ -139,7 +156,9 @@ fn a_folder_where_the_remote_has_a_file_is_named() {
     std::fs::create_dir_all(repository.folder.vault().join("d/x")).unwrap();
     repository.pushed_by_another(&repository.clone("another"), "d/x", "a file");
     let server = repository.serve();
-    assert!(words(&write(&server, "a.md", "new")).contains("d/x, and there is a folder of that name"));
+    assert!(
+        words(&write(&server, "a.md", "new")).contains("d/x, and there is a folder of that name")
+    );
     std::fs::remove_dir(repository.folder.vault().join("d/x")).unwrap();
     assert_eq!(write(&server, "a.md", "new")["pushed"], true);
     is_clean(&repository);
@@ -156,7 +175,9 @@ fn a_filter_inside_the_working_tree_is_found() {
             ("bin/up", "#!/bin/sh\ntr a-z A-Z\n"),
             ("bin/down", "#!/bin/sh\ntr A-Z a-z\n"),
         ]);
-        for (name, value) in [("clean", "sh bin/down"), ("smudge", "sh bin/up"), ("required", required)] {
+        for (name, value) in
+            [("clean", "sh bin/down"), ("smudge", "sh bin/up"), ("required", required)]
+        {
             repository.git(&["config", &format!("filter.case.{name}"), value]);
         }
         std::fs::remove_file(repository.folder.vault().join("f.x")).unwrap();
@@ -167,7 +188,10 @@ fn a_filter_inside_the_working_tree_is_found() {
         repository.pushed_by_another(&clone, "g.x", "new\n");
         let done = write(&repository.serve(), "a.md", "new");
         assert_eq!(done["pushed"], true, "{done}");
-        assert_eq!((repository.folder.read("f.x"), repository.folder.read("g.x")), (b"HELLO AGAIN\n".to_vec(), b"NEW\n".to_vec()));
+        assert_eq!(
+            (repository.folder.read("f.x"), repository.folder.read("g.x")),
+            (b"HELLO AGAIN\n".to_vec(), b"NEW\n".to_vec())
+        );
         is_clean(&repository);
     }
 }
@@ -190,7 +214,9 @@ fn nothing_behind_a_link_is_overwritten_or_removed() {
     std::fs::remove_dir_all(repository.folder.vault().join("d")).unwrap();
     std::os::unix::fs::symlink(&mine, repository.folder.vault().join("d")).unwrap();
     let server = repository.serve();
-    let is_kept = || ["f.md", "g.md"].iter().all(|name| std::fs::read(mine.join(name)).unwrap() == b"a person's");
+    let is_kept = || {
+        ["f.md", "g.md"].iter().all(|name| std::fs::read(mine.join(name)).unwrap() == b"a person's")
+    };
     assert!(is_kept() && repository.folder.vault().join("d").is_symlink());
     assert_eq!(write(&server, "a.md", "new")["written"], true);
     assert!(is_kept());
@@ -199,8 +225,13 @@ fn nothing_behind_a_link_is_overwritten_or_removed() {
 /// What git thinks of a file that a filter made another size of: nothing is changed.
 #[test]
 fn filtered_files_and_notes_with_other_line_ends_count_as_unchanged() {
-    let repository = Repository::with(&[("a.md", &note("a")), (".gitattributes", "*.md eol=crlf\n*.x filter=long\n")]);
-    for (name, value) in [("clean", "sed 's/ and much more//'"), ("smudge", "sed 's/$/ and much more/'")] {
+    let repository = Repository::with(&[
+        ("a.md", &note("a")),
+        (".gitattributes", "*.md eol=crlf\n*.x filter=long\n"),
+    ]);
+    for (name, value) in
+        [("clean", "sed 's/ and much more//'"), ("smudge", "sed 's/$/ and much more/'")]
+    {
         repository.git(&["config", &format!("filter.long.{name}"), value]);
     }
     repository.pushed_by_another(&repository.clone("another"), "f.x", "x\n");
@@ -218,15 +249,23 @@ fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
         // All in one second, with times that say so.
         let save = |text: &str| {
             repository.write("t.md", text);
-            let file = std::fs::File::options().write(true).open(repository.folder.vault().join("t.md")).unwrap();
+            let file = std::fs::File::options()
+                .write(true)
+                .open(repository.folder.vault().join("t.md"))
+                .unwrap();
             let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000);
             file.set_modified(second).unwrap();
         };
         save("- [x]\n");
         repository.git(&["commit", "-qam", "x"]);
         repository.git(&["push", "-q"]);
-        let index = std::fs::File::options().write(true).open(repository.folder.vault().join(".git/index")).unwrap();
-        index.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000)).unwrap();
+        let index = std::fs::File::options()
+            .write(true)
+            .open(repository.folder.vault().join(".git/index"))
+            .unwrap();
+        index
+            .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000))
+            .unwrap();
         save("- [y]\n");
         if news {
             repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
@@ -239,15 +278,22 @@ fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
 /// Uncommitted line ends of both kinds are a person's change, and not git's conversion.
 #[test]
 fn mixed_line_ends_do_not_count_as_committed() {
-    let repository = Repository::with(&[("a.md", &note("one\ntwo\nthree")), (".gitattributes", "* text=auto\n")]);
+    let repository = Repository::with(&[
+        ("a.md", &note("one\ntwo\nthree")),
+        (".gitattributes", "* text=auto\n"),
+    ]);
     let mixed = note("one\ntwo\nthree").replacen("one\n", "one\r\n", 1);
     repository.write("a.md", &mixed);
     let server = repository.serve();
     let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
     assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
     let etag = server.call("vault_read_file", json!({ "path": "a.md" }))["etag"].clone();
-    let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md", "if_match": etag }));
-    assert_eq!(refused["error"]["code"], "GIT_REFUSED", "git would not keep these line ends: {refused}");
+    let refused =
+        outcome(&server, "vault_delete_file", json!({ "path": "a.md", "if_match": etag }));
+    assert_eq!(
+        refused["error"]["code"], "GIT_REFUSED",
+        "git would not keep these line ends: {refused}"
+    );
     assert_eq!(write(&server, "a.md", "new")["error"]["code"], "CONFLICT");
     assert_eq!(repository.folder.read("a.md"), mixed.as_bytes());
 }
@@ -262,10 +308,19 @@ fn real_repositories_of_many_kinds_work() {
     assert_eq!(repository.git(&["rev-parse", "HEAD"]).trim(), done["commit_sha"]);
     // A merge that is in progress when the server starts does not keep from reading.
     let repository = busy();
-    std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
+    std::fs::write(
+        repository.folder.vault().join(".git/MERGE_HEAD"),
+        repository.git(&["rev-parse", "HEAD"]),
+    )
+    .unwrap();
     let server = repository.serve();
     assert_eq!(server.call("vault_read_file", json!({ "path": "ours.md" }))["exists"], true);
-    assert!(write(&server, "ours.md", "new")["error"]["message"].as_str().unwrap().contains("git merge --abort"));
+    assert!(
+        write(&server, "ours.md", "new")["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("git merge --abort")
+    );
     // Merely ahead is fine: the person's commits go along.
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
@@ -275,7 +330,10 @@ fn real_repositories_of_many_kinds_work() {
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["switch", "-q", "-c", "trunk/x"]);
     repository.git(&["push", "-q", "-u", "origin", "trunk/x"]);
-    assert_eq!(write(&repository.serve_with(&[("GIT_BRANCH", "trunk/x")]), "ours.md", "new")["pushed"], true);
+    assert_eq!(
+        write(&repository.serve_with(&[("GIT_BRANCH", "trunk/x")]), "ours.md", "new")["pushed"],
+        true
+    );
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["config", "core.autocrlf", "true"]);
     let server = repository.serve();
@@ -286,13 +344,27 @@ fn real_repositories_of_many_kinds_work() {
         repository.git(&["add", "-A"]);
         repository.git(&["commit", "-q", "-m", "odd"]);
     }
-    for path in ["a b/it's \"x\" $HOME *.md", "ünï 🎻/[1] : x?.md", "ünï 🎻/[2] x.md", "-rf.md"] {
+    for path in ["a b/it's \"x\" $HOME *.md", "ünï 🎻/[1] : x?.md", "ünï 🎻/[2] x.md", "-rf.md"]
+    {
         assert_eq!(write(&server, path, "x")["pushed"], true, "{path}");
-        assert_eq!(repository.git(&["--literal-pathspecs", "status", "--porcelain", "--", path]), "", "{path}");
+        assert_eq!(
+            repository.git(&["--literal-pathspecs", "status", "--porcelain", "--", path]),
+            "",
+            "{path}"
+        );
     }
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "7");
-    assert!(write(&server, "OURS.md", "x")["error"]["message"].as_str().unwrap().contains("only in upper and lower case"));
-    assert_eq!(repository.git(&["status", "--porcelain"]), "", "not even the lock file is to be seen");
+    assert!(
+        write(&server, "OURS.md", "x")["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("only in upper and lower case")
+    );
+    assert_eq!(
+        repository.git(&["status", "--porcelain"]),
+        "",
+        "not even the lock file is to be seen"
+    );
     // Before the first commit.
     let folder = Folder::with(&[]);
     git(&folder.vault(), &["init", "-q", "-b", "main"]);
@@ -306,7 +378,11 @@ fn real_repositories_of_many_kinds_work() {
     git(&repository.folder.vault(), &["init", "-q", "module"]);
     repository.git(&["update-index", "--skip-worktree", "quiet.md"]);
     let server = repository.serve();
-    for (path, words) in [("ignored/new.md", "ignored by git"), ("module/new.md", "submodule"), ("quiet.md", "--no-skip-worktree")] {
+    for (path, words) in [
+        ("ignored/new.md", "ignored by git"),
+        ("module/new.md", "submodule"),
+        ("quiet.md", "--no-skip-worktree"),
+    ] {
         let refused = write(&server, path, "x");
         assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{path}: {refused}");
     }
@@ -323,7 +399,17 @@ fn a_shallow_clone_is_a_repository_too() {
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     repository.git(&["push", "-q"]);
-    git(repository.folder.path(), &["clone", "-q", "--depth", "1", &format!("file://{}", repository.remote().display()), "shallow"]);
+    git(
+        repository.folder.path(),
+        &[
+            "clone",
+            "-q",
+            "--depth",
+            "1",
+            &format!("file://{}", repository.remote().display()),
+            "shallow",
+        ],
+    );
     let shallow = repository.folder.path().join("shallow");
     git(&shallow, &["config", "user.name", "Server"]);
     git(&shallow, &["config", "user.email", "server@example.com"]);
@@ -338,7 +424,8 @@ fn a_shallow_clone_is_a_repository_too() {
 /// Git gives other bytes back than those that a tool has written (`$Id: …$`).
 #[test]
 fn a_file_with_keywords_can_be_written_again() {
-    let repository = Repository::with(&[(".gitattributes", "*.md ident\n"), ("ours.md", &note("as it was"))]);
+    let repository =
+        Repository::with(&[(".gitattributes", "*.md ident\n"), ("ours.md", &note("as it was"))]);
     let server = repository.serve();
     for text in ["$Id$ one", "$Id$ two"] {
         assert_eq!(write(&server, "ours.md", text)["pushed"], true, "{text}");
@@ -359,11 +446,15 @@ fn a_cherry_pick_in_progress_is_seen_in_a_repository_with_reftables() {
     git(&vault, &["config", "user.name", "Server"]);
     git(&vault, &["config", "user.email", "server@example.com"]);
     // The same git as that of this test.
-    let server = Server::with(&vault, &[("TOOLSETS", "git"), ("PATH", &std::env::var("PATH").unwrap())]);
+    let server =
+        Server::with(&vault, &[("TOOLSETS", "git"), ("PATH", &std::env::var("PATH").unwrap())]);
     assert_eq!(write(&server, "ours.md", "new")["pushed"], true);
     git(&vault, &["update-ref", "CHERRY_PICK_HEAD", "HEAD"]);
     let refused = write(&server, "ours.md", "newer");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("a cherry-pick is in progress"), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().unwrap().contains("a cherry-pick is in progress"),
+        "{refused}"
+    );
 }
 
 /// One of two mirrors has a commit of its own: the other one has accepted the change.
@@ -379,14 +470,20 @@ fn a_change_that_one_of_several_push_urls_has_accepted_counts_as_pushed() {
     }
     let done = write(&repository.serve(), "ours.md", "new");
     assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
-    assert_eq!(repository.at_remote(&["rev-parse", "main"]), repository.git(&["rev-parse", "HEAD"]));
+    assert_eq!(
+        repository.at_remote(&["rev-parse", "main"]),
+        repository.git(&["rev-parse", "HEAD"])
+    );
     assert_eq!(repository.folder.read("ours.md"), note("new").as_bytes());
 }
 
 #[test]
 fn what_is_hidden_is_not_in_a_history_nor_brought_back() {
-    let repository =
-        Repository::with(&[("Private/p.md", &note("the secret words, and more of them")), ("x.secret.md", "s"), ("Open/o.md", "o")]);
+    let repository = Repository::with(&[
+        ("Private/p.md", &note("the secret words, and more of them")),
+        ("x.secret.md", "s"),
+        ("Open/o.md", "o"),
+    ]);
     let hidden = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
     repository.git(&["mv", "Private/p.md", "Open/moved.md"]);
     repository.git(&["commit", "-q", "-m", "moved"]);
@@ -394,10 +491,18 @@ fn what_is_hidden_is_not_in_a_history_nor_brought_back() {
     let server = repository.serve_with(&[("HIDE", "/Private/;*.secret.md")]);
     let history = server.call("vault_history", json!({ "path": "Open/moved.md" }));
     assert_eq!(history["versions"].as_array().unwrap().len(), 1, "{history}");
-    let restored = server.result("vault_restore", json!({ "path": "Open/moved.md", "version": hidden }));
+    let restored =
+        server.result("vault_restore", json!({ "path": "Open/moved.md", "version": hidden }));
     assert!(restored.to_string().contains("does not exist in commit"), "{restored}");
-    let restore = |path: &str| server.result("vault_restore", json!({ "path": path, "version": hidden })).to_string().replace(path, "");
+    let restore = |path: &str| {
+        server
+            .result("vault_restore", json!({ "path": path, "version": hidden }))
+            .to_string()
+            .replace(path, "")
+    };
     assert_eq!(restore("x.secret.md"), restore("y.secret.md"));
-    let history = |path: &str| server.result("vault_history", json!({ "path": path })).to_string().replace(path, "");
+    let history = |path: &str| {
+        server.result("vault_history", json!({ "path": path })).to_string().replace(path, "")
+    };
     assert_eq!(history("x.secret.md"), history("y.secret.md"));
 }

@@ -14,14 +14,21 @@ fn with_hook(script: &str) -> Repository {
 
 #[test]
 fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
-    let repository = with_hook("! grep -r forbidden --include='*.md' . && ! git grep --cached -q forbidden");
+    let repository =
+        with_hook("! grep -r forbidden --include='*.md' . && ! git grep --cached -q forbidden");
     let before = belongings(&repository, &[]);
     let server = repository.serve();
     for path in ["ours.md", "new folder/new.md"] {
         let refused = write(&server, path, "a forbidden word");
-        assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+        assert!(
+            refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"),
+            "{refused}"
+        );
         assert_eq!(belongings(&repository, &[]), before, "{path}");
-        assert!(!repository.folder.vault().join("new folder").exists() && !repository.folder.vault().join(".trash").exists());
+        assert!(
+            !repository.folder.vault().join("new folder").exists()
+                && !repository.folder.vault().join(".trash").exists()
+        );
     }
     assert_eq!(write(&server, "ours.md", "an allowed word")["pushed"], true);
     assert_eq!(repository.folder.read("ours.md"), note("an allowed word").as_bytes());
@@ -36,13 +43,21 @@ fn a_pre_commit_hook_sees_what_is_committed_in_the_index_and_on_disk() {
 /// As husky 9 has them: a folder that git ignores. Some hooks refuse to run inside `.git`.
 #[test]
 fn a_hook_of_an_ignored_folder_runs_outside_the_repository_folder() {
-    let repository = Repository::with(&[("ours.md", &note("as it was")), (".gitignore", ".husky\n")]);
-    let script = "test \"$(git rev-parse --is-inside-git-dir)\" = false && ! git grep --cached -q forbidden";
+    let repository =
+        Repository::with(&[("ours.md", &note("as it was")), (".gitignore", ".husky\n")]);
+    let script =
+        "test \"$(git rev-parse --is-inside-git-dir)\" = false && ! git grep --cached -q forbidden";
     hook(&repository.folder.vault().join(".husky"), "pre-commit", script);
     repository.git(&["config", "core.hooksPath", ".husky/hooks"]);
     let server = repository.serve();
     let refused = write(&server, "ours.md", "forbidden");
-    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused: it did not say why"), "{refused}");
+    assert!(
+        refused["git_error"]
+            .as_str()
+            .unwrap()
+            .contains("pre-commit hook refused: it did not say why"),
+        "{refused}"
+    );
     assert_eq!(write(&server, "ours.md", "allowed")["pushed"], true);
 }
 
@@ -52,7 +67,10 @@ fn one_refused_file_does_not_block_the_commits_of_others() {
     let repository = with_hook("! git grep --cached -q forbidden");
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
     let refused = server.call("vault_write", json!({ "path": "bad.md", "content": "forbidden" }));
-    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+    assert!(
+        refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"),
+        "{refused}"
+    );
     let good = server.call("vault_write", json!({ "path": "good.md", "content": "allowed" }));
     assert!(good["commit_sha"].is_string() && good["pushed"] == true, "{good}");
     server.call("vault_write", json!({ "path": "bad.md", "content": "allowed now" }));
@@ -67,28 +85,45 @@ fn what_could_not_be_committed_is_committed_after_a_restart() {
     let url = repository.git(&["remote", "get-url", "origin"]);
     repository.git(&["remote", "set-url", "origin", "/nowhere"]);
     for path in ["one.md", "two.md", "one.md"] {
-        assert!(server.call("vault_write", json!({ "path": path, "content": "x" }))["git_error"].is_string());
+        assert!(
+            server.call("vault_write", json!({ "path": path, "content": "x" }))["git_error"]
+                .is_string()
+        );
     }
     drop(server);
     repository.git(&["remote", "set-url", "origin", url.trim()]);
     let server = repository.serve_with(&settings);
     let done = server.call("vault_write", json!({ "path": "three.md", "content": "x" }));
-    assert_eq!((&done["pushed"], &done["also_committed"]), (&json!(true), &json!(["one.md", "two.md"])), "{done}");
+    assert_eq!(
+        (&done["pushed"], &done["also_committed"]),
+        (&json!(true), &json!(["one.md", "two.md"])),
+        "{done}"
+    );
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
-    assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "one.md\nthree.md\ntwo.md\n");
+    assert_eq!(
+        repository.git(&["show", "--format=", "--name-only", "HEAD"]),
+        "one.md\nthree.md\ntwo.md\n"
+    );
     assert!(!repository.folder.vault().join(".git/vault-sync-mcp.uncommitted").exists());
 }
 
 /// A commit of ours failed, and a person has committed that note and written a draft into it, or deleted it, since: it is theirs.
 #[test]
 fn what_a_person_has_written_since_a_commit_failed_is_not_published() {
-    let repository = Repository::with(&[("n/3.md", &note("three")), ("n/4.md", &note("four")), ("n/5.md", &note("five"))]);
+    let repository = Repository::with(&[
+        ("n/3.md", &note("three")),
+        ("n/4.md", &note("four")),
+        ("n/5.md", &note("five")),
+    ]);
     let vault = repository.folder.vault();
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
     let url = repository.git(&["remote", "get-url", "origin"]);
     repository.git(&["remote", "set-url", "origin", "/nowhere"]);
     for path in ["n/3.md", "n/4.md"] {
-        assert!(server.call("vault_write", json!({ "path": path, "content": "ours" }))["git_error"].is_string());
+        assert!(
+            server.call("vault_write", json!({ "path": path, "content": "ours" }))["git_error"]
+                .is_string()
+        );
     }
     repository.git(&["remote", "set-url", "origin", url.trim()]);
     repository.git(&["commit", "-qam", "a person's"]);
@@ -98,7 +133,10 @@ fn what_a_person_has_written_since_a_commit_failed_is_not_published() {
     let done = server.call("vault_write", json!({ "path": "n/5.md", "content": "ours" }));
     assert_eq!(done["pushed"], true, "{done}");
     assert_eq!(repository.git(&["show", "--format=", "--name-only", "HEAD"]), "n/5.md\n");
-    assert!(done.to_string().contains("n/3.md") && done.to_string().contains("n/4.md"), "named: {done}");
+    assert!(
+        done.to_string().contains("n/3.md") && done.to_string().contains("n/4.md"),
+        "named: {done}"
+    );
     assert!(!repository.at_remote(&["show", "main:n/3.md"]).contains("draft"));
     assert_eq!(std::fs::read_to_string(vault.join("n/3.md")).unwrap(), "a private draft\n");
 }
@@ -109,18 +147,32 @@ fn a_change_whose_push_was_killed_is_committed_after_a_restart() {
     let hook = repository.folder.vault().join(".git/hooks/pre-push");
     std::fs::write(&hook, "#!/bin/sh\ntouch started; sleep 5\n").unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    repository.git(&["config", "core.excludesFile", &repository.folder.path().join("ignored").display().to_string()]);
+    repository.git(&[
+        "config",
+        "core.excludesFile",
+        &repository.folder.path().join("ignored").display().to_string(),
+    ]);
     std::fs::write(repository.folder.path().join("ignored"), "started\n").unwrap();
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "one.md", "content": "x" } } }).to_string();
     let mut connection = server.connect();
-    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", mcp_head(TOKEN, ""), call.len()));
+    connection.send(format!(
+        "{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}",
+        mcp_head(TOKEN, ""),
+        call.len()
+    ));
     eventually("the push has begun", || repository.folder.vault().join("started").exists());
     server.kill();
     std::fs::remove_file(&hook).unwrap();
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
-    assert_eq!(server.call("vault_write", json!({ "path": "two.md", "content": "x" }))["pushed"], true);
-    assert_eq!(repository.at_remote(&["ls-tree", "--name-only", "main"]), "one.md\nours.md\ntwo.md\n");
+    assert_eq!(
+        server.call("vault_write", json!({ "path": "two.md", "content": "x" }))["pushed"],
+        true
+    );
+    assert_eq!(
+        repository.at_remote(&["ls-tree", "--name-only", "main"]),
+        "one.md\nours.md\ntwo.md\n"
+    );
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
@@ -136,12 +188,17 @@ fn a_hook_that_changes_what_is_committed_is_refused() {
 /// As hooks do that mend spaces and then refuse.
 #[test]
 fn a_note_is_as_it_was_after_a_hook_that_changes_it_and_refuses() {
-    let repository = with_hook("for name in ours.md new.md; do test ! -e $name || echo more >> $name; done; exit 1");
+    let repository = with_hook(
+        "for name in ours.md new.md; do test ! -e $name || echo more >> $name; done; exit 1",
+    );
     let server = repository.serve();
     for path in ["ours.md", "new.md"] {
         let before = std::fs::read(repository.folder.vault().join(path)).ok();
         let refused = write(&server, path, "new");
-        assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+        assert!(
+            refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"),
+            "{refused}"
+        );
         assert_eq!(std::fs::read(repository.folder.vault().join(path)).ok(), before, "{path}");
     }
 }
@@ -152,9 +209,17 @@ fn killed_while_a_hook_runs_the_note_is_as_it_was() {
     let server = repository.serve();
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write_file", "arguments": { "path": "ours.md", "content": note("new") } } }).to_string();
     let mut connection = server.connect();
-    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", mcp_head(TOKEN, ""), call.len()));
+    connection.send(format!(
+        "{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}",
+        mcp_head(TOKEN, ""),
+        call.len()
+    ));
     eventually("the hook runs", || repository.folder.vault().join(".git/started").exists());
-    assert_eq!(repository.folder.read("ours.md"), note("as it was").as_bytes(), "what is not published is not in the vault");
+    assert_eq!(
+        repository.folder.read("ours.md"),
+        note("as it was").as_bytes(),
+        "what is not published is not in the vault"
+    );
     server.kill();
     let _server = repository.serve();
     assert_eq!(repository.folder.read("ours.md"), note("as it was").as_bytes());
@@ -170,7 +235,8 @@ fn a_note_that_is_not_committed_is_committed_before_it_is_deleted() {
     assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("if_match"), "{refused}");
     let etag = server.call("vault_read", json!({ "path": "ours.md" }))["etag"].clone();
-    let done = outcome(&server, "vault_delete_file", json!({ "path": "ours.md", "if_match": etag }));
+    let done =
+        outcome(&server, "vault_delete_file", json!({ "path": "ours.md", "if_match": etag }));
     assert_eq!((&done["deleted"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
     assert_eq!(repository.git(&["show", "HEAD~1:ours.md"]), note("edited"), "the history has it");
     assert!(!repository.folder.vault().join("ours.md").exists());
@@ -184,17 +250,25 @@ fn a_link_to_outside_is_refused_as_by_every_tool() {
     std::fs::write(&outside, note("outside")).unwrap();
     std::os::unix::fs::symlink(&outside, repository.folder.vault().join("link.md")).unwrap();
     let server = repository.serve();
-    for (tool, arguments) in
-        [("vault_write_file", json!({ "path": "link.md", "content": note("new") })), ("vault_delete_file", json!({ "path": "link.md" }))]
-    {
-        assert_eq!(outcome(&server, tool, arguments)["error"]["code"], "PATH_NOT_ALLOWED", "{tool}");
+    for (tool, arguments) in [
+        ("vault_write_file", json!({ "path": "link.md", "content": note("new") })),
+        ("vault_delete_file", json!({ "path": "link.md" })),
+    ] {
+        assert_eq!(
+            outcome(&server, tool, arguments)["error"]["code"],
+            "PATH_NOT_ALLOWED",
+            "{tool}"
+        );
     }
     assert_eq!(std::fs::read_to_string(outside).unwrap(), note("outside"));
 }
 
 #[test]
 fn an_upper_case_commit_of_a_renamed_note_is_restored() {
-    let repository = Repository::with(&[("old.md", &note("a text that is long enough to be followed\nand more of it\n"))]);
+    let repository = Repository::with(&[(
+        "old.md",
+        &note("a text that is long enough to be followed\nand more of it\n"),
+    )]);
     let commit = repository.git(&["rev-parse", "HEAD"]).trim().to_uppercase();
     repository.git(&["mv", "old.md", "ours.md"]);
     repository.git(&["commit", "-q", "-m", "renamed"]);
@@ -209,14 +283,21 @@ fn an_upper_case_commit_of_a_renamed_note_is_restored() {
 /// As with a filter for secrets that only its owner has set up.
 #[test]
 fn a_pre_commit_hook_runs_although_another_file_cannot_be_checked_out() {
-    let repository = Repository::with(&[("ours.md", &note("as it was")), ("x.bin", "x"), (".gitattributes", "*.bin filter=x\n")]);
+    let repository = Repository::with(&[
+        ("ours.md", &note("as it was")),
+        ("x.bin", "x"),
+        (".gitattributes", "*.bin filter=x\n"),
+    ]);
     repository.git(&["config", "filter.x.clean", "cat"]);
     repository.git(&["config", "filter.x.smudge", "false"]);
     repository.git(&["config", "filter.x.required", "true"]);
     hook(&repository.folder.vault().join(".git"), "pre-commit", "! grep -r forbidden .");
     let server = repository.serve();
     let refused = write(&server, "ours.md", "forbidden");
-    assert!(refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"), "{refused}");
+    assert!(
+        refused["git_error"].as_str().unwrap().contains("pre-commit hook refused"),
+        "{refused}"
+    );
     assert_eq!(write(&server, "ours.md", "allowed")["pushed"], true);
     server.log_with("the pre-commit hook does not see all files");
 }

@@ -23,12 +23,24 @@ fn a_repository_used_during_the_push_is_not_moved() {
         hook(&repository.folder.vault().join(".git"), "pre-push", &script);
         let server = repository.serve();
         let done = write(&server, "ours.md", "new");
-        assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{name}: {done}");
-        assert!(done["git_error"].as_str().unwrap().contains("git pull brings it"), "{name}: {done}");
+        assert_eq!(
+            (&done["written"], &done["pushed"]),
+            (&json!(true), &json!(true)),
+            "{name}: {done}"
+        );
+        assert!(
+            done["git_error"].as_str().unwrap().contains("git pull brings it"),
+            "{name}: {done}"
+        );
         let seen = repository.git(&["status", "--porcelain"])
             + &repository.git(&["rev-parse", "HEAD", "main"])
             + &repository.git(&["ls-files", "-s"]);
-        assert_eq!(seen, String::from_utf8(std::fs::read(repository.folder.vault().join(".git/seen")).unwrap()).unwrap(), "{name}");
+        assert_eq!(
+            seen,
+            String::from_utf8(std::fs::read(repository.folder.vault().join(".git/seen")).unwrap())
+                .unwrap(),
+            "{name}"
+        );
         assert_eq!(repository.at_remote(&["show", "main:ours.md"]), note("new"), "{name}");
     }
 }
@@ -42,18 +54,28 @@ fn recovery_moves_no_branch_but_the_one_of_the_interrupted_write() {
     git(&other, &["push", "-q", "-u", "origin", "draft"]);
     // As a crash leaves it: the remote has a commit on main, and here it is still to be moved to.
     let tree = repository.git(&["rev-parse", "HEAD^{tree}"]);
-    let pending = repository.git(&["commit-tree", tree.trim(), "-p", "HEAD", "-m", "pending on main"]);
+    let pending =
+        repository.git(&["commit-tree", tree.trim(), "-p", "HEAD", "-m", "pending on main"]);
     repository.git(&["push", "-q", "origin", &format!("{}:refs/heads/main", pending.trim())]);
     pend(&repository, pending.trim());
     let server = Server::with(&other, &[("TOOLSETS", "git"), ("GIT_BRANCH", "draft")]);
     assert_eq!(write(&server, "a.md", "draft")["pushed"], true);
     assert!(!repository.at_remote(&["log", "--format=%s", "draft"]).contains("pending on main"));
     assert_eq!(write(&repository.serve(), "b.md", "main")["pushed"], true);
-    assert!(repository.git(&["log", "--format=%s"]).contains("pending on main"), "the branch it belongs to has it");
+    assert!(
+        repository.git(&["log", "--format=%s"]).contains("pending on main"),
+        "the branch it belongs to has it"
+    );
     is_clean(&repository);
     assert_eq!(repository.git(&["for-each-ref", "refs/worktree", "refs/vault-sync-mcp"]), "");
-    let ours = std::fs::read_dir(repository.folder.vault().join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
-    assert_eq!(ours.filter(|name| name.to_str().unwrap().starts_with("vault-sync-mcp")).collect::<Vec<_>>(), ["vault-sync-mcp.lock"]);
+    let ours = std::fs::read_dir(repository.folder.vault().join(".git"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        ours.filter(|name| name.to_str().unwrap().starts_with("vault-sync-mcp"))
+            .collect::<Vec<_>>(),
+        ["vault-sync-mcp.lock"]
+    );
 }
 
 /// Whoever stages something after a crash keeps it, and so does who works while everything is moved.
@@ -73,7 +95,10 @@ fn what_is_staged_meanwhile_stays_staged() {
     repository.git(&["add", "a.md"]);
     repository.write("a.md", "WORK\n");
     assert_eq!(write(&repository.serve(), "b.md", "new")["pushed"], true);
-    assert_eq!((repository.git(&["show", ":a.md"]), repository.folder.read("a.md")), ("STAGED\n".into(), b"WORK\n".to_vec()));
+    assert_eq!(
+        (repository.git(&["show", ":a.md"]), repository.folder.read("a.md")),
+        ("STAGED\n".into(), b"WORK\n".to_vec())
+    );
     assert_eq!(repository.git(&["show", "HEAD:a.md"]), note("server's"));
     // While the refs move, git's own lock is held: whoever comes in between is refused by git.
     let repository = busy();
@@ -104,7 +129,11 @@ fn what_is_saved_during_the_checkout_is_kept() {
     assert_eq!(done["pushed"], true, "{done}");
     assert_eq!(repository.folder.read("z.txt"), b"person\n");
     assert!(done["git_error"].as_str().unwrap().contains("z.txt"), "{done}");
-    assert_eq!(write(&repository.serve(), "b.md", "new")["written"], false, "until it is committed, or brought back");
+    assert_eq!(
+        write(&repository.serve(), "b.md", "new")["written"],
+        false,
+        "until it is committed, or brought back"
+    );
     repository.git(&["restore", "z.txt"]);
     assert_eq!(write(&repository.serve(), "b.md", "new")["written"], true);
     is_clean(&repository);
@@ -114,7 +143,11 @@ fn what_is_saved_during_the_checkout_is_kept() {
 #[test]
 fn a_checkout_that_stopped_in_between_is_finished_by_the_next_write() {
     for smudge in ["false", "kill -9 $PPID"] {
-        let repository = Repository::with(&[("a.md", &note("a")), ("aa.txt", "old"), (".gitattributes", "*.bin filter=x\n")]);
+        let repository = Repository::with(&[
+            ("a.md", &note("a")),
+            ("aa.txt", "old"),
+            (".gitattributes", "*.bin filter=x\n"),
+        ]);
         repository.git(&["config", "filter.x.clean", "cat"]);
         repository.git(&["config", "filter.x.smudge", smudge]);
         repository.git(&["config", "filter.x.required", "true"]);
@@ -151,7 +184,11 @@ fn an_index_lock_is_refused_before_the_push_and_within_seconds() {
 fn a_push_whose_answer_is_lost_counts_as_pushed() {
     let repository = two();
     let top = "c=$(git -c user.name=P -c user.email=p@example.com commit-tree -p main -m 'on top' 'main^{tree}'); git update-ref refs/heads/main $c; kill -9 $PPID";
-    hook(&repository.remote(), "post-receive", &format!("test -e once || {{ touch once; {top}; }}"));
+    hook(
+        &repository.remote(),
+        "post-receive",
+        &format!("test -e once || {{ touch once; {top}; }}"),
+    );
     let server = repository.serve();
     let done = write(&server, "a.md", "new");
     assert_eq!((&done["written"], &done["pushed"]), (&json!(true), &json!(true)), "{done}");
@@ -163,7 +200,8 @@ fn a_push_whose_answer_is_lost_counts_as_pushed() {
 /// As a crash leaves it: the branch is to be moved to a commit.
 fn pend(repository: &Repository, to: &str) {
     let commits = repository.git(&["rev-parse", to, "HEAD"]);
-    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), commits).unwrap();
+    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), commits)
+        .unwrap();
 }
 
 pub(crate) fn pend_news(repository: &Repository) {
@@ -181,7 +219,11 @@ fn recovery_keeps_what_is_half_merged_or_only_staged() {
     repository.write("x.md", "2\n");
     repository.git(&["commit", "-qam", "2"]);
     repository.git(&["push", "-q"]);
-    let popped = std::process::Command::new("git").args(["stash", "pop", "-q"]).current_dir(repository.folder.vault()).output().unwrap();
+    let popped = std::process::Command::new("git")
+        .args(["stash", "pop", "-q"])
+        .current_dir(repository.folder.vault())
+        .output()
+        .unwrap();
     assert!(!popped.status.success());
     for (path, text) in [("x.md", "3\n"), ("y.md", "3\n")] {
         repository.pushed_by_another(&clone, path, text);
@@ -191,7 +233,10 @@ fn recovery_keeps_what_is_half_merged_or_only_staged() {
     assert!(entries.lines().count() > 1, "{entries}");
     let server = repository.serve();
     assert_eq!(repository.git(&["ls-files", "-s", "x.md"]), entries);
-    assert_eq!((repository.folder.read("x.md"), repository.folder.read("y.md")), (b"2\n".to_vec(), b"3\n".to_vec()));
+    assert_eq!(
+        (repository.folder.read("x.md"), repository.folder.read("y.md")),
+        (b"2\n".to_vec(), b"3\n".to_vec())
+    );
     assert_eq!(write(&server, "a.md", "new")["written"], true, "other notes can be written");
     // Staged and nowhere else, where the remote has a file of that name.
     let repository = two();
@@ -241,8 +286,15 @@ fn a_branch_switched_during_the_checkout_gets_nothing_staged() {
     hook(&repository.folder.vault().join(".git"), "post-index-change", script);
     let done = write(&repository.serve(), "a.md", "new");
     assert_eq!(done["pushed"], true);
-    assert!(done["git_error"].as_str().unwrap().contains("another branch was checked out"), "{done}");
-    assert_eq!(repository.git(&["diff", "--cached", "--name-only"]), "", "nothing is staged on topic");
+    assert!(
+        done["git_error"].as_str().unwrap().contains("another branch was checked out"),
+        "{done}"
+    );
+    assert_eq!(
+        repository.git(&["diff", "--cached", "--name-only"]),
+        "",
+        "nothing is staged on topic"
+    );
     let local = repository.git(&["rev-parse", "main"]);
     assert_ne!(local, repository.at_remote(&["rev-parse", "main"]));
 }
@@ -253,7 +305,8 @@ fn a_pending_commit_that_is_gone_blocks_no_write() {
     let repository = two();
     let head = repository.git(&["rev-parse", "HEAD"]);
     let gone = format!("{}\n{head}", "1".repeat(head.trim().len()));
-    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), gone).unwrap();
+    std::fs::write(repository.folder.vault().join(".git/vault-sync-mcp.pending.main"), gone)
+        .unwrap();
     assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
     is_clean(&repository);
 }
@@ -282,12 +335,17 @@ fn a_commit_that_the_remote_drops_between_two_pushes_is_not_pushed_again() {
 fn a_checkout_that_fails_in_between_keeps_the_index_locked_until_it_is_finished() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
-    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "reference-transaction",
+        "! grep -q refs/heads/main",
+    );
     let server = repository.serve();
     let done = write(&server, "a.md", "new");
     assert_eq!(done["pushed"], true, "{done}");
     assert!(repository.folder.vault().join(".git/index.lock").exists());
-    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction")).unwrap();
+    std::fs::remove_file(repository.folder.vault().join(".git/hooks/reference-transaction"))
+        .unwrap();
     assert_eq!(write(&server, "b.md", "new")["pushed"], true);
     is_clean(&repository);
 }
@@ -297,12 +355,20 @@ fn a_checkout_that_fails_in_between_keeps_the_index_locked_until_it_is_finished(
 fn a_refused_write_leaves_no_index_lock_behind() {
     let repository = two();
     repository.pushed_by_another(&repository.clone("another"), "n.md", "news");
-    hook(&repository.folder.vault().join(".git"), "reference-transaction", "! grep -q refs/heads/main");
+    hook(
+        &repository.folder.vault().join(".git"),
+        "reference-transaction",
+        "! grep -q refs/heads/main",
+    );
     let server = repository.serve();
     assert_eq!(write(&server, "a.md", "new")["pushed"], true);
     assert!(repository.folder.vault().join(".git/index.lock").exists());
     // A merge that is forgotten, and a write that is refused for it.
-    std::fs::write(repository.folder.vault().join(".git/MERGE_HEAD"), repository.git(&["rev-parse", "HEAD"])).unwrap();
+    std::fs::write(
+        repository.folder.vault().join(".git/MERGE_HEAD"),
+        repository.git(&["rev-parse", "HEAD"]),
+    )
+    .unwrap();
     assert!(words(&write(&server, "b.md", "new")).contains("git merge --abort"));
     assert!(!repository.folder.vault().join(".git/index.lock").exists(), "now it can be aborted");
 }

@@ -9,42 +9,88 @@ use serde_json::{Value, json};
 /// Every change of every tool is one commit, and none leaves uncommitted text behind.
 #[test]
 fn a_change_by_any_toolset_is_one_pushed_commit() {
-    let repository =
-        Repository::with(&[("A/old.md", "# Old\n"), ("A/x.md", "[[old]] #tag\n"), ("n.md", "[[old|t]]\n- [ ] task\n"), ("p.png", "png")]);
+    let repository = Repository::with(&[
+        ("A/old.md", "# Old\n"),
+        ("A/x.md", "[[old]] #tag\n"),
+        ("n.md", "[[old|t]]\n- [ ] task\n"),
+        ("p.png", "png"),
+    ]);
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
-    let commits = || repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap();
-    let changed = || repository.at_remote(&["show", "--no-renames", "--name-status", "--format=%B", "main"]);
+    let commits =
+        || repository.at_remote(&["rev-list", "--count", "main"]).trim().parse::<usize>().unwrap();
+    let changed =
+        || repository.at_remote(&["show", "--no-renames", "--name-status", "--format=%B", "main"]);
     let mut count = commits();
     for (tool, arguments, first, files) in [
-        ("vault_write", json!({ "path": "new.md", "content": "n" }), "vault_write: new.md", "A\tnew.md"),
-        ("vault_edit", json!({ "path": "n.md", "old_text": "task", "new_text": "job" }), "vault_edit: n.md", "M\tn.md"),
-        ("vault_insert", json!({ "path": "n.md", "text": "- more" }), "vault_insert: n.md", "M\tn.md"),
+        (
+            "vault_write",
+            json!({ "path": "new.md", "content": "n" }),
+            "vault_write: new.md",
+            "A\tnew.md",
+        ),
+        (
+            "vault_edit",
+            json!({ "path": "n.md", "old_text": "task", "new_text": "job" }),
+            "vault_edit: n.md",
+            "M\tn.md",
+        ),
+        (
+            "vault_insert",
+            json!({ "path": "n.md", "text": "- more" }),
+            "vault_insert: n.md",
+            "M\tn.md",
+        ),
         (
             "vault_set_properties",
             json!({ "paths": ["n.md", "new.md"], "set": { "a": 1 } }),
             "vault_set_properties: n.md and 1 more",
             "M\tn.md\nM\tnew.md",
         ),
-        ("vault_set_task", json!({ "path": "n.md", "line": 5, "text": "job" }), "vault_set_task: n.md", "M\tn.md"),
-        ("vault_rename_tag", json!({ "from": "tag", "to": "label" }), "vault_rename_tag: A/x.md", "M\tA/x.md"),
+        (
+            "vault_set_task",
+            json!({ "path": "n.md", "line": 5, "text": "job" }),
+            "vault_set_task: n.md",
+            "M\tn.md",
+        ),
+        (
+            "vault_rename_tag",
+            json!({ "from": "tag", "to": "label" }),
+            "vault_rename_tag: A/x.md",
+            "M\tA/x.md",
+        ),
         (
             "vault_move",
             json!({ "from": "A/old.md", "to": "B/new name.md" }),
             "vault_move: A/old.md and 3 more",
             "M\tA/x.md\nD\tA/old.md\nA\tB/new name.md\nM\tn.md",
         ),
-        ("vault_move", json!({ "from": "B", "to": "C" }), "vault_move: B/new name.md and 1 more", "D\tB/new name.md\nA\tC/new name.md"),
-        ("vault_delete", json!({ "paths": ["p.png", "new.md"] }), "vault_delete: p.png and 1 more", "D\tnew.md\nD\tp.png"),
+        (
+            "vault_move",
+            json!({ "from": "B", "to": "C" }),
+            "vault_move: B/new name.md and 1 more",
+            "D\tB/new name.md\nA\tC/new name.md",
+        ),
+        (
+            "vault_delete",
+            json!({ "paths": ["p.png", "new.md"] }),
+            "vault_delete: p.png and 1 more",
+            "D\tnew.md\nD\tp.png",
+        ),
     ] {
         let done = server.call(tool, arguments);
-        assert_eq!((done["pushed"].clone(), done["git_error"].clone()), (json!(true), Value::Null), "{tool}: {done}");
+        assert_eq!(
+            (done["pushed"].clone(), done["git_error"].clone()),
+            (json!(true), Value::Null),
+            "{tool}: {done}"
+        );
         count += 1;
         assert_eq!(commits(), count, "{tool}");
         let shown = changed();
         let (message, rest) = shown.split_once("\n\n").unwrap();
         assert_eq!(message, first);
         assert!(rest.starts_with(&format!("Tool: {tool}\nLogin: all\n")), "{shown}");
-        let mut found: Vec<&str> = rest.lines().skip(2).filter(|line| line.contains('\t')).collect();
+        let mut found: Vec<&str> =
+            rest.lines().skip(2).filter(|line| line.contains('\t')).collect();
         let mut expected: Vec<&str> = files.lines().collect();
         found.sort_unstable();
         expected.sort_unstable();
@@ -59,13 +105,22 @@ fn a_change_by_any_toolset_is_one_pushed_commit() {
     assert_eq!((&done["path"], vault.join("n.md").exists()), (&json!("n.md"), true), "{done}");
     // A change that git refuses is made, and said not to be committed.
     repository.git(&["switch", "-q", "-c", "other"]);
-    let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "job", "new_text": "work" }));
-    assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("not committed"), "{done}");
+    let done =
+        server.call("vault_edit", json!({ "path": "n.md", "old_text": "job", "new_text": "work" }));
+    assert!(
+        done["pushed"] == false && done["git_error"].as_str().unwrap().contains("not committed"),
+        "{done}"
+    );
     // What a person has staged of the same file keeps that change out of commits until it is unstaged.
     repository.git(&["switch", "-q", "main"]);
     repository.git(&["add", "n.md"]);
-    let done = server.call("vault_edit", json!({ "path": "n.md", "old_text": "work", "new_text": "task" }));
-    assert!(done["pushed"] == false && done["git_error"].as_str().unwrap().contains("n.md has staged changes"), "{done}");
+    let done = server
+        .call("vault_edit", json!({ "path": "n.md", "old_text": "work", "new_text": "task" }));
+    assert!(
+        done["pushed"] == false
+            && done["git_error"].as_str().unwrap().contains("n.md has staged changes"),
+        "{done}"
+    );
     let done = server.call("vault_write", json!({ "path": "during.md", "content": "x" }));
     assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
     repository.git(&["restore", "--staged", "n.md"]);
@@ -107,7 +162,10 @@ fn undo_takes_back_what_the_tools_of_git_have_done() {
     assert_eq!(read(), old);
     assert_eq!(repository.git(&["diff", "HEAD~6", "--stat"]), "", "as it was before");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
-    assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+    assert_eq!(
+        repository.git(&["rev-parse", "HEAD"]),
+        repository.at_remote(&["rev-parse", "main"])
+    );
 }
 
 /// The remote's version has replaced what undo wrote, so nothing was taken back there.
@@ -122,10 +180,17 @@ fn what_the_remote_has_changed_meanwhile_stays_to_be_undone() {
     }
     server.call("vault_set_properties", json!({ "paths": ["a.md", "b.md"], "set": { "x": 1 } }));
     drop(server);
-    repository.pushed_by_another(&repository.clone("other"), "a.md", "---\nx: 1\n---\na\n\nmore\ntheirs\n");
+    repository.pushed_by_another(
+        &repository.clone("other"),
+        "a.md",
+        "---\nx: 1\n---\na\n\nmore\ntheirs\n",
+    );
     let undo = || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-        let command = command.args(["undo", "--login", "all", "--since", "1h"]).env("VAULT_PATH", repository.folder.vault()).envs(settings);
+        let command = command
+            .args(["undo", "--login", "all", "--since", "1h"])
+            .env("VAULT_PATH", repository.folder.vault())
+            .envs(settings);
         let done = command.output().unwrap();
         (done.status.code(), String::from_utf8(done.stdout).unwrap())
     };
@@ -138,14 +203,21 @@ fn what_the_remote_has_changed_meanwhile_stays_to_be_undone() {
 
 #[test]
 fn a_folder_of_a_commit_is_no_version_of_a_file() {
-    let repository = Repository::with(&[("Box.pdf/open.md", "o\n"), ("Box.pdf/top.secret.md", "s\n"), ("big.pdf", &"x".repeat(800_000))]);
+    let repository = Repository::with(&[
+        ("Box.pdf/open.md", "o\n"),
+        ("Box.pdf/top.secret.md", "s\n"),
+        ("big.pdf", &"x".repeat(800_000)),
+    ]);
     let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git"), ("HIDE", "*.secret.md")]);
     for path in ["Box.pdf", "Box"] {
         let error = server.fail("vault_read", json!({ "path": path, "version": first }));
         assert!(error["message"].as_str().unwrap().contains("does not exist in commit"), "{error}");
     }
-    assert_eq!(server.fail("vault_read", json!({ "path": "big.pdf", "version": first }))["code"], "TOO_LARGE");
+    assert_eq!(
+        server.fail("vault_read", json!({ "path": "big.pdf", "version": first }))["code"],
+        "TOO_LARGE"
+    );
 }
 
 /// A move cannot be repeated, and a note that is gone cannot be read again.
@@ -161,8 +233,12 @@ fn a_move_or_change_of_a_note_that_the_remote_has_changed_says_what_to_do() {
     git(&other, &["rm", "-q", "b.md"]);
     git(&other, &["commit", "-q", "-m", "gone"]);
     git(&other, &["push", "-q"]);
-    let set = server.call("vault_set_properties", json!({ "paths": ["b.md", "n.md"], "set": { "x": 1 } }));
-    assert!(set["git_error"].as_str().unwrap().contains("b.md was deleted on the remote meanwhile"), "{set}");
+    let set = server
+        .call("vault_set_properties", json!({ "paths": ["b.md", "n.md"], "set": { "x": 1 } }));
+    assert!(
+        set["git_error"].as_str().unwrap().contains("b.md was deleted on the remote meanwhile"),
+        "{set}"
+    );
     assert!(!repository.folder.vault().join("b.md").exists());
 }
 
@@ -174,9 +250,18 @@ fn a_commit_names_a_file_of_the_call_and_its_text_can_be_read() {
     server.call("vault_move", json!({ "from": "plan.md", "to": "Z/new.md" }));
     assert_eq!(repository.git(&["log", "-1", "--format=%s"]), "vault_move: plan.md and 2 more\n");
     let read = server.call("vault_read", json!({ "path": "A/links.md", "version": first }));
-    assert_eq!((&read["content"], repository.git(&["status", "--porcelain"])), (&json!("[[plan]]\n"), String::new()));
-    assert_eq!(server.call("vault_read", json!({ "path": "Z/new.md", "version": first }))["content"], "p\n");
-    assert_eq!(server.fail("vault_read", json!({ "path": "Z/new.md", "version": "--all" }))["code"], "INVALID_ARGUMENT");
+    assert_eq!(
+        (&read["content"], repository.git(&["status", "--porcelain"])),
+        (&json!("[[plan]]\n"), String::new())
+    );
+    assert_eq!(
+        server.call("vault_read", json!({ "path": "Z/new.md", "version": first }))["content"],
+        "p\n"
+    );
+    assert_eq!(
+        server.fail("vault_read", json!({ "path": "Z/new.md", "version": "--all" }))["code"],
+        "INVALID_ARGUMENT"
+    );
 }
 
 /// A change on disk that would block the remote's news for good.
@@ -199,32 +284,56 @@ fn a_note_that_the_remote_has_changed_too_is_replaced_and_its_text_is_kept() {
         repository.pushed_by_another(&other, "sub/c.md", &theirs);
         // A change that was made to no other file did not happen.
         let is_partial = tool == "vault_set_properties";
-        let done = if is_partial { server.call(tool, arguments) } else { server.fail(tool, arguments) };
+        let done =
+            if is_partial { server.call(tool, arguments) } else { server.fail(tool, arguments) };
         assert!(is_partial || done["code"] == "CONFLICT", "{done}");
         let words = done[if is_partial { "git_error" } else { "message" }].as_str().unwrap();
-        assert!(words.contains("a.md was changed on the remote meanwhile; the local copy has that version now"), "{done}");
+        assert!(
+            words.contains(
+                "a.md was changed on the remote meanwhile; the local copy has that version now"
+            ),
+            "{done}"
+        );
         assert_eq!((read("a.md"), read("sub/c.md")), (theirs.clone(), theirs), "{tool}");
-        assert!(!is_partial || done["pushed"] == true, "what else was changed is committed: {done}");
+        assert!(
+            !is_partial || done["pushed"] == true,
+            "what else was changed is committed: {done}"
+        );
         assert_eq!(repository.git(&["status", "--porcelain"]), "");
-        assert_eq!(repository.git(&["rev-parse", "HEAD"]), repository.at_remote(&["rev-parse", "main"]));
+        assert_eq!(
+            repository.git(&["rev-parse", "HEAD"]),
+            repository.at_remote(&["rev-parse", "main"])
+        );
     }
     assert_eq!(read("b.md"), "---\nx: 1\n---\nb\n");
-    assert_eq!((read(".trash/a.md"), read(".trash/a 1.md")), ("HELLO\n".into(), "---\nx: 1\n---\nhello 0\n".into()));
-    let next = server.call("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" }));
+    assert_eq!(
+        (read(".trash/a.md"), read(".trash/a 1.md")),
+        ("HELLO\n".into(), "---\nx: 1\n---\nhello 0\n".into())
+    );
+    let next = server
+        .call("vault_edit", json!({ "path": "a.md", "old_text": "hello", "new_text": "HELLO" }));
     assert_eq!((&next["pushed"], &next["git_error"]), (&json!(true), &Value::Null));
     // Where the remote's version cannot come, the change stays, and nothing is left in the trash.
     repository.pushed_by_another(&other, "b.md", "theirs\n");
-    std::process::Command::new("chmod").arg("+x").arg(repository.folder.vault().join("b.md")).status().unwrap();
+    std::process::Command::new("chmod")
+        .arg("+x")
+        .arg(repository.folder.vault().join("b.md"))
+        .status()
+        .unwrap();
     let trashed = || std::fs::read_dir(repository.folder.vault().join(".trash")).unwrap().count();
     let before = trashed();
     let done = server.call("vault_write", json!({ "path": "b.md", "content": "ours\n" }));
-    assert!(done["git_error"].as_str().unwrap().contains("could not be brought up to date"), "{done}");
+    assert!(
+        done["git_error"].as_str().unwrap().contains("could not be brought up to date"),
+        "{done}"
+    );
     assert_eq!((read("b.md"), trashed()), ("ours\n".to_owned(), before));
 }
 
 /// An earlier change that the remote does not take is to be committed, too.
 #[test]
-fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_cannot_be_committed() {
+fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_cannot_be_committed()
+ {
     let repository = Repository::with(&[("a.md", "a\n"), ("b.md", "b\n")]);
     hook(
         &repository.remote(),
@@ -236,7 +345,11 @@ fn a_file_that_was_replaced_by_the_remotes_version_is_reported_although_another_
     assert!(server.call("vault_write", edit("b.md"))["git_error"].is_string());
     repository.pushed_by_another(&repository.clone("other"), "a.md", "theirs\n");
     let refused = server.fail("vault_write", edit("a.md"));
-    assert!(refused["code"] == "CONFLICT" && refused["message"].as_str().unwrap().contains("a.md was changed on the remote"), "{refused}");
+    assert!(
+        refused["code"] == "CONFLICT"
+            && refused["message"].as_str().unwrap().contains("a.md was changed on the remote"),
+        "{refused}"
+    );
     assert_eq!(repository.folder.read("a.md"), b"theirs\n");
     std::fs::remove_file(repository.remote().join("hooks/pre-receive")).unwrap();
     assert_eq!(server.call("vault_write", edit("c.md"))["pushed"], true);
@@ -261,11 +374,19 @@ fn a_large_file_that_was_moved_is_committed_whole_or_not_at_all() {
     let films = repository.folder.vault().join("Films");
     std::fs::create_dir(&films).unwrap();
     std::fs::write(films.join("list.md"), "film\n").unwrap();
-    std::fs::File::create(films.join("Huge.bin")).unwrap().set_len(vault_sync_mcp::limits::GIT_FILE_BYTES + 1).unwrap();
+    std::fs::File::create(films.join("Huge.bin"))
+        .unwrap()
+        .set_len(vault_sync_mcp::limits::GIT_FILE_BYTES + 1)
+        .unwrap();
     repository.git(&["add", "Films"]);
     repository.git(&["commit", "-qm", "by the owner"]);
     let moved = server.call("vault_move", json!({ "from": "Films", "to": "Archive/Films" }));
-    assert!(moved["git_error"].as_str().is_some_and(|words| words.contains("Films/Huge.bin stays in git")), "{moved}");
+    assert!(
+        moved["git_error"]
+            .as_str()
+            .is_some_and(|words| words.contains("Films/Huge.bin stays in git")),
+        "{moved}"
+    );
     let tree = repository.git(&["ls-tree", "-r", "--name-only", "HEAD"]);
     assert_eq!(tree, "Archive/Films/list.md\nArchive/Scan.pdf\nFilms/Huge.bin\nn.md\n");
 }
@@ -277,7 +398,10 @@ fn a_named_pipe_in_the_place_of_a_file_holds_up_no_call() {
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
     let away = repository.remote().with_extension("away");
     std::fs::rename(repository.remote(), &away).unwrap();
-    assert!(server.call("vault_insert", json!({ "path": "p.md", "text": "more" }))["git_error"].is_string());
+    assert!(
+        server.call("vault_insert", json!({ "path": "p.md", "text": "more" }))["git_error"]
+            .is_string()
+    );
     let pipe = repository.folder.vault().join("p.md");
     std::fs::remove_file(&pipe).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -290,19 +414,31 @@ fn a_named_pipe_in_the_place_of_a_file_holds_up_no_call() {
 /// Another note of the same name is neither deleted nor overwritten, nor is its history shown.
 #[test]
 fn the_path_of_a_deleted_note_means_no_other_note() {
-    let repository = Repository::with(&[("Plan.md", "mine\n"), ("Archive/Plan.md", "archived\n"), (".gitignore", "tmp.md\n")]);
+    let repository = Repository::with(&[
+        ("Plan.md", "mine\n"),
+        ("Archive/Plan.md", "archived\n"),
+        (".gitignore", "tmp.md\n"),
+    ]);
     let server = repository.serve();
     let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let call = |tool: &str, arguments: Value| outcome(&server, tool, arguments);
     assert_eq!(call("vault_delete_file", json!({ "path": "Plan.md" }))["deleted"], true);
     for path in ["Plan.md", "tmp.md", "Archive/Plan.md/x.md"] {
-        assert_eq!(call("vault_delete_file", json!({ "path": path }))["error"]["code"], "FILE_NOT_FOUND", "{path}");
+        assert_eq!(
+            call("vault_delete_file", json!({ "path": path }))["error"]["code"],
+            "FILE_NOT_FOUND",
+            "{path}"
+        );
     }
     assert_eq!(repository.folder.read("Archive/Plan.md"), b"archived\n");
     let changes = call("vault_history", json!({ "path": "Plan.md" }));
     assert_eq!(changes["versions"][0]["change"], "deleted", "{changes}");
     let restored = call("vault_restore", json!({ "path": "Plan.md", "version": first }));
-    assert_eq!((&restored["path"], repository.folder.read("Plan.md")), (&json!("Plan.md"), b"mine\n".to_vec()), "{restored}");
+    assert_eq!(
+        (&restored["path"], repository.folder.read("Plan.md")),
+        (&json!("Plan.md"), b"mine\n".to_vec()),
+        "{restored}"
+    );
     assert_eq!(repository.folder.read("Archive/Plan.md"), b"archived\n");
 }
 
@@ -313,12 +449,15 @@ fn calls_at_the_same_time_have_commits_of_their_own() {
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
     let read = |path: &str| std::fs::read_to_string(repository.folder.vault().join(path)).unwrap();
     // As another program of the same tools.
-    let lock = std::fs::File::create(repository.folder.vault().join(".neurostack-write.lock")).unwrap();
+    let lock =
+        std::fs::File::create(repository.folder.vault().join(".neurostack-write.lock")).unwrap();
     lock.lock().unwrap();
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| server.call("vault_insert", json!({ "path": "a.md", "text": "more" })));
+        let first =
+            scope.spawn(|| server.call("vault_insert", json!({ "path": "a.md", "text": "more" })));
         eventually("the first call has changed its note", || read("a.md").contains("more"));
-        let second = scope.spawn(|| server.call("vault_rename_tag", json!({ "from": "tag", "to": "label" })));
+        let second = scope
+            .spawn(|| server.call("vault_rename_tag", json!({ "from": "tag", "to": "label" })));
         std::thread::sleep(std::time::Duration::from_millis(300));
         drop(lock);
         for done in [first.join().unwrap(), second.join().unwrap()] {
@@ -326,7 +465,10 @@ fn calls_at_the_same_time_have_commits_of_their_own() {
         }
     });
     let shown = repository.at_remote(&["log", "-2", "--format=%s", "--name-only", "main"]);
-    assert_eq!(shown, "vault_rename_tag: a.md and 1 more\n\na.md\nb.md\nvault_insert: a.md\n\na.md\n");
+    assert_eq!(
+        shown,
+        "vault_rename_tag: a.md and 1 more\n\na.md\nb.md\nvault_insert: a.md\n\na.md\n"
+    );
 }
 
 /// What the remote has got in another way is no longer to be committed: a person may go on writing in it.
@@ -337,7 +479,10 @@ fn a_file_that_the_remote_has_already_is_committed_by_no_later_call() {
     let server = repository.serve_with(&[("TOOLSETS", "vault,git")]);
     let url = repository.git(&["remote", "get-url", "origin"]);
     repository.git(&["remote", "set-url", "origin", "/nowhere"]);
-    assert!(server.call("vault_write", json!({ "path": "n.md", "content": "same\n" }))["git_error"].is_string());
+    assert!(
+        server.call("vault_write", json!({ "path": "n.md", "content": "same\n" }))["git_error"]
+            .is_string()
+    );
     repository.git(&["remote", "set-url", "origin", url.trim()]);
     repository.pushed_by_another(&other, "n.md", "same\n");
     let done = server.call("vault_write", json!({ "path": "b.md", "content": "b" }));
@@ -355,15 +500,24 @@ fn a_limited_login_can_restore_what_it_replaced() {
     let limited = format!("{TOKEN}-limited");
     let hash = |token: &str| vault_sync_mcp::secret::SecretHash::of(token).to_hex();
     let tokens = format!("limited:{}:write=Inbox/,all:{}", hash(&limited), hash(TOKEN));
-    let settings = [("TOOLSETS", "vault,notes,git"), ("STATE_DIR", state.to_str().unwrap()), ("API_TOKENS", &*tokens)];
+    let settings = [
+        ("TOOLSETS", "vault,notes,git"),
+        ("STATE_DIR", state.to_str().unwrap()),
+        ("API_TOKENS", &*tokens),
+    ];
     let server = repository.serve_with(&settings);
     let call = |tool: &str, arguments: Value| {
         let message = request("tools/call", json!({ "name": tool, "arguments": arguments }));
         server.post_with(&limited, "", &message).json()["result"]["structuredContent"].clone()
     };
     let written = call("vault_write", json!({ "path": "Inbox/a.md", "content": "second\n" }));
-    let restored = call("vault_restore", json!({ "path": "Inbox/a.md", "version": written["previous"] }));
-    assert_eq!((&restored["path"], repository.folder.read("Inbox/a.md")), (&json!("Inbox/a.md"), b"first\n".to_vec()), "{restored}");
+    let restored =
+        call("vault_restore", json!({ "path": "Inbox/a.md", "version": written["previous"] }));
+    assert_eq!(
+        (&restored["path"], repository.folder.read("Inbox/a.md")),
+        (&json!("Inbox/a.md"), b"first\n".to_vec()),
+        "{restored}"
+    );
     // That of git restores every file that tools change.
     let written = server.call("vault_write", json!({ "path": "P.canvas", "content": "" }));
     server.call("vault_restore", json!({ "path": "/P.canvas", "version": written["previous"] }));
@@ -384,12 +538,18 @@ fn the_history_has_merges_and_names_in_any_unicode_form() {
     git(&vault, &["merge", "-q", "--no-edit", "phone"]);
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
     server.call("vault_write", json!({ "path": "n.md", "content": "all new\n" }));
-    let versions = server.call("vault_history", json!({ "path": "n.md" }))["versions"].as_array().unwrap().clone();
+    let versions = server.call("vault_history", json!({ "path": "n.md" }))["versions"]
+        .as_array()
+        .unwrap()
+        .clone();
     assert_eq!(versions.len(), 5, "{versions:?}");
     server.call("vault_restore", json!({ "path": "n.md", "version": versions[1]["version"] }));
     assert_eq!(std::fs::read_to_string(vault.join("n.md")).unwrap(), "ONE\n\n\n\n\nTEN\n");
     server.call("vault_insert", json!({ "path": "Über.md", "text": "second" }));
-    let versions = server.call("vault_history", json!({ "path": "Über.md" }))["versions"].as_array().unwrap().clone();
+    let versions = server.call("vault_history", json!({ "path": "Über.md" }))["versions"]
+        .as_array()
+        .unwrap()
+        .clone();
     server.call("vault_restore", json!({ "path": "Über.md", "version": versions[1]["version"] }));
     assert_eq!(std::fs::read_to_string(vault.join(nfd)).unwrap(), "first\n");
 }
@@ -407,14 +567,27 @@ fn a_long_history_is_paged_to_its_beginning() {
     let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
     let (mut seen, mut cursor) = (Vec::new(), Value::Null);
     for _ in 0..10 {
-        let page = server
-            .call("vault_history", if cursor.is_null() { json!({ "path": "a.md" }) } else { json!({ "path": "a.md", "cursor": cursor }) });
-        seen.extend(page["versions"].as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap().to_owned()));
+        let page = server.call(
+            "vault_history",
+            if cursor.is_null() {
+                json!({ "path": "a.md" })
+            } else {
+                json!({ "path": "a.md", "cursor": cursor })
+            },
+        );
+        seen.extend(
+            page["versions"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|version| version["version"].as_str().unwrap().to_owned()),
+        );
         cursor = page["next_cursor"].clone();
         if cursor.is_null() {
             break;
         }
     }
-    let all: Vec<String> = repository.git(&["log", "--format=%H"]).lines().map(str::to_owned).collect();
+    let all: Vec<String> =
+        repository.git(&["log", "--format=%H"]).lines().map(str::to_owned).collect();
     assert_eq!(seen, all);
 }

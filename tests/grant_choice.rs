@@ -1,14 +1,17 @@
 //! Choosing the folders of a grant, and what leads out of none.
 
 use crate::grants::{LIMITED, files, put, request, tree};
-use crate::support::login::{VERIFIER, authorize_path, exchange, log_in, refresh, register, sent_back};
+use crate::support::login::{
+    VERIFIER, authorize_path, exchange, log_in, refresh, register, sent_back,
+};
 use crate::support::{Folder, PASSWORD, Server, TOKEN};
 use serde_json::{Value, json};
 use std::fs;
 
 /// A value of a hidden field of a page.
 fn field(page: &str, name: &str) -> String {
-    let rest = page.split_once(&format!(r#"name="{name}" value=""#)).unwrap_or_else(|| panic!("{page}")).1;
+    let rest =
+        page.split_once(&format!(r#"name="{name}" value=""#)).unwrap_or_else(|| panic!("{page}")).1;
     rest.split_once('"').unwrap().0.to_owned()
 }
 
@@ -18,46 +21,77 @@ fn a_person_chooses_folders_after_the_password() {
     put(&folder.vault(), &files(3), |_| true);
     let state = folder.path().join("state");
     let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
-    let settings = [("TOOLSETS", "vault,notes"), ("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)];
+    let settings = [
+        ("TOOLSETS", "vault,notes"),
+        ("STATE_DIR", state.to_str().unwrap()),
+        ("AUTH_USERS", &users),
+    ];
     let server = Server::with(&folder.vault(), &settings);
     let client = register(&server);
     let path = authorize_path(&client, &[]);
     let login = server.get(&path).text();
-    assert!(login.contains("Only some folders") && !login.contains("Projects"), "nothing of the vault is named before the login");
+    assert!(
+        login.contains("Only some folders") && !login.contains("Projects"),
+        "nothing of the vault is named before the login"
+    );
     let wrong = log_in(&server, &path, "wrong", "folders");
     assert_eq!(wrong.status, 403);
-    assert!(wrong.text().contains(r#"value="folders" checked"#) && !wrong.text().contains("Projects"), "the choice is kept");
+    assert!(
+        wrong.text().contains(r#"value="folders" checked"#) && !wrong.text().contains("Projects"),
+        "the choice is kept"
+    );
     let page = log_in(&server, &path, PASSWORD, "folders");
     assert_eq!(page.status, 200);
     let page = page.text();
     for name in ["Inbox", "Projects", "Projects/Alpha", "Projects/Beta"] {
         assert!(page.contains(&format!(r#"name="folder:{name}""#)), "{name}: {page}");
     }
-    assert!(!page.contains("Projects/Beta/deep") && page.len() < 20_000 && !page.contains("<script"));
+    assert!(
+        !page.contains("Projects/Beta/deep") && page.len() < 20_000 && !page.contains("<script")
+    );
     let proof = field(&page, "login");
     // Nothing chosen: the page again. A proof that is not the server's, or for another request, is worth nothing.
     assert_eq!(server.form(&path, &[("login", &proof), ("decision", "allow")]).status, 200);
-    let chosen = [("decision", "allow"), ("folder:Projects/Alpha", "read"), ("folder:Inbox", "change"), ("folder:Private", "")];
-    let post = |path: &str, proof: &str| server.form(path, &[&[("login", proof)], &chosen[..]].concat());
-    for forged in [proof.replace('.', ".0"), format!("{proof}x"), "9999999999..alex".into(), String::new()] {
+    let chosen = [
+        ("decision", "allow"),
+        ("folder:Projects/Alpha", "read"),
+        ("folder:Inbox", "change"),
+        ("folder:Private", ""),
+    ];
+    let post =
+        |path: &str, proof: &str| server.form(path, &[&[("login", proof)], &chosen[..]].concat());
+    for forged in
+        [proof.replace('.', ".0"), format!("{proof}x"), "9999999999..alex".into(), String::new()]
+    {
         let refused = post(&path, &forged);
         assert!(refused.status == 403 && refused.header("location").is_none(), "{forged}");
         let refused = server.form(&path, &[("login", &forged), ("decision", "allow")]);
-        assert!(refused.status == 403 && !refused.text().contains("Projects"), "{forged}: no folder is named without a login");
+        assert!(
+            refused.status == 403 && !refused.text().contains("Projects"),
+            "{forged}: no folder is named without a login"
+        );
     }
     let other = register(&server);
     assert_eq!(post(&authorize_path(&other, &[]), &proof).status, 403, "another client");
-    assert_eq!(post(&authorize_path(&client, &[("code_challenge", Some(&"x".repeat(43)))]), &proof).status, 403, "another challenge");
+    assert_eq!(
+        post(&authorize_path(&client, &[("code_challenge", Some(&"x".repeat(43)))]), &proof).status,
+        403,
+        "another challenge"
+    );
     let code = sent_back(&post(&path, &proof)).get("code").unwrap().to_owned();
     let tokens = exchange(&server, &client, &code, VERIFIER).json();
-    let (access, renewed) = (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
+    let (access, renewed) =
+        (tokens["access_token"].as_str().unwrap(), tokens["refresh_token"].as_str().unwrap());
     let served = |token: &str| {
         let call = request("tools/call", json!({ "name": "vault_list", "arguments": {} }));
         server.post_with(token, "", &call).json()["result"]["structuredContent"].to_string()
     };
     let expected = served(access);
     assert!(
-        expected.contains("Inbox") && expected.contains("Projects") && !expected.contains("Journal") && !expected.contains("Private"),
+        expected.contains("Inbox")
+            && expected.contains("Projects")
+            && !expected.contains("Journal")
+            && !expected.contains("Private"),
         "{expected}"
     );
     let again = refresh(&server, &client, renewed).json();
@@ -66,11 +100,17 @@ fn a_person_chooses_folders_after_the_password() {
     // A restart knows it too, and the owner sees it.
     assert_eq!(server.terminate(), 0);
     let server = Server::with(&folder.vault(), &settings);
-    let call = request("tools/call", json!({ "name": "vault_read", "arguments": { "path": "Private/image.png" } }));
+    let call = request(
+        "tools/call",
+        json!({ "name": "vault_read", "arguments": { "path": "Private/image.png" } }),
+    );
     let answer = server.post_with(again["access_token"].as_str().unwrap(), "", &call).json();
     assert!(answer.to_string().contains("FILE_NOT_FOUND"), "{answer}");
-    let grants =
-        std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).args(["grants", "--state-dir"]).arg(&state).output().unwrap();
+    let grants = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .args(["grants", "--state-dir"])
+        .arg(&state)
+        .output()
+        .unwrap();
     assert!(String::from_utf8_lossy(&grants.stdout).contains("read=Projects/Alpha/:write=Inbox/"));
     // A program that knows nothing of folders refuses the file rather than give such a login everything.
     assert!(fs::read_to_string(state.join("state.json")).unwrap().contains("\"version\":2"));
@@ -91,11 +131,18 @@ fn a_grant_of_nothing_and_a_pattern_that_is_none_are_configuration_errors() {
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
             .arg("check")
             .env_clear()
-            .envs([("VAULT_PATH", folder.vault().to_str().unwrap()), ("SERVER_URL", "http://localhost:8090"), (setting, &value)])
+            .envs([
+                ("VAULT_PATH", folder.vault().to_str().unwrap()),
+                ("SERVER_URL", "http://localhost:8090"),
+                (setting, &value),
+            ])
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        assert!(output.status.code() == Some(2) && text.contains(setting) && text.contains(says), "{value}: {text}");
+        assert!(
+            output.status.code() == Some(2) && text.contains(setting) && text.contains(says),
+            "{value}: {text}"
+        );
     }
 }
 
@@ -105,23 +152,47 @@ fn limited(files: &[(&str, &[u8])], grant: &str, hide: &str) -> (Folder, Server)
     let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
     let tokens = format!("limited:{}:{grant},all:{}", hash(LIMITED), hash(TOKEN));
     let state = folder.path().join("state");
-    let settings = [("TOOLSETS", "vault,notes"), ("API_TOKENS", &*tokens), ("HIDE", hide), ("STATE_DIR", state.to_str().unwrap())];
+    let settings = [
+        ("TOOLSETS", "vault,notes"),
+        ("API_TOKENS", &*tokens),
+        ("HIDE", hide),
+        ("STATE_DIR", state.to_str().unwrap()),
+    ];
     let server = Server::with(&folder.vault(), &settings);
     (folder, server)
 }
 
 fn called(server: &Server, tool: &str, arguments: Value) -> Value {
-    server.post_with(LIMITED, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json()["result"].clone()
+    server
+        .post_with(
+            LIMITED,
+            "",
+            &request("tools/call", json!({ "name": tool, "arguments": arguments })),
+        )
+        .json()["result"]
+        .clone()
 }
 
 /// The journal of a refused change is removed, so that no later change takes it for an interrupted one.
 #[test]
 fn a_refused_change_of_several_files_is_never_made_later() {
-    let (folder, server) = limited(&[("Work/a.md", b"a\n"), ("Pub/p.md", b"p\n"), ("Work/t.md", b"t\n")], "read=Pub/:write=Work/", "");
-    let refused = called(&server, "vault_set_properties", json!({ "paths": ["Work/a.md", "Pub/p.md"], "set": { "k": "evil" } }));
+    let (folder, server) = limited(
+        &[("Work/a.md", b"a\n"), ("Pub/p.md", b"p\n"), ("Work/t.md", b"t\n")],
+        "read=Pub/:write=Work/",
+        "",
+    );
+    let refused = called(
+        &server,
+        "vault_set_properties",
+        json!({ "paths": ["Work/a.md", "Pub/p.md"], "set": { "k": "evil" } }),
+    );
     assert_eq!(refused["isError"], true);
     assert!(!folder.vault().join(".vault-sync-mcp-journal.json").exists());
-    called(&server, "vault_write", json!({ "path": "Work/a.md", "content": "---\nk: evil\n---\na\nand more\n" }));
+    called(
+        &server,
+        "vault_write",
+        json!({ "path": "Work/a.md", "content": "---\nk: evil\n---\na\nand more\n" }),
+    );
     called(&server, "vault_move", json!({ "from": "Work/t.md", "to": "Work/u.md" }));
     assert_eq!(folder.read("Pub/p.md"), b"p\n");
 }
@@ -141,7 +212,11 @@ fn that_a_login_may_not_change_a_path_is_said_first() {
 
 #[test]
 fn a_link_leads_no_change_out_of_a_grant() {
-    let (folder, server) = limited(&[("Inbox/i.md", b"i"), ("Private/b.md", b"secret words")], "read:write=Inbox/", "");
+    let (folder, server) = limited(
+        &[("Inbox/i.md", b"i"), ("Private/b.md", b"secret words")],
+        "read:write=Inbox/",
+        "",
+    );
     std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Inbox/b.md")).unwrap();
     std::os::unix::fs::symlink("../Private", folder.vault().join("Inbox/pd")).unwrap();
     let before = tree(&folder.vault().join("Private"));
@@ -156,13 +231,22 @@ fn a_link_leads_no_change_out_of_a_grant() {
         assert_eq!(tree(&folder.vault().join("Private")), before, "{tool} {arguments}");
     }
     // What was written through a link is kept under the path of the file.
-    let (folder, server) = limited(&[("Work/x.md", b"x"), ("Private/b.md", b"secret words")], "write=Work/", "");
+    let (folder, server) =
+        limited(&[("Work/x.md", b"x"), ("Private/b.md", b"secret words")], "write=Work/", "");
     std::os::unix::fs::symlink("../Private/b.md", folder.vault().join("Work/l.md")).unwrap();
     server.call("vault_write", json!({ "path": "Work/l.md", "content": "other words" }));
-    assert_eq!(called(&server, "vault_history", json!({ "path": "Work/l.md" }))["structuredContent"]["versions"], json!([]));
+    assert_eq!(
+        called(&server, "vault_history", json!({ "path": "Work/l.md" }))["structuredContent"]["versions"],
+        json!([])
+    );
     // Whether there is something behind it is not shown either.
     std::os::unix::fs::symlink("../Private", folder.vault().join("Work/ld")).unwrap();
-    let code = |path: &str| called(&server, "vault_read", json!({ "path": path }))["content"][0]["text"].as_str().unwrap()[..40].to_owned();
+    let code = |path: &str| {
+        called(&server, "vault_read", json!({ "path": path }))["content"][0]["text"]
+            .as_str()
+            .unwrap()[..40]
+            .to_owned()
+    };
     assert_eq!(code("Work/ld/b.md"), code("Work/ld/nothing.md"));
     std::os::unix::fs::symlink("../Nowhere", folder.vault().join("Work/le")).unwrap();
     assert_eq!(code("Work/ld/b.md").replace("ld", "le"), code("Work/le/b.md"));
@@ -170,8 +254,12 @@ fn a_link_leads_no_change_out_of_a_grant() {
 
 #[test]
 fn what_is_hidden_stays_hidden_under_other_names() {
-    let files: [(&str, &[u8]); 4] =
-        [("Work/sub/secret.md", b"hidden"), ("Work/sub/ok.md", b"ok"), ("U\u{308}ber.md", b"hidden"), ("Work/other.md", b"x")];
+    let files: [(&str, &[u8]); 4] = [
+        ("Work/sub/secret.md", b"hidden"),
+        ("Work/sub/ok.md", b"ok"),
+        ("U\u{308}ber.md", b"hidden"),
+        ("Work/other.md", b"x"),
+    ];
     let (folder, server) = limited(&files, "write=Work/", "Work/sub/secret.md;Über.md");
     let before = tree(&folder.vault());
     for (tool, arguments) in [
@@ -179,12 +267,22 @@ fn what_is_hidden_stays_hidden_under_other_names() {
         ("vault_delete", json!({ "paths": ["Work/sub/ok.md", "Work/sub"] })),
     ] {
         for token in [LIMITED, TOKEN] {
-            let result = server.post_with(token, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json();
+            let result = server
+                .post_with(
+                    token,
+                    "",
+                    &request("tools/call", json!({ "name": tool, "arguments": arguments })),
+                )
+                .json();
             assert_eq!(result["result"]["isError"], true, "{tool}: {result}");
             assert_eq!(tree(&folder.vault()), before);
         }
     }
-    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 2, "macOS writes names in NFD");
+    assert_eq!(
+        server.call("vault_list_all", json!({}))["total_files"],
+        2,
+        "macOS writes names in NFD"
+    );
     let folder = Folder::with(&[("Cafe\u{301}/a.md", b"hidden"), ("b.md", b"b")]);
     let server = Server::with(&folder.vault(), &[("HIDE", "Café/")]);
     assert_eq!(server.call("vault_list", json!({}))["total_entries"], 1);

@@ -18,7 +18,8 @@ struct Chance(u64);
 
 impl Chance {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 33) as usize) % end
     }
 
@@ -27,10 +28,33 @@ impl Chance {
     }
 }
 
-const FOLDERS: [&str; 9] =
-    ["", "Projects/", "Projects/Alpha/", "Projects/Beta/", "Projects/Beta/deep/", "Journal/", "Private/", "Private/Deep/", "Inbox/"];
-const WORDS: [&str; 14] =
-    ["boiler", "heating", "garden", "kettle", "summer", "invoice", "Überweisung", "plan", "secret", "water", "a", "the", "north", "pump"];
+const FOLDERS: [&str; 9] = [
+    "",
+    "Projects/",
+    "Projects/Alpha/",
+    "Projects/Beta/",
+    "Projects/Beta/deep/",
+    "Journal/",
+    "Private/",
+    "Private/Deep/",
+    "Inbox/",
+];
+const WORDS: [&str; 14] = [
+    "boiler",
+    "heating",
+    "garden",
+    "kettle",
+    "summer",
+    "invoice",
+    "Überweisung",
+    "plan",
+    "secret",
+    "water",
+    "a",
+    "the",
+    "north",
+    "pump",
+];
 
 /// Notes whose names repeat in several folders, with links, tags, tasks, properties and text by chance.
 pub(crate) fn files(seed: u64) -> BTreeMap<String, String> {
@@ -60,11 +84,26 @@ pub(crate) fn files(seed: u64) -> BTreeMap<String, String> {
                         chance.of(&WORDS),
                         chance.below(9)
                     ),
-                    1 => format!("See [[{}]] and [[{}{}|that]].\n", chance.of(&names), chance.of(&FOLDERS), chance.of(&names)),
-                    2 => format!("[text](../{}{}.md)\n", chance.of(&FOLDERS), chance.of(&names).replace(' ', "%20")),
+                    1 => format!(
+                        "See [[{}]] and [[{}{}|that]].\n",
+                        chance.of(&names),
+                        chance.of(&FOLDERS),
+                        chance.of(&names)
+                    ),
+                    2 => format!(
+                        "[text](../{}{}.md)\n",
+                        chance.of(&FOLDERS),
+                        chance.of(&names).replace(' ', "%20")
+                    ),
                     3 => format!("## {}\n", chance.of(&WORDS)),
                     4 => format!("A line. ^b{}\n", chance.below(3)),
-                    _ => format!("{} {} {} {}.\n", chance.of(&WORDS), chance.of(&WORDS), chance.of(&WORDS), chance.of(&WORDS)),
+                    _ => format!(
+                        "{} {} {} {}.\n",
+                        chance.of(&WORDS),
+                        chance.of(&WORDS),
+                        chance.of(&WORDS),
+                        chance.of(&WORDS)
+                    ),
                 };
             }
             files.insert(format!("{folder}{name}.md"), text);
@@ -79,7 +118,8 @@ pub(crate) fn put(root: &Path, files: &BTreeMap<String, String>, wanted: impl Fn
         let on_disk = root.join(path);
         fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
         fs::write(&on_disk, text).unwrap();
-        let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000 + number as u64 * 100);
+        let modified =
+            SystemTime::UNIX_EPOCH + Duration::from_secs(1_790_000_000 + number as u64 * 100);
         fs::File::options().write(true).open(&on_disk).unwrap().set_modified(modified).unwrap();
     }
 }
@@ -122,16 +162,22 @@ impl Pair {
         let answers = [&self.whole.1, &self.part.1].map(|server| {
             let mut answer = server.post_with(LIMITED, "", &request(method, params.clone())).json();
             // Ids of kept versions are by chance; the text of a result is its structure once more.
-            if let Some(result) = answer["result"].as_object_mut().filter(|result| result.contains_key("structuredContent")) {
+            if let Some(result) = answer["result"]
+                .as_object_mut()
+                .filter(|result| result.contains_key("structuredContent"))
+            {
                 result.remove("content");
                 strip(&mut result["structuredContent"]);
             }
             answer
         });
         assert_eq!(answers[0], answers[1], "{method} {params}");
-        let about = self.compared.entry(params["name"].as_str().unwrap_or(method).to_owned()).or_default();
+        let about =
+            self.compared.entry(params["name"].as_str().unwrap_or(method).to_owned()).or_default();
         about.0 += 1;
-        about.1 += usize::from(answers[0].get("error").is_none() && answers[0]["result"]["isError"] != true);
+        about.1 += usize::from(
+            answers[0].get("error").is_none() && answers[0]["result"]["isError"] != true,
+        );
         answers[0].clone()
     }
 
@@ -175,7 +221,9 @@ pub(crate) fn grants() -> [Case; 4] {
         ("write=Projects/", "", |path| path.starts_with("Projects/")),
         ("read=Private/Deep/", "", |path| path.starts_with("Private/Deep/")),
         ("read:write=Inbox/;Journal/", "Private/;Projects/**/deep;*.png;!Inbox/*.png", |path| {
-            !path.starts_with("Private/") && !path.contains("/deep/") && (!path.ends_with(".png") || path.starts_with("Inbox/"))
+            !path.starts_with("Private/")
+                && !path.contains("/deep/")
+                && (!path.ends_with(".png") || path.starts_with("Inbox/"))
         }),
     ]
 }
@@ -233,7 +281,10 @@ fn reading_under_a_grant_is_reading_a_vault_of_those_folders() {
             ] {
                 pair.pages("vault_search", json!({ "query": query, "max_results": 4 }));
             }
-            pair.call("vault_search", json!({ "query": word, "snippets": "passages", "sort": "modified" }));
+            pair.call(
+                "vault_search",
+                json!({ "query": word, "snippets": "passages", "sort": "modified" }),
+            );
             pair.call("search", json!({ "query": word }));
             pair.call("search_vault_content", json!({ "search_pattern": word }));
             pair.call("vault_list_all", json!({ "tag": word }));
@@ -242,11 +293,16 @@ fn reading_under_a_grant_is_reading_a_vault_of_those_folders() {
             pair.call("fetch_matching_files", json!({ "tags": [word] }));
         }
         pair.call("fetch_frontmatter_index", json!({}));
-        for count in ["tag", "property", "folder", "value:file.backlinks", "value:file.links.length"] {
+        for count in
+            ["tag", "property", "folder", "value:file.backlinks", "value:file.links.length"]
+        {
             pair.call("vault_query", json!({ "count": count }));
         }
         pair.ask("resources/read", json!({ "uri": "config://vault-info" }));
-        pair.ask("prompts/get", json!({ "name": "gather_notes", "arguments": { "topic": "boiler" } }));
+        pair.ask(
+            "prompts/get",
+            json!({ "name": "gather_notes", "arguments": { "topic": "boiler" } }),
+        );
         for show in ["unresolved", "orphans", "deadends", "ambiguous"] {
             pair.pages("vault_links", json!({ "show": show }));
         }
@@ -257,7 +313,10 @@ fn reading_under_a_grant_is_reading_a_vault_of_those_folders() {
     }
     println!("{compared:?}");
     assert!(compared.values().map(|(all, _)| all).sum::<usize>() > 2_900);
-    assert!(compared.iter().all(|(_, (all, good))| good * 10 > *all), "answers and not only errors were compared");
+    assert!(
+        compared.iter().all(|(_, (all, good))| good * 10 > *all),
+        "answers and not only errors were compared"
+    );
 }
 
 /// All files of a vault, without the trash.
@@ -283,29 +342,51 @@ fn writing_under_a_grant_changes_those_folders_as_if_there_were_no_others() {
     let (grant, hide, covers) = grants()[1];
     let mut pair = Pair::new(23, grant, hide, covers);
     let before = tree(&pair.whole.0.vault());
-    let notes: Vec<String> = before.keys().filter(|path| covers(path) && path.ends_with(".md")).cloned().collect();
+    let notes: Vec<String> =
+        before.keys().filter(|path| covers(path) && path.ends_with(".md")).cloned().collect();
     for (number, path) in notes.iter().enumerate() {
-        pair.call("vault_insert", json!({ "path": path, "text": "an inserted line", "where": "end" }));
+        pair.call(
+            "vault_insert",
+            json!({ "path": path, "text": "an inserted line", "where": "end" }),
+        );
         pair.call("vault_set_properties", json!({ "paths": [path], "set": { "number": number } }));
-        pair.call("vault_edit", json!({ "path": path, "old_text": "inserted", "new_text": "edited" }));
+        pair.call(
+            "vault_edit",
+            json!({ "path": path, "old_text": "inserted", "new_text": "edited" }),
+        );
         pair.call("vault_write", json!({ "path": format!("Projects/New/{number}.md"), "content": format!("[[{path}]]") }));
-        pair.call("vault_move", json!({ "from": path, "to": format!("Projects/Moved/{number}.md"), "dry_run": true }));
-        pair.call("vault_move", json!({ "from": path, "to": format!("Projects/Moved/{number}.md") }));
+        pair.call(
+            "vault_move",
+            json!({ "from": path, "to": format!("Projects/Moved/{number}.md"), "dry_run": true }),
+        );
+        pair.call(
+            "vault_move",
+            json!({ "from": path, "to": format!("Projects/Moved/{number}.md") }),
+        );
     }
     pair.call("vault_rename_tag", json!({ "from": "boiler", "to": "kettle" }));
     pair.call("vault_move", json!({ "from": "Projects/Moved", "to": "Projects/Again" }));
     pair.call("vault_delete", json!({ "paths": ["Projects/Again/0.md"] }));
     pair.call("vault_read", json!({ "path": "Projects/Again/1.md" }));
     let (whole, part) = (tree(&pair.whole.0.vault()), tree(&pair.part.0.vault()));
-    let covered: BTreeMap<String, String> =
-        whole.iter().filter(|(path, _)| covers(path)).map(|(path, text)| (path.clone(), text.clone())).collect();
+    let covered: BTreeMap<String, String> = whole
+        .iter()
+        .filter(|(path, _)| covers(path))
+        .map(|(path, text)| (path.clone(), text.clone()))
+        .collect();
     assert_eq!(covered, part);
     let rest = |tree: &BTreeMap<String, String>| {
-        tree.iter().filter(|(path, _)| !covers(path)).map(|(path, text)| (path.clone(), text.clone())).collect::<Vec<_>>()
+        tree.iter()
+            .filter(|(path, _)| !covers(path))
+            .map(|(path, text)| (path.clone(), text.clone()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(rest(&whole), rest(&before), "nothing else has changed");
     println!("{:?}", pair.compared);
-    assert!(pair.compared.values().all(|(all, good)| good * 2 > *all), "answers and not only errors were compared");
+    assert!(
+        pair.compared.values().all(|(all, good)| good * 2 > *all),
+        "answers and not only errors were compared"
+    );
 }
 
 #[test]
@@ -317,7 +398,14 @@ fn what_a_grant_does_not_let_a_login_change_stays() {
     fs::write(folder.vault().join("Journal/Source.md"), "See [[Inbox/Target]] #mine.").unwrap();
     let before = tree(&folder.vault());
     let call = |tool: &str, arguments: Value| {
-        server.post_with(LIMITED, "", &request("tools/call", json!({ "name": tool, "arguments": arguments }))).json()["result"].clone()
+        server
+            .post_with(
+                LIMITED,
+                "",
+                &request("tools/call", json!({ "name": tool, "arguments": arguments })),
+            )
+            .json()["result"]
+            .clone()
     };
     for (tool, arguments) in [
         ("vault_write", json!({ "path": "Journal/Source.md", "content": "x" })),
@@ -327,7 +415,10 @@ fn what_a_grant_does_not_let_a_login_change_stays() {
         ("vault_write", json!({ "path": "x.md", "content": "x" })),
         ("vault_edit", json!({ "path": "Journal/Source.md", "old_text": "See", "new_text": "x" })),
         ("vault_insert", json!({ "path": "Journal/Source.md", "text": "x" })),
-        ("vault_set_properties", json!({ "paths": ["Inbox/Target.md", "Journal/Source.md"], "set": { "a": 1 } })),
+        (
+            "vault_set_properties",
+            json!({ "paths": ["Inbox/Target.md", "Journal/Source.md"], "set": { "a": 1 } }),
+        ),
         ("vault_move", json!({ "from": "Inbox/Target.md", "to": "Journal/Target.md" })),
         ("vault_move", json!({ "from": "Inbox/Target.md", "to": "Private/Target.md" })),
         ("vault_move", json!({ "from": "Journal/Source.md", "to": "Inbox/Source.md" })),
@@ -339,11 +430,19 @@ fn what_a_grant_does_not_let_a_login_change_stays() {
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         assert_eq!(tree(&folder.vault()), before, "{tool} {arguments}");
     }
-    let moved = call("vault_move", json!({ "from": "Inbox/Target.md", "to": "Inbox/Renamed.md" }))["structuredContent"].clone();
+    let moved = call("vault_move", json!({ "from": "Inbox/Target.md", "to": "Inbox/Renamed.md" }))
+        ["structuredContent"]
+        .clone();
     assert_eq!(moved["left_alone"][0]["reason"], "this login may not change it", "{moved}");
     assert_eq!(moved["links_updated"], 0);
-    let tag = call("vault_rename_tag", json!({ "from": "mine", "to": "yours" }))["structuredContent"].clone();
-    assert_eq!((tag["tags_updated"].clone(), tag["left_alone"][0]["path"].clone()), (json!(0), json!("Journal/Source.md")), "{tag}");
+    let tag =
+        call("vault_rename_tag", json!({ "from": "mine", "to": "yours" }))["structuredContent"]
+            .clone();
+    assert_eq!(
+        (tag["tags_updated"].clone(), tag["left_alone"][0]["path"].clone()),
+        (json!(0), json!("Journal/Source.md")),
+        "{tag}"
+    );
 }
 
 #[test]
@@ -356,13 +455,18 @@ fn a_login_is_notified_only_of_what_its_grant_covers() {
     stream.send(crate::support::stream_request(LIMITED, &session, "text/event-stream"));
     assert_eq!(stream.headless().status, 200);
     for folder_uri in ["vault:///Inbox", "vault:///Private", "vault:///Inbox/heard.md"] {
-        server.post_with(LIMITED, &format!("Mcp-Session-Id: {session}"), &request("resources/subscribe", json!({ "uri": folder_uri })));
+        server.post_with(
+            LIMITED,
+            &format!("Mcp-Session-Id: {session}"),
+            &request("resources/subscribe", json!({ "uri": folder_uri })),
+        );
     }
     fs::write(folder.vault().join("Private/unheard.md"), "x").unwrap();
     fs::remove_file(folder.vault().join("image.png")).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     fs::write(folder.vault().join("Inbox/heard.md"), "x").unwrap();
-    let events: Vec<Value> = (0..3).map(|_| serde_json::from_str(&stream.event().unwrap()).unwrap()).collect();
+    let events: Vec<Value> =
+        (0..3).map(|_| serde_json::from_str(&stream.event().unwrap()).unwrap()).collect();
     let count = |method: &str| events.iter().filter(|event| event["method"] == method).count();
     assert_eq!(count("notifications/resources/list_changed"), 1, "{events:?}");
     assert!(events.iter().all(|event| !event.to_string().contains("Private")), "{events:?}");
@@ -390,7 +494,11 @@ fn a_listener_is_notified_while_many_other_grants_are_used() {
     );
     for round in 1..4 {
         for number in 0..12 {
-            server.post_with(&format!("g{number}"), "", &request("tools/call", json!({ "name": "vault_list", "arguments": {} })));
+            server.post_with(
+                &format!("g{number}"),
+                "",
+                &request("tools/call", json!({ "name": "vault_list", "arguments": {} })),
+            );
         }
         fs::write(folder.vault().join("Mine/a.md"), format!("{round}")).unwrap();
         assert!(stream.event().unwrap().contains("resources/updated"), "round {round}");

@@ -9,9 +9,10 @@ use vault_sync_mcp::markdown::{self, links};
 
 /// Whatever means something to the reader of Markdown, frontmatter or canvases.
 const MARKERS: [&str; 52] = [
-    "#", "#t ", "# ", "[", "]", "[[", "]]", "![[", "](", "[a](", "(", ")", "<", ">", "> ", "`", "``", "```\n", "~~~\n", "$", "$$", "%%",
-    "<!--", "-->", "<div>", "<pre", "</pre>", "\\", "!", "|", "|-|\n", "- ", "- [ ] ", "1. ", "*", "_", "=\n", "---\n", "\t", "    ",
-    " ^a", "^", "::", "\"", "'", "{", "}", "&a ", ": ", "é", "a", "\n",
+    "#", "#t ", "# ", "[", "]", "[[", "]]", "![[", "](", "[a](", "(", ")", "<", ">", "> ", "`",
+    "``", "```\n", "~~~\n", "$", "$$", "%%", "<!--", "-->", "<div>", "<pre", "</pre>", "\\", "!",
+    "|", "|-|\n", "- ", "- [ ] ", "1. ", "*", "_", "=\n", "---\n", "\t", "    ", " ^a", "^", "::",
+    "\"", "'", "{", "}", "&a ", ": ", "é", "a", "\n",
 ];
 
 const PROSE: &str = "The pump in the cellar was replaced in [[March]], see #heating and the notes of *last year*.\n";
@@ -40,7 +41,12 @@ fn prose_like(text: &str) -> String {
     let (bytes, lines) = (text.len(), text.lines().count().max(1));
     let words = repeated(PROSE, bytes);
     let mut prose = String::new();
-    for line in words.replace('\n', " ").as_bytes().chunks(bytes.div_ceil(lines)).map(String::from_utf8_lossy) {
+    for line in words
+        .replace('\n', " ")
+        .as_bytes()
+        .chunks(bytes.div_ceil(lines))
+        .map(String::from_utf8_lossy)
+    {
         prose.push_str(&line[..line.len() - 1]);
         prose.push('\n');
     }
@@ -49,13 +55,26 @@ fn prose_like(text: &str) -> String {
 
 #[test]
 fn no_marker_and_no_pair_of_markers_costs_more_than_ten_times_what_prose_costs() {
-    let pairs = MARKERS.iter().flat_map(|first| MARKERS.iter().map(move |second| (*first, *second)));
+    let pairs =
+        MARKERS.iter().flat_map(|first| MARKERS.iter().map(move |second| (*first, *second)));
     let pairs: Vec<(&str, &str)> = pairs.collect();
     // One in thirteen, each marker with four others and with itself.
-    let some = pairs.iter().enumerate().filter(|(number, (first, second))| number % 13 == 0 || first == second);
+    let some = pairs
+        .iter()
+        .enumerate()
+        .filter(|(number, (first, second))| number % 13 == 0 || first == second);
     let some: Vec<(&str, &str)> = some.map(|(_, pair)| *pair).collect();
-    let worst = if thorough() { [costly(&pairs, 1 << 14), costly(&some, 1 << 20)].concat() } else { costly(&some, 1 << 14) };
-    assert!(worst.is_empty(), "{} texts cost more than ten times what prose does: {:.1?}", worst.len(), &worst[..worst.len().min(40)]);
+    let worst = if thorough() {
+        [costly(&pairs, 1 << 14), costly(&some, 1 << 20)].concat()
+    } else {
+        costly(&some, 1 << 14)
+    };
+    assert!(
+        worst.is_empty(),
+        "{} texts cost more than ten times what prose does: {:.1?}",
+        worst.len(),
+        &worst[..worst.len().min(40)]
+    );
 }
 
 /// The texts of so many bytes that cost more than ten times what prose does, with how many times, the costliest first.
@@ -73,14 +92,18 @@ fn costly(pairs: &[(&str, &str)], bytes: usize) -> Vec<(f64, String)> {
         ];
         for (number, text) in shapes.iter().enumerate() {
             let lines = text.lines().count();
-            let prose = *known.entry(lines).or_insert_with(|| (0..3).map(|_| read(&prose_like(text))).min().unwrap());
+            let prose = *known
+                .entry(lines)
+                .or_insert_with(|| (0..3).map(|_| read(&prose_like(text))).min().unwrap());
             if read(text).as_secs_f64() <= 10.0 * prose.as_secs_f64() {
                 continue;
             }
             // Again, in turns: what else the machine does leaves both less of the caches.
             let like = prose_like(text);
-            let (reads, of_prose): (Vec<Duration>, Vec<Duration>) = (0..10).map(|_| (read(text), read(&like))).unzip();
-            let ratio = reads.iter().min().unwrap().as_secs_f64() / of_prose.iter().min().unwrap().as_secs_f64();
+            let (reads, of_prose): (Vec<Duration>, Vec<Duration>) =
+                (0..10).map(|_| (read(text), read(&like))).unzip();
+            let ratio = reads.iter().min().unwrap().as_secs_f64()
+                / of_prose.iter().min().unwrap().as_secs_f64();
             if ratio > 10.0 {
                 worst.push((ratio, format!("shape {number} of {first:?} {second:?}")));
             }

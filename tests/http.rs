@@ -14,7 +14,9 @@ fn a_connection_is_kept_and_pipelined_requests_are_answered_in_order() {
     for _ in 0..3 {
         assert_eq!(connection.send(HEALTH).response().text(), "ok\n");
     }
-    let piped: String = (10..40).map(|id| post(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#))).collect();
+    let piped: String = (10..40)
+        .map(|id| post(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)))
+        .collect();
     connection.send(piped);
     for id in 10..40 {
         assert_eq!(connection.response().json()["id"], id);
@@ -73,7 +75,8 @@ fn what_is_not_plain_http_is_refused_and_the_connection_closed() {
         let mut connection = server.connect();
         connection.try_send(&bytes);
         let shown: String = bytes.chars().take(120).collect();
-        let response = connection.try_response().unwrap_or_else(|| panic!("no answer to {shown:?}"));
+        let response =
+            connection.try_response().unwrap_or_else(|| panic!("no answer to {shown:?}"));
         assert_eq!(response.status, status, "{shown:?}");
         assert_eq!(response.header("connection"), Some("close"), "{shown:?}");
         assert!(connection.is_closed(), "{shown:?}");
@@ -111,7 +114,10 @@ fn an_unread_body_is_not_the_next_request() {
     let smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Smuggled: 1\r\n\r\n";
     // Refused by its missing token, body small: dropped, and the connection is kept.
     let mut connection = server.connect();
-    connection.send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{smuggled}{HEALTH}", smuggled.len()));
+    connection.send(format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{smuggled}{HEALTH}",
+        smuggled.len()
+    ));
     assert_eq!(connection.response().status, 401);
     assert_eq!(connection.response().text(), "ok\n");
     connection.stream().set_read_timeout(Some(Duration::from_millis(300))).unwrap();
@@ -129,7 +135,10 @@ fn an_unread_body_is_not_the_next_request() {
 fn a_body_that_ends_early_is_an_error_and_never_a_shorter_body() {
     let (folder, server) = Server::sample();
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": { "path": "half.md", "content": "x" } } }).to_string();
-    for framing in ["Content-Length: 500".to_owned(), format!("Transfer-Encoding: chunked\r\n\r\n{:x}", call.len())] {
+    for framing in [
+        "Content-Length: 500".to_owned(),
+        format!("Transfer-Encoding: chunked\r\n\r\n{:x}", call.len()),
+    ] {
         let mut connection = server.connect();
         connection.send(format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{framing}\r\n\r\n{call}"));
         connection.stream().shutdown(Shutdown::Write).unwrap();
@@ -150,7 +159,12 @@ fn a_client_that_has_closed_its_sending_half_is_answered() {
         connection.send(post(&call.to_string()));
         connection.stream().shutdown(Shutdown::Write).unwrap();
         let answer = connection.response();
-        assert_eq!((answer.status, answer.json()["result"]["isError"].as_bool().unwrap_or(false)), (200, false), "{}", answer.text());
+        assert_eq!(
+            (answer.status, answer.json()["result"]["isError"].as_bool().unwrap_or(false)),
+            (200, false),
+            "{}",
+            answer.text()
+        );
     }
 }
 
@@ -184,7 +198,10 @@ fn http_1_0_and_head_and_close_are_understood() {
     assert!(old.is_closed());
     let mut close = server.connect();
     assert_eq!(
-        close.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").response().header("connection"),
+        close
+            .send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .response()
+            .header("connection"),
         Some("close")
     );
     assert!(close.is_closed());
@@ -228,8 +245,10 @@ fn a_large_request_that_is_refused_early_gets_its_answer() {
 #[test]
 fn answers_of_every_size_come_at_once() {
     let sizes = [300, 900, 3_000, 20_000, 40_000];
-    let files: Vec<(String, Vec<u8>)> = sizes.iter().map(|size| (format!("{size}.md"), vec![b'x'; *size])).collect();
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let files: Vec<(String, Vec<u8>)> =
+        sizes.iter().map(|size| (format!("{size}.md"), vec![b'x'; *size])).collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     let folder = Folder::with(&files);
     let server = Server::on(&folder.vault());
     let mut connection = server.connect();
@@ -257,10 +276,17 @@ fn odd_but_lawful_requests_are_served() {
         let response = server.connect().send(&bytes).response();
         assert_eq!((response.status, response.header("content-length")), (200, Some("3")), "{}", String::from_utf8_lossy(&bytes));
     }
-    let upgrade = post(PING).replace("Host: vault.example.com", "Host: localhost\r\nConnection: upgrade\r\nUpgrade: h2c");
+    let upgrade = post(PING).replace(
+        "Host: vault.example.com",
+        "Host: localhost\r\nConnection: upgrade\r\nUpgrade: h2c",
+    );
     let mut connection = server.connect();
     assert_eq!(connection.send(&upgrade).response().status, 200);
-    assert_eq!(connection.send(HEALTH).response().status, 200, "the body was read by its length, not to the end");
+    assert_eq!(
+        connection.send(HEALTH).response().status,
+        200,
+        "the body was read by its length, not to the end"
+    );
     let mut ancient = server.connect();
     ancient.send("GET /healthz\r\n\r\n");
     assert_eq!(ancient.response().status, 400, "HTTP/0.9");
@@ -291,12 +317,21 @@ impl Service for Shaky {
 
 #[test]
 fn a_panic_is_a_500_for_its_request_alone() {
-    let running = Running::start(server::bind("127.0.0.1:0".parse().unwrap()).unwrap(), Shaky, 16, 1).unwrap();
+    let running =
+        Running::start(server::bind("127.0.0.1:0".parse().unwrap()).unwrap(), Shaky, 16, 1)
+            .unwrap();
     let address = running.address();
     for _ in 0..20 {
         for (path, status) in [("/admit", 500), ("/serve", 500), ("/fine", 200)] {
             let mut connection = Connection::open(address);
-            assert_eq!(connection.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).response().status, status, "{path}");
+            assert_eq!(
+                connection
+                    .send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"))
+                    .response()
+                    .status,
+                status,
+                "{path}"
+            );
         }
     }
     let started = Instant::now();
@@ -310,7 +345,8 @@ fn the_deepest_documents_fit_on_the_stack() {
     let (_folder, server) = Server::sample();
     for depth in [120, 127, 128, 5_000] {
         let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{nested}}}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":{nested}}}}}"#);
         let status = server.connect().send(post(&body)).response().status;
         assert_eq!(status, if depth < 126 { 200 } else { 400 }, "{depth}");
         let note = format!("---\ntags: {nested}\n---\n");
@@ -325,7 +361,9 @@ fn chunk_framing_is_bounded_by_itself() {
     let (_folder, server) = Server::sample();
     let chunk = format!("1;{}\r\nA\r\n", "x".repeat(240));
     let mut connection = server.connect();
-    connection.send("POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+    connection.send(
+        "POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
     connection.try_send(chunk.repeat(1000));
     assert_eq!(connection.response().status, 400);
 }
@@ -339,6 +377,9 @@ fn the_debug_log_shows_each_step_of_a_login_and_no_code() {
     server.result_of("tools/list", json!({}));
     let log = server.log_with("rpc=\"tools/list\"");
     assert!(log.contains("http GET \"/oauth/authorize\" status=400"), "{log}");
-    assert!(log.contains("http POST \"/mcp\" status=401 from=127.0.0.1 agent=\"Claude-User\""), "{log}");
+    assert!(
+        log.contains("http POST \"/mcp\" status=401 from=127.0.0.1 agent=\"Claude-User\""),
+        "{log}"
+    );
     assert!(!log.contains("SeCrEt"), "{log}");
 }

@@ -1,7 +1,10 @@
 //! Too many, too slow, too much: peers that would take the server's time, memory, threads or connections from the others.
 //! In most cases another HTTP library was brought down so.
 
-use crate::support::{Connection, Folder, HEALTH, PING, READ_TOKEN, Server, TOKEN, eventually, mcp_head, post, stream_request};
+use crate::support::{
+    Connection, Folder, HEALTH, PING, READ_TOKEN, Server, TOKEN, eventually, mcp_head, post,
+    stream_request,
+};
 use serde_json::json;
 use std::io::Read;
 use std::net::Shutdown;
@@ -81,8 +84,11 @@ fn many_connections_at_once_are_all_served() {
     let (_folder, server) = Server::sample();
     let address = server.address;
     for _ in 0..5 {
-        let threads: Vec<_> =
-            (0..64).map(|_| std::thread::spawn(move || Connection::open(address).send(HEALTH).response().status)).collect();
+        let threads: Vec<_> = (0..64)
+            .map(|_| {
+                std::thread::spawn(move || Connection::open(address).send(HEALTH).response().status)
+            })
+            .collect();
         assert!(threads.into_iter().all(|thread| thread.join().unwrap() == 200));
     }
 }
@@ -111,7 +117,9 @@ fn an_error_of_the_listener_does_not_end_it() {
     let server = Server::on(&folder.vault());
     // Take the descriptors away: prlimit changes the limit of the running process.
     let limit = |number: &str| {
-        std::process::Command::new("prlimit").args(["--pid", &server.pid().to_string(), &format!("--nofile={number}")]).status()
+        std::process::Command::new("prlimit")
+            .args(["--pid", &server.pid().to_string(), &format!("--nofile={number}")])
+            .status()
     };
     if !limit("20:1024").is_ok_and(|status| status.success()) {
         crate::support::skipped("prlimit is not available");
@@ -124,7 +132,8 @@ fn an_error_of_the_listener_does_not_end_it() {
     eventually("the server accepts again", || {
         let mut connection = server.connect();
         connection.stream().set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-        connection.try_send(HEALTH) && connection.try_response().is_some_and(|response| response.status == 200)
+        connection.try_send(HEALTH)
+            && connection.try_response().is_some_and(|response| response.status == 200)
     });
 }
 
@@ -246,7 +255,8 @@ fn a_connection_that_ends_badly_is_counted_no_more() {
     eventually("eight at once are served", || {
         let mut eight: Vec<Connection> = (0..8).map(|_| server.connect()).collect();
         let served = |connection: &mut Connection| {
-            connection.try_send(HEALTH) && connection.try_response().is_some_and(|response| response.status == 200)
+            connection.try_send(HEALTH)
+                && connection.try_response().is_some_and(|response| response.status == 200)
         };
         eight.iter_mut().all(served)
     });
@@ -260,7 +270,10 @@ fn no_thread_for_a_connection_is_503_and_not_the_end() {
     let folder = Folder::sample();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     // Root has no such limit, so the server runs as another user, with a number that no other user has.
-    let is_root = std::process::Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let is_root = std::process::Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout == b"0\n");
     fn as_user(command: &mut std::process::Command, is_root: bool) -> &mut std::process::Command {
         if is_root { command.uid(61_234).gid(61_234) } else { command }
     }
@@ -269,12 +282,17 @@ fn no_thread_for_a_connection_is_503_and_not_the_end() {
         crate::support::skipped("the program is in a folder that no other user may enter");
         return;
     }
-    let server = Server::spawned(&folder.vault(), &[("READ_ONLY", "true")], |command| as_user(command, is_root));
+    let server = Server::spawned(&folder.vault(), &[("READ_ONLY", "true")], |command| {
+        as_user(command, is_root)
+    });
     assert!(server.is_alive());
     let limit = |number: &str| {
         let mut prlimit = std::process::Command::new("prlimit");
         prlimit.args(["--pid", &server.pid().to_string(), &format!("--nproc={number}")]);
-        assert!(as_user(&mut prlimit, is_root).status().is_ok_and(|status| status.success()), "prlimit of util-linux");
+        assert!(
+            as_user(&mut prlimit, is_root).status().is_ok_and(|status| status.success()),
+            "prlimit of util-linux"
+        );
     };
     limit("1:");
     let refused = server.connect().send(HEALTH).response();
@@ -301,7 +319,9 @@ fn peers_that_do_not_read_give_up_their_connections() {
         })
         .collect();
     std::thread::sleep(Duration::from_millis(1500));
-    eventually("a good peer is served", || server.connect().send(HEALTH).try_response().is_some_and(|response| response.status == 200));
+    eventually("a good peer is served", || {
+        server.connect().send(HEALTH).try_response().is_some_and(|response| response.status == 200)
+    });
     drop(held);
 }
 
@@ -312,7 +332,11 @@ fn streamed_answers_that_are_not_read_hold_no_worker() {
     let server = Server::with(&folder.vault(), &[("WORKERS", "2")]);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_read", "arguments": { "path": "picture.png" }, "_meta": { "progressToken": 1 } } });
     let body = call.to_string();
-    let ask = format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", mcp_head(TOKEN, ""), body.len());
+    let ask = format!(
+        "{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+        mcp_head(TOKEN, ""),
+        body.len()
+    );
     let silent: Vec<_> = (0..8)
         .map(|_| {
             let mut connection = Connection::open_slow(server.address);
@@ -323,7 +347,16 @@ fn streamed_answers_that_are_not_read_hold_no_worker() {
     std::thread::sleep(Duration::from_millis(500));
     let started = Instant::now();
     for _ in 0..10 {
-        assert_eq!(server.post_with(READ_TOKEN, "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })).status, 200);
+        assert_eq!(
+            server
+                .post_with(
+                    READ_TOKEN,
+                    "",
+                    &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })
+                )
+                .status,
+            200
+        );
     }
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     drop(silent);
@@ -345,7 +378,11 @@ fn a_listener_that_reads_nothing_delays_no_other() {
     let mut silent = Connection::open_slow(server.address);
     silent.send(stream_request(TOKEN, &slow, "text/event-stream"));
     let mut good = server.connect();
-    good.send(stream_request(READ_TOKEN, &server.session(READ_TOKEN, "2025-06-18"), "text/event-stream"));
+    good.send(stream_request(
+        READ_TOKEN,
+        &server.session(READ_TOKEN, "2025-06-18"),
+        "text/event-stream",
+    ));
     assert_eq!(good.headless().status, 200);
     for n in 0..6 {
         let started = Instant::now();
@@ -354,7 +391,12 @@ fn a_listener_that_reads_nothing_delays_no_other() {
         assert!(started.elapsed() < Duration::from_secs(3), "{n}: {:?}", started.elapsed());
     }
     // And while it is behind, its own session is answered as ever.
-    assert_eq!(server.post_with(TOKEN, &session, &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).status, 200);
+    assert_eq!(
+        server
+            .post_with(TOKEN, &session, &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }))
+            .status,
+        200
+    );
 }
 
 /// A hundred pictures in one batch take bounded memory.
@@ -367,5 +409,8 @@ fn the_answers_of_a_batch_are_bounded() {
     assert!(answers.body.len() < 4 * 1024 * 1024, "{}", answers.body.len());
     let answers = answers.json();
     assert_eq!(answers.as_array().unwrap().len(), 100, "each is answered");
-    assert!(answers[0]["result"].is_object() && answers[99]["error"]["message"].as_str().unwrap().contains("send fewer"));
+    assert!(
+        answers[0]["result"].is_object()
+            && answers[99]["error"]["message"].as_str().unwrap().contains("send fewer")
+    );
 }

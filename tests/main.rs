@@ -58,7 +58,10 @@
     clippy::print_stdout,
     clippy::print_stderr
 )]
-#![cfg_attr(not(feature = "default"), allow(dead_code, unused_imports, reason = "what the tests of absent toolsets share"))]
+#![cfg_attr(
+    not(feature = "default"),
+    allow(dead_code, unused_imports, reason = "what the tests of absent toolsets share")
+)]
 
 #[cfg(feature = "accomplishments")]
 mod accomplishments;

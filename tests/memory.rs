@@ -1,7 +1,9 @@
 //! What logins can make the program hold in memory, against what the systemd unit allows it.
 
 use crate::mcp::request;
-use crate::support::{Connection, Folder, READ_TOKEN, Server, TOKEN, mcp_head, post, stream_request, thorough};
+use crate::support::{
+    Connection, Folder, READ_TOKEN, Server, TOKEN, mcp_head, post, stream_request, thorough,
+};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,15 +14,19 @@ const GRANTS: usize = 5;
 fn vault_with_grants(kilobytes: usize) -> (Folder, String) {
     let words = "The pump in the cellar was replaced in [[March]], see #heating and the notes of *last year*.\n";
     let note = |number: usize| format!("# Note {number}\n\n{}", words.repeat(40_000 / words.len()));
-    let notes: Vec<(String, String)> = (0..kilobytes / 40).map(|n| (format!("F{}/n{n}.md", n % GRANTS), note(n))).collect();
-    let notes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let notes: Vec<(String, String)> =
+        (0..kilobytes / 40).map(|n| (format!("F{}/n{n}.md", n % GRANTS), note(n))).collect();
+    let notes: Vec<(&str, &[u8])> =
+        notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
     let grant = |without: usize| {
-        let folders: Vec<String> = (0..GRANTS).filter(|n| *n != without).map(|n| format!("F{n}/")).collect();
+        let folders: Vec<String> =
+            (0..GRANTS).filter(|n| *n != without).map(|n| format!("F{n}/")).collect();
         format!("g{without}:{}:read={}", hash(&format!("grant {without}")), folders.join(";"))
     };
     let grants: Vec<String> = (0..GRANTS).map(grant).collect();
-    let tokens = format!("all:{},reader:{}:read,{}", hash(TOKEN), hash(READ_TOKEN), grants.join(","));
+    let tokens =
+        format!("all:{},reader:{}:read,{}", hash(TOKEN), hash(READ_TOKEN), grants.join(","));
     (Folder::with(&notes), tokens)
 }
 
@@ -50,17 +56,22 @@ fn grants_of_folders_share_the_texts_of_the_vault() {
 #[test]
 fn logins_at_all_their_limits_stay_below_what_the_unit_allows() {
     let unit = include_str!("../vault-sync-mcp.service");
-    let allowed = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")?.strip_suffix('M')).unwrap();
+    let allowed =
+        unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")?.strip_suffix('M')).unwrap();
     let allowed_kb = allowed.parse::<usize>().unwrap() * 1024;
     let (folder, tokens) = vault_with_grants(if thorough() { 60_000 } else { 10_000 });
     let list: Vec<String> = (0..20).map(|n| n.to_string()).collect();
     for number in 0..200 {
         let note = format!("---\nl: [{}]\n---\n", list.join(", "));
-        std::fs::write(folder.vault().join(format!("F{}/list{number}.md", number % GRANTS)), note).unwrap();
+        std::fs::write(folder.vault().join(format!("F{}/list{number}.md", number % GRANTS)), note)
+            .unwrap();
     }
     std::fs::write(folder.vault().join("F0/large.md"), "a line of text\n".repeat(690_000)).unwrap();
     std::fs::write(folder.vault().join("F0/picture.png"), vec![7; 700_000]).unwrap();
-    let server = Server::with(&folder.vault(), &[("API_TOKENS", &tokens), ("TOOLSETS", "vault,notes,context")]);
+    let server = Server::with(
+        &folder.vault(),
+        &[("API_TOKENS", &tokens), ("TOOLSETS", "vault,notes,context")],
+    );
     server.log_with("index complete");
     let content = "x\"\n".repeat(2_500_000);
     let made_long = "l.map(\"abababab\".repeat(1000).split(\"\")).length > 0";
@@ -83,7 +94,8 @@ fn logins_at_all_their_limits_stay_below_what_the_unit_allows() {
     ]
     .map(|call| call.to_string());
     let whole = [TOKEN.to_owned(), READ_TOKEN.to_owned()];
-    let logins: Vec<String> = whole.into_iter().chain((0..GRANTS).map(|n| format!("grant {n}"))).collect();
+    let logins: Vec<String> =
+        whole.into_iter().chain((0..GRANTS).map(|n| format!("grant {n}"))).collect();
     let _streams: Vec<Connection> = logins
         .iter()
         .flat_map(|login| {
@@ -108,10 +120,14 @@ fn logins_at_all_their_limits_stay_below_what_the_unit_allows() {
                             return;
                         }
                         let head = mcp_head(login, "");
-                        let sent =
-                            connection.try_send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+                        let sent = connection.try_send(format!(
+                            "{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+                            body.len()
+                        ));
                         match connection.try_response().filter(|_| sent) {
-                            Some(answer) if answer.status == 200 => drop(answered.fetch_add(1, Ordering::Relaxed)),
+                            Some(answer) if answer.status == 200 => {
+                                drop(answered.fetch_add(1, Ordering::Relaxed))
+                            }
                             // 503, 403 for who may not write, or closed for others.
                             _ => connection = server.connect(),
                         }
@@ -124,6 +140,10 @@ fn logins_at_all_their_limits_stay_below_what_the_unit_allows() {
     });
     let peak = server.peak_kb();
     assert!(peak < allowed_kb, "{peak} kB");
-    assert!(answered.load(Ordering::Relaxed) > 20, "only {} calls were answered", answered.load(Ordering::Relaxed));
+    assert!(
+        answered.load(Ordering::Relaxed) > 20,
+        "only {} calls were answered",
+        answered.load(Ordering::Relaxed)
+    );
     assert_eq!(server.connect().send(post(crate::support::PING)).response().status, 200);
 }

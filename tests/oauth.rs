@@ -14,8 +14,8 @@
 //! | durable state | README, security model | `oauth_state.rs`: `logins_survive_kill_9`, `a_damaged_state_file_grants_nothing` |
 
 use crate::support::login::{
-    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, sent_back, stream_of_a_revoked_login,
-    tokens, works,
+    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with,
+    sent_back, stream_of_a_revoked_login, tokens, works,
 };
 use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN, encode, eventually};
 use serde_json::{Value, json};
@@ -24,7 +24,12 @@ use serde_json::{Value, json};
 fn a_client_discovers_the_endpoints_from_the_first_401() {
     let (_folder, server) = Server::sample();
     for method in ["GET", "POST", "DELETE", "HEAD", "PUT"] {
-        for token in ["", "\r\nAuthorization: Bearer wrong", "\r\nAuthorization: Basic YTpi", "\r\nAuthorization: Bearer"] {
+        for token in [
+            "",
+            "\r\nAuthorization: Bearer wrong",
+            "\r\nAuthorization: Basic YTpi",
+            "\r\nAuthorization: Bearer",
+        ] {
             let response = server
                 .connect()
                 .send(format!(
@@ -45,10 +50,17 @@ fn a_client_discovers_the_endpoints_from_the_first_401() {
     assert_eq!(body["error"]["code"], "AUTH_REQUIRED");
     let document = |path: &str| {
         let response = server.get(path);
-        assert_eq!((response.status, response.header("content-type")), (200, Some("application/json")), "{path}");
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (200, Some("application/json")),
+            "{path}"
+        );
         assert_eq!(response.header("access-control-allow-origin"), Some("*"));
         assert!(!response.text().contains("null"));
-        let head = server.connect().send(format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).headless();
+        let head = server
+            .connect()
+            .send(format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+            .headless();
         assert_eq!(head.header("content-length"), response.header("content-length"));
         response.json()
     };
@@ -56,32 +68,52 @@ fn a_client_discovers_the_endpoints_from_the_first_401() {
         document("/.well-known/oauth-protected-resource"),
         json!({ "resource": ORIGIN, "authorization_servers": [ORIGIN], "bearer_methods_supported": ["header"] })
     );
-    assert_eq!(document("/.well-known/oauth-protected-resource/mcp")["resource"], format!("{ORIGIN}/mcp"));
+    assert_eq!(
+        document("/.well-known/oauth-protected-resource/mcp")["resource"],
+        format!("{ORIGIN}/mcp")
+    );
     let server_metadata = document("/.well-known/oauth-authorization-server");
     assert_eq!(server_metadata, document("/.well-known/oauth-authorization-server/mcp"));
     assert_eq!(server_metadata["issuer"], ORIGIN);
     assert_eq!(server_metadata["authorization_endpoint"], format!("{ORIGIN}/oauth/authorize"));
     assert_eq!(server_metadata["code_challenge_methods_supported"], json!(["S256"]));
-    assert_eq!(server_metadata["grant_types_supported"], json!(["authorization_code", "client_credentials", "refresh_token"]));
-    assert_eq!(server_metadata["token_endpoint_auth_methods_supported"], json!(["none", "client_secret_post", "client_secret_basic"]));
+    assert_eq!(
+        server_metadata["grant_types_supported"],
+        json!(["authorization_code", "client_credentials", "refresh_token"])
+    );
+    assert_eq!(
+        server_metadata["token_endpoint_auth_methods_supported"],
+        json!(["none", "client_secret_post", "client_secret_basic"])
+    );
     for path in ["/.well-known/openid-configuration", "/nowhere", "/oauth"] {
         let response = server.get(path);
-        assert_eq!((response.status, response.header("content-type")), (404, Some("application/json")), "{path}");
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (404, Some("application/json")),
+            "{path}"
+        );
     }
 }
 
 #[test]
 fn browsers_may_ask_before_they_send_a_token() {
     let (_folder, server) = Server::sample();
-    for path in ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource/mcp"] {
+    for path in
+        ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource/mcp"]
+    {
         let response =
             server.request(&format!("OPTIONS {path} HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: POST"), "");
         assert_eq!(response.status, 204, "{path}");
         assert_eq!(response.header("access-control-allow-origin"), Some("*"));
         assert!(response.header("access-control-allow-headers").unwrap().contains("Authorization"));
     }
-    let page = server.request("OPTIONS /oauth/authorize HTTP/1.1\r\nOrigin: https://app.example", "");
-    assert_eq!(page.header("access-control-allow-origin"), None, "no script may read the login page");
+    let page =
+        server.request("OPTIONS /oauth/authorize HTTP/1.1\r\nOrigin: https://app.example", "");
+    assert_eq!(
+        page.header("access-control-allow-origin"),
+        None,
+        "no script may read the login page"
+    );
 }
 
 #[test]
@@ -93,13 +125,17 @@ fn a_login_from_registration_to_a_tool_call() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let html = page.text();
     assert!(
-        html.contains("<strong>Claude</strong>") && html.contains("<strong>claude.ai</strong>") && html.contains("Only read notes"),
+        html.contains("<strong>Claude</strong>")
+            && html.contains("<strong>claude.ai</strong>")
+            && html.contains("Only read notes"),
         "{html}"
     );
     assert!(!html.contains("<script") && !html.contains("class=\"warning\""));
     let policy = page.header("content-security-policy").unwrap();
     assert!(
-        policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'") && !policy.contains("form-action"),
+        policy.contains("default-src 'none'")
+            && policy.contains("frame-ancestors 'none'")
+            && !policy.contains("form-action"),
         "{policy}"
     );
     assert_eq!(page.header("x-frame-options"), Some("DENY"));
@@ -120,7 +156,13 @@ fn a_login_from_registration_to_a_tool_call() {
     assert!(works(&server, access));
     let log = server.log_with("login ok");
     assert!(log.contains("login ok user=\"alex\"") && log.contains("from=127.0.0.1"), "{log}");
-    for secret in [access, answer["refresh_token"].as_str().unwrap(), form.get("code").unwrap(), PASSWORD, VERIFIER] {
+    for secret in [
+        access,
+        answer["refresh_token"].as_str().unwrap(),
+        form.get("code").unwrap(),
+        PASSWORD,
+        VERIFIER,
+    ] {
         assert!(!log.contains(secret), "a secret in the log");
     }
 }
@@ -133,12 +175,18 @@ fn the_short_paths_of_older_clients_work_too() {
         &json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string(),
     );
     let client = client.json()["client_id"].as_str().unwrap().to_owned();
-    let path = authorize_path(&client, &[("resource", None)]).replace("/oauth/authorize", "/authorize");
+    let path =
+        authorize_path(&client, &[("resource", None)]).replace("/oauth/authorize", "/authorize");
     assert_eq!(server.get(&path).status, 200);
     let form = sent_back(&log_in(&server, &path, PASSWORD, "write"));
     let response = server.form(
         "/token",
-        &[("grant_type", "authorization_code"), ("client_id", &client), ("code", form.get("code").unwrap()), ("code_verifier", VERIFIER)],
+        &[
+            ("grant_type", "authorization_code"),
+            ("client_id", &client),
+            ("code", form.get("code").unwrap()),
+            ("code_verifier", VERIFIER),
+        ],
     );
     assert_eq!(response.status, 200, "{}", response.text());
 }
@@ -194,7 +242,8 @@ fn denying_sends_back_and_a_wrong_password_does_not() {
     let denied = server.form(&path, &[("username", ""), ("password", ""), ("decision", "deny")]);
     assert_eq!(sent_back(&denied).get("error"), Some("access_denied"));
     for (user, password) in [("alex", "wrong"), ("unknown", PASSWORD), ("", ""), ("alex", "")] {
-        let refused = server.form(&path, &[("username", user), ("password", password), ("decision", "allow")]);
+        let refused = server
+            .form(&path, &[("username", user), ("password", password), ("decision", "allow")]);
         assert_eq!((refused.status, refused.header("location")), (403, None));
         assert!(refused.text().contains("User name or password is wrong"));
     }
@@ -217,10 +266,18 @@ fn a_form_from_another_site_is_refused() {
         ("Origin: null\r\nSec-Fetch-Site: same-origin", 303),
         ("Origin: https://vault.example.com", 303),
     ] {
-        let head = format!("POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n{header}");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\n{header}"
+        );
         let answer = server.request(&head, &body);
         assert_eq!(answer.status, status, "{header}");
-        assert!(status != 403 || answer.text().contains("<h1>") && answer.text().contains("Start the login again"), "{}", answer.text());
+        assert!(
+            status != 403
+                || answer.text().contains("<h1>")
+                    && answer.text().contains("Start the login again"),
+            "{}",
+            answer.text()
+        );
     }
 }
 
@@ -233,7 +290,11 @@ fn where_nothing_writes_the_page_promises_no_changes() {
         let client = register(&server);
         let path = authorize_path(&client, &[]);
         let page = server.get(&path).text();
-        assert!(page.contains("will not be able to change anything") && !page.contains("Read and change"), "{page}");
+        assert!(
+            page.contains("will not be able to change anything")
+                && !page.contains("Read and change"),
+            "{page}"
+        );
         let token = exchange(&server, &client, &code(&server, &client), VERIFIER).json();
         assert_eq!(token["scope"], "vault:read");
     }
@@ -244,15 +305,30 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("REDIRECT_HOSTS", "unknown.example")]);
     let evil = "<script>alert(1)</script>\"'><b>\r\nX: y\u{202e}";
-    let id = register_with(&server, &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] })).json()["client_id"]
+    let id = register_with(
+        &server,
+        &json!({ "client_name": evil, "redirect_uris": ["https://unknown.example/cb"] }),
+    )
+    .json()["client_id"]
         .as_str()
         .unwrap()
         .to_owned();
-    let path =
-        authorize_path(&id, &[("redirect_uri", Some("https://unknown.example/cb")), ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>"))]);
+    let path = authorize_path(
+        &id,
+        &[
+            ("redirect_uri", Some("https://unknown.example/cb")),
+            ("state", Some("\r\nSet-Cookie: x=1\r\n\r\n<b>")),
+        ],
+    );
     let html = server.get(&path).text();
-    assert!(!html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'), "{html}");
-    assert!(html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""), "a host that is not known");
+    assert!(
+        !html.contains("<script") && !html.contains("<b>") && !html.contains('\u{202e}'),
+        "{html}"
+    );
+    assert!(
+        html.contains("<strong>unknown.example</strong>") && html.contains("class=\"warning\""),
+        "a host that is not known"
+    );
     let denied = server.form(&path, &[("decision", "deny")]);
     assert_eq!((denied.status, denied.header("set-cookie")), (303, None));
     assert!(denied.header("location").unwrap().contains("state=%0D%0ASet-Cookie"));
@@ -293,7 +369,10 @@ fn a_code_needs_its_client_its_verifier_and_its_first_use() {
         ),
         exchange(&server, &client, "no-such-code", VERIFIER),
     ] {
-        assert_eq!((response.status, response.json()["error"].clone()), (400, json!("invalid_grant")));
+        assert_eq!(
+            (response.status, response.json()["error"].clone()),
+            (400, json!("invalid_grant"))
+        );
     }
     // None of these has used it up.
     let first = exchange(&server, &client, &stolen, VERIFIER);
@@ -303,7 +382,10 @@ fn a_code_needs_its_client_its_verifier_and_its_first_use() {
     // What was stolen is used second: both lose, and the log says so.
     assert_eq!(exchange(&server, &client, &stolen, VERIFIER).status, 400);
     assert!(!works(&server, &access));
-    assert_eq!(refresh(&server, &client, first.json()["refresh_token"].as_str().unwrap()).status, 400);
+    assert_eq!(
+        refresh(&server, &client, first.json()["refresh_token"].as_str().unwrap()).status,
+        400
+    );
     server.log_with("code used twice");
 }
 
@@ -313,7 +395,8 @@ fn refreshing_at_once_from_several_processes_leaves_all_with_one_working_token()
     let client = register(&server);
     let (access, first) = tokens(&server, &client);
     let answers: Vec<Value> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| refresh(&server, &client, &first))).collect();
+        let threads: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| refresh(&server, &client, &first))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())
@@ -324,14 +407,18 @@ fn refreshing_at_once_from_several_processes_leaves_all_with_one_working_token()
             .collect()
     });
     for answer in &answers {
-        assert_eq!(answer["refresh_token"], answers[0]["refresh_token"], "all hold the same successor");
+        assert_eq!(
+            answer["refresh_token"], answers[0]["refresh_token"],
+            "all hold the same successor"
+        );
         assert_ne!(answer["refresh_token"], json!(first));
         assert!(works(&server, answer["access_token"].as_str().unwrap()));
     }
     assert!(works(&server, &access), "and the old access token still works");
     // A process that slept through two rotations is led to the newest.
     let second = answers[0]["refresh_token"].as_str().unwrap();
-    let third = refresh(&server, &client, second).json()["refresh_token"].as_str().unwrap().to_owned();
+    let third =
+        refresh(&server, &client, second).json()["refresh_token"].as_str().unwrap().to_owned();
     assert_eq!(refresh(&server, &client, &first).json()["refresh_token"], json!(third));
     assert_eq!(refresh(&server, &register(&server), &third).status, 400, "another client");
     assert_eq!(refresh(&server, &client, "no-such-token").json()["error"], "invalid_grant");
@@ -343,7 +430,12 @@ fn a_grant_is_revoked_by_its_client_and_by_no_other() {
     let (client, other) = (register(&server), register(&server));
     let (access, refresh_token) = tokens(&server, &client);
     let revoke = |client: &str, token: &str| {
-        server.form("/oauth/revoke", &[("token", token), ("client_id", client), ("token_type_hint", "access_token")]).status
+        server
+            .form(
+                "/oauth/revoke",
+                &[("token", token), ("client_id", client), ("token_type_hint", "access_token")],
+            )
+            .status
     };
     assert_eq!(revoke(&other, &refresh_token), 200);
     assert_eq!(revoke(&other, &access), 200);
@@ -353,7 +445,8 @@ fn a_grant_is_revoked_by_its_client_and_by_no_other() {
     assert_eq!(revoke(&client, &access), 200);
     assert!(!works(&server, &access));
     let answer = refresh(&server, &client, &refresh_token).json();
-    let (access, refresh_token) = (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
+    let (access, refresh_token) =
+        (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
     assert_eq!(revoke(&client, refresh_token), 200);
     assert!(!works(&server, access), "the refresh token takes the whole grant with it");
     assert_eq!(refresh(&server, &client, refresh_token).status, 400);
@@ -374,8 +467,11 @@ fn reading_only_can_be_chosen_by_the_person_and_by_the_client() {
         let form = sent_back(&log_in(&server, &path, PASSWORD, choice));
         let answer = exchange(&server, &client, form.get("code").unwrap(), VERIFIER).json();
         assert_eq!(answer["scope"], granted, "{scope:?} {choice}");
-        let list =
-            server.post_with(answer["access_token"].as_str().unwrap(), "", &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+        let list = server.post_with(
+            answer["access_token"].as_str().unwrap(),
+            "",
+            &json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }),
+        );
         assert_eq!(list.text().contains("vault_write"), granted.contains("write"));
     }
 }
@@ -384,7 +480,17 @@ fn reading_only_can_be_chosen_by_the_person_and_by_the_client() {
 fn tokens_in_the_url_are_not_looked_at() {
     let (_folder, server) = Server::sample();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    assert_eq!(server.request(&format!("POST /mcp?access_token={TOKEN} HTTP/1.1\r\nContent-Type: application/json"), ping).status, 401);
+    assert_eq!(
+        server
+            .request(
+                &format!(
+                    "POST /mcp?access_token={TOKEN} HTTP/1.1\r\nContent-Type: application/json"
+                ),
+                ping
+            )
+            .status,
+        401
+    );
 }
 
 // --- Regressions, each named after what went wrong ----------------------------------------------
@@ -397,9 +503,14 @@ fn reuse_of_the_first_refresh_token_is_noticed_after_many_rotations() {
     let (_, first) = tokens(&server, &client);
     let mut newest = first.clone();
     for _ in 0..70 {
-        newest = refresh(&server, &client, &newest).json()["refresh_token"].as_str().unwrap().to_owned();
+        newest =
+            refresh(&server, &client, &newest).json()["refresh_token"].as_str().unwrap().to_owned();
     }
-    assert_eq!(refresh(&server, &client, &first).json()["refresh_token"], json!(newest), "still known, and led to the newest");
+    assert_eq!(
+        refresh(&server, &client, &first).json()["refresh_token"],
+        json!(newest),
+        "still known, and led to the newest"
+    );
 }
 
 #[test]
@@ -416,8 +527,14 @@ fn one_address_cannot_fill_the_queue_of_logins() {
     let (_folder, server) = Server::sample();
     let path = authorize_path(&register(&server), &[]);
     let busy = std::thread::scope(|scope| {
-        let flood: Vec<_> = (0..40).map(|_| scope.spawn(|| log_in(&server, &path, "wrong", "write").status)).collect();
-        flood.into_iter().map(|thread| thread.join().unwrap()).filter(|status| *status == 429).count()
+        let flood: Vec<_> = (0..40)
+            .map(|_| scope.spawn(|| log_in(&server, &path, "wrong", "write").status))
+            .collect();
+        flood
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .filter(|status| *status == 429)
+            .count()
     });
     assert!(busy < 40, "some were checked");
     assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);

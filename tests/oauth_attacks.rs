@@ -1,8 +1,8 @@
 //! What attacks on login and transport found, each test named after it.
 
 use crate::support::login::{
-    REDIRECT, VERIFIER, authorize_path, challenge, code, exchange, log_in, refresh, register, register_with, stream_of_a_revoked_login,
-    tokens, works,
+    REDIRECT, VERIFIER, authorize_path, challenge, code, exchange, log_in, refresh, register,
+    register_with, stream_of_a_revoked_login, tokens, works,
 };
 use crate::support::{Folder, PASSWORD, Server, TOKEN, encode};
 use serde_json::json;
@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 #[test]
 fn registrations_take_bounded_memory() {
     let (_folder, server) = Server::sample();
-    let body = format!("{{\"redirect_uris\":[\"{REDIRECT}\"],\"x\":[{}0]}}", "{\"a\":0},".repeat(7_000));
+    let body =
+        format!("{{\"redirect_uris\":[\"{REDIRECT}\"],\"x\":[{}0]}}", "{\"a\":0},".repeat(7_000));
     let before = server.peak_kb();
     let head = format!(
         "POST /oauth/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -23,7 +24,10 @@ fn registrations_take_bounded_memory() {
         connection.send(format!("{head}{}", &body[..body.len() - 1]));
     }
     let taken = std::thread::scope(|scope| {
-        let ends: Vec<_> = connections.iter_mut().map(|connection| scope.spawn(|| connection.send("}").response().status)).collect();
+        let ends: Vec<_> = connections
+            .iter_mut()
+            .map(|connection| scope.spawn(|| connection.send("}").response().status))
+            .collect();
         ends.into_iter().map(|end| end.join().unwrap()).filter(|status| *status == 201).count()
     });
     assert!(taken > 0, "unknown members are ignored");
@@ -38,7 +42,9 @@ fn bodies_that_are_only_announced_take_no_memory() {
     let mut waiting: Vec<_> = (0..8).map(|_| server.connect()).collect();
     for connection in &mut waiting {
         let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream";
-        connection.send(format!("{head}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 16777216\r\n\r\n{{"));
+        connection.send(format!(
+            "{head}\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 16777216\r\n\r\n{{"
+        ));
     }
     std::thread::sleep(Duration::from_millis(200));
     assert!(works(&server, TOKEN));
@@ -52,7 +58,9 @@ fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
     let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "1")]);
     let client = register(&server);
     let (_, honest) = tokens(&server, &client);
-    let next = |token: &str| refresh(&server, &client, token).json()["refresh_token"].as_str().unwrap().to_owned();
+    let next = |token: &str| {
+        refresh(&server, &client, token).json()["refresh_token"].as_str().unwrap().to_owned()
+    };
     let mut stolen = next(&honest);
     std::thread::sleep(Duration::from_millis(2_100));
     (0..70).for_each(|_| {
@@ -64,7 +72,11 @@ fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
         stolen = newest;
     });
     assert_eq!(refresh(&server, &client, &honest).json()["error"], "invalid_grant");
-    assert_eq!(refresh(&server, &client, &stolen).json()["error"], "invalid_grant", "the theft was seen, and the login ended");
+    assert_eq!(
+        refresh(&server, &client, &stolen).json()["error"],
+        "invalid_grant",
+        "the theft was seen, and the login ended"
+    );
     server.log_with("refresh token used long after its exchange");
     // Nothing that was only made up belongs to a login.
     let (_, other) = tokens(&server, &client);
@@ -92,7 +104,11 @@ fn guesses_at_the_same_time_are_delayed_one_after_the_other() {
     std::thread::scope(|scope| {
         (0..4).for_each(|_| drop(scope.spawn(|| log_in(&server, &path, "wrong", "write"))));
     });
-    assert!(started.elapsed() >= vault_sync_mcp::limits::FAILED_LOGIN_PAUSE * 4, "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() >= vault_sync_mcp::limits::FAILED_LOGIN_PAUSE * 4,
+        "{:?}",
+        started.elapsed()
+    );
     assert_eq!(log_in(&server, &path, PASSWORD, "write").status, 303);
 }
 
@@ -105,10 +121,17 @@ fn a_revocation_that_cannot_be_stored_still_ends_the_token() {
     let (kept, kept_refresh) = tokens(&server, &client);
     std::fs::remove_file(state.join("state.json")).unwrap();
     std::fs::create_dir_all(state.join("state.json/blocks it")).unwrap();
-    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 503);
+    assert_eq!(
+        server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status,
+        503
+    );
     assert!(!works(&server, &access), "it is ended all the same");
     assert!(works(&server, &kept));
-    assert_eq!(refresh(&server, &client, &kept_refresh).status, 503, "what is given has to be stored");
+    assert_eq!(
+        refresh(&server, &client, &kept_refresh).status,
+        503,
+        "what is given has to be stored"
+    );
     std::fs::remove_dir_all(state.join("state.json")).unwrap();
     assert_eq!(refresh(&server, &client, &kept_refresh).status, 200);
     assert_eq!(refresh(&server, &client, &refresh_token).json()["error"], "invalid_grant");
@@ -142,7 +165,9 @@ fn one_session_cannot_use_up_the_memory_for_subscriptions() {
         server.post_with(token, &headers, &message).json()
     };
     let session = server.session(&access, "2025-11-25");
-    let refused = (0..100).filter(|number| subscribe(&access, &session, *number)["error"]["code"] == -32602).count();
+    let refused = (0..100)
+        .filter(|number| subscribe(&access, &session, *number)["error"]["code"] == -32602)
+        .count();
     assert!((50..99).contains(&refused), "{refused}");
     let session = server.session(TOKEN, "2025-11-25");
     assert!(subscribe(TOKEN, &session, 1)["error"].is_null());
@@ -161,7 +186,11 @@ fn a_stranger_who_registers_without_end_changes_nothing() {
     assert_eq!(stored(), before);
     assert!(works(&server, &tokens(&server, &mine).0));
     let log = server.log_with("no more of this minute are logged");
-    assert!(log.matches("registered client=").count() <= 2 * vault_sync_mcp::limits::REGISTRATIONS_LOGGED as usize, "{log}");
+    assert!(
+        log.matches("registered client=").count()
+            <= 2 * vault_sync_mcp::limits::REGISTRATIONS_LOGGED as usize,
+        "{log}"
+    );
 }
 
 /// Somebody with a readable copy of the state folder: everything that can be computed from `state.json` is tried.
@@ -172,21 +201,28 @@ fn the_state_file_alone_lets_nobody_in() {
     let client = register(&server);
     let (access, _) = tokens(&server, &client);
     let code = code(&server, &client);
-    let stolen: serde_json::Value = serde_json::from_slice(&std::fs::read(state.join("state.json")).unwrap()).unwrap();
+    let stolen: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(state.join("state.json")).unwrap()).unwrap();
     let key = secret::SecretHash::from_hex(stolen["key"].as_str().unwrap()).unwrap().bytes();
     // The proof of a login that the page of folders carries, for a client of the attacker's own.
     let theirs = register(&server);
     let fingerprint = &stolen["grants"][0]["mark"];
     let expires = vault_sync_mcp::clock::Moment::read().0 + 200;
     for scope in ["vault:read", "vault:read vault:write"] {
-        let signed = json!(["login", "alex", fingerprint, theirs, REDIRECT, challenge(), scope, expires]).to_string();
+        let signed =
+            json!(["login", "alex", fingerprint, theirs, REDIRECT, challenge(), scope, expires])
+                .to_string();
         let proof = format!("{expires}.{}.alex", secret::keyed_hash(&key, &signed));
         let path = authorize_path(&theirs, &[("scope", Some(scope))]);
-        let answer = server.form(&path, &[("login", &proof), ("decision", "allow"), ("folder:Projects", "change")]);
+        let answer = server.form(
+            &path,
+            &[("login", &proof), ("decision", "allow"), ("folder:Projects", "change")],
+        );
         assert_eq!((answer.status, answer.header("location")), (403, None), "{}", answer.text());
     }
     // Every text in it, as each kind of secret.
-    let texts: Vec<String> = stolen.to_string().split('"').map(str::to_owned).filter(|text| text.len() >= 32).collect();
+    let texts: Vec<String> =
+        stolen.to_string().split('"').map(str::to_owned).filter(|text| text.len() >= 32).collect();
     assert!(texts.len() > 5 && !texts.contains(&access) && !texts.contains(&code));
     for text in &texts {
         assert!(!works(&server, text));
@@ -194,13 +230,26 @@ fn the_state_file_alone_lets_nobody_in() {
         assert_ne!(refresh(&server, &client, text).status, 200);
     }
     // A browser that calls itself known has a place, and still needs the password.
-    let mark = format!("known-browser={expires}.{}", secret::keyed_hash(&key, &format!("browser {expires}")));
-    let form = encode(&[("username", "alex"), ("password", "wrong"), ("access", "write"), ("decision", "allow")]);
-    let head =
-        format!("POST {} HTTP/1.1\r\nCookie: {mark}\r\nContent-Type: application/x-www-form-urlencoded", authorize_path(&theirs, &[]));
+    let mark = format!(
+        "known-browser={expires}.{}",
+        secret::keyed_hash(&key, &format!("browser {expires}"))
+    );
+    let form = encode(&[
+        ("username", "alex"),
+        ("password", "wrong"),
+        ("access", "write"),
+        ("decision", "allow"),
+    ]);
+    let head = format!(
+        "POST {} HTTP/1.1\r\nCookie: {mark}\r\nContent-Type: application/x-www-form-urlencoded",
+        authorize_path(&theirs, &[])
+    );
     assert_eq!(server.request(&head, &form).status, 403);
     assert!(works(&server, &access), "and the login stands");
     // A refresh token with the right family, made with the key.
     let grant = stolen["grants"][0]["id"].as_str().unwrap();
-    assert_eq!(refresh(&server, &client, &secret::in_family(&key, &"0".repeat(64), grant)).json()["error"], "invalid_grant");
+    assert_eq!(
+        refresh(&server, &client, &secret::in_family(&key, &"0".repeat(64), grant)).json()["error"],
+        "invalid_grant"
+    );
 }

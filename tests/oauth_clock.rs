@@ -20,9 +20,16 @@ impl Clockwork {
     fn new() -> Clockwork {
         let users = [("alex".to_owned(), bcrypt::hash(PASSWORD, 4).unwrap())].into();
         let logins = Logins { users, ..Logins::default() };
-        let oauth = Oauth::new("https://vault.example.com".into(), logins, Policy::default(), Store::in_memory());
-        let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }).to_string();
-        let client = oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Moment(1000 * DAY)).unwrap();
+        let oauth = Oauth::new(
+            "https://vault.example.com".into(),
+            logins,
+            Policy::default(),
+            Store::in_memory(),
+        );
+        let wish = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" })
+            .to_string();
+        let client =
+            oauth.register(wish.as_bytes(), [127, 0, 0, 1].into(), Moment(1000 * DAY)).unwrap();
         Clockwork { client: client["client_id"].as_str().unwrap().to_owned(), oauth }
     }
 
@@ -33,17 +40,29 @@ impl Clockwork {
         let request = self.oauth.check_authorization_request(&query).unwrap();
         let access = vault_sync_mcp::principal::Access::Write;
         assert_eq!(self.oauth.log_in("alex", PASSWORD, false), Login::Right);
-        let location = self.oauth.issue_code(&request, "alex", access, None, [127, 0, 0, 1].into(), Moment(now)).unwrap();
+        let location = self
+            .oauth
+            .issue_code(&request, "alex", access, None, [127, 0, 0, 1].into(), Moment(now))
+            .unwrap();
         Form::parse(location.split_once('?').unwrap().1).unwrap().get("code").unwrap().to_owned()
     }
 
     fn ask(&self, fields: &[(&str, &str)], now: u64) -> Result<Value, String> {
-        let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat())).unwrap();
+        let form = Form::parse(&encode(&[fields, &[("client_id", self.client.as_str())]].concat()))
+            .unwrap();
         self.oauth.exchange(None, &form, Moment(now)).map_err(|error| error.code.to_owned())
     }
 
     fn exchange(&self, code: &str, now: u64) -> Result<Value, String> {
-        self.ask(&[("grant_type", "authorization_code"), ("code", code), ("code_verifier", VERIFIER), ("redirect_uri", REDIRECT)], now)
+        self.ask(
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", code),
+                ("code_verifier", VERIFIER),
+                ("redirect_uri", REDIRECT),
+            ],
+            now,
+        )
     }
 
     fn refresh(&self, token: &str, now: u64) -> Result<Value, String> {
@@ -65,7 +84,11 @@ fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
     let it = Clockwork::new();
     // Ahead: codes and access tokens end, refresh tokens go on.
     let late = it.code(start);
-    assert_eq!(it.exchange(&late, start + DAY).unwrap_err(), "invalid_grant", "a code does not live for a day");
+    assert_eq!(
+        it.exchange(&late, start + DAY).unwrap_err(),
+        "invalid_grant",
+        "a code does not live for a day"
+    );
     let code = it.code(start);
     let first = it.exchange(&code, start + 120).unwrap();
     assert!(it.works(text(&first, "access_token"), start + 120));
@@ -78,7 +101,10 @@ fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
     assert_eq!(again["refresh_token"], second["refresh_token"]);
     // Back before everything: nothing breaks, and nothing lives for ever when the clock is right again.
     let early = it.exchange(&it.code(start - DAY), start - DAY).unwrap();
-    assert!(it.works(text(&early, "access_token"), start - DAY) && !it.works(text(&early, "access_token"), start + DAY));
+    assert!(
+        it.works(text(&early, "access_token"), start - DAY)
+            && !it.works(text(&early, "access_token"), start + DAY)
+    );
     assert!(it.refresh(text(&early, "refresh_token"), start + DAY).is_ok());
 }
 
@@ -86,7 +112,11 @@ fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
 fn a_code_expires_after_five_minutes() {
     let it = Clockwork::new();
     for (after, works) in [(0, true), (120, true), (299, true), (300, false), (301, false)] {
-        assert_eq!(it.exchange(&it.code(1000 * DAY), 1000 * DAY + after).is_ok(), works, "{after} s");
+        assert_eq!(
+            it.exchange(&it.code(1000 * DAY), 1000 * DAY + after).is_ok(),
+            works,
+            "{after} s"
+        );
     }
 }
 
@@ -97,10 +127,19 @@ fn a_stolen_refresh_token_is_noticed_after_the_window() {
     let it = Clockwork::new();
     let first = it.exchange(&it.code(start), start).unwrap();
     let second = it.refresh(text(&first, "refresh_token"), start + 60).unwrap();
-    assert!(it.refresh(text(&first, "refresh_token"), start + 3000).is_ok(), "within the hour it is an honest late-comer");
-    assert_eq!(it.refresh(text(&first, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+    assert!(
+        it.refresh(text(&first, "refresh_token"), start + 3000).is_ok(),
+        "within the hour it is an honest late-comer"
+    );
+    assert_eq!(
+        it.refresh(text(&first, "refresh_token"), start + DAY).unwrap_err(),
+        "invalid_grant"
+    );
     assert!(!it.works(text(&second, "access_token"), start + 120), "the whole login has ended");
-    assert_eq!(it.refresh(text(&second, "refresh_token"), start + DAY).unwrap_err(), "invalid_grant");
+    assert_eq!(
+        it.refresh(text(&second, "refresh_token"), start + DAY).unwrap_err(),
+        "invalid_grant"
+    );
 }
 
 #[test]

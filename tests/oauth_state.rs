@@ -1,6 +1,9 @@
 //! What the authorization server keeps, through kill -9, damage, a disk that refuses and a second server.
 
-use crate::support::login::{REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with, tokens, works};
+use crate::support::login::{
+    REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with,
+    tokens, works,
+};
 use crate::support::{Folder, ORIGIN, PASSWORD, Server, TOKEN};
 use serde_json::json;
 
@@ -11,7 +14,12 @@ fn logins_survive_kill_9() {
     let state = folder.path().join("state");
     // The same password hash each time: another one would end the grants.
     let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
-    let start = |users: &str| Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", users)]);
+    let start = |users: &str| {
+        Server::with(
+            &folder.vault(),
+            &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", users)],
+        )
+    };
     let server = start(&users);
     let client = register(&server);
     server.kill();
@@ -20,14 +28,20 @@ fn logins_survive_kill_9() {
     server.kill();
     let server = start(&users);
     let answer = exchange(&server, &client, &code, VERIFIER).json();
-    let (access, first) = (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
+    let (access, first) =
+        (answer["access_token"].as_str().unwrap(), answer["refresh_token"].as_str().unwrap());
     server.kill();
     let server = start(&users);
     assert!(works(&server, access));
-    let second = refresh(&server, &client, first).json()["refresh_token"].as_str().unwrap().to_owned();
+    let second =
+        refresh(&server, &client, first).json()["refresh_token"].as_str().unwrap().to_owned();
     server.kill();
     let server = start(&users);
-    assert_eq!(refresh(&server, &client, first).json()["refresh_token"], json!(second), "the lost answer is given again");
+    assert_eq!(
+        refresh(&server, &client, first).json()["refresh_token"],
+        json!(second),
+        "the lost answer is given again"
+    );
     server.kill();
     let file = state.join("state.json");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -37,7 +51,11 @@ fn logins_survive_kill_9() {
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     // A file of version 1 knew no grants of folders; its logins are for the whole vault.
-    std::fs::write(&file, text.replace("\"version\":2", "\"version\":1").replace("\"folders\":null,", "")).unwrap();
+    std::fs::write(
+        &file,
+        text.replace("\"version\":2", "\"version\":1").replace("\"folders\":null,", ""),
+    )
+    .unwrap();
     let server = start(&users);
     assert!(works(&server, access));
     server.kill();
@@ -61,8 +79,10 @@ fn a_damaged_state_file_grants_nothing() {
         std::fs::write(state.join("state.json"), damage).unwrap();
         let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
         assert!(server.log().contains("state.json is damaged"), "{damage:?}");
-        let aside =
-            std::fs::read_dir(&state).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.to_string_lossy().contains("damaged"));
+        let aside = std::fs::read_dir(&state)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains("damaged"));
         let kept: Vec<Vec<u8>> = aside.map(|path| std::fs::read(path).unwrap()).collect();
         assert!(kept.contains(&damage.as_bytes().to_vec()), "each is kept for a look: {damage:?}");
         assert_eq!(refresh(&server, "someone", "x").status, 401);
@@ -84,9 +104,18 @@ fn a_state_folder_that_cannot_be_written_is_503() {
         exchange(&server, &client, &code, VERIFIER),
         log_in(&server, &authorize_path(&client, &[]), PASSWORD, "write"),
     ] {
-        assert_eq!((response.status, response.header("retry-after").is_some()), (503, true), "{}", response.text());
+        assert_eq!(
+            (response.status, response.header("retry-after").is_some()),
+            (503, true),
+            "{}",
+            response.text()
+        );
     }
-    assert_eq!(register_with(&server, &json!({ "redirect_uris": [REDIRECT] })).status, 201, "nothing is stored for it");
+    assert_eq!(
+        register_with(&server, &json!({ "redirect_uris": [REDIRECT] })).status,
+        201,
+        "nothing is stored for it"
+    );
     assert!(works(&server, &access), "who is in stays in");
     std::fs::rename(folder.path().join("away"), &state).unwrap();
     assert_eq!(exchange(&server, &client, &code, VERIFIER).status, 200, "the code was not used up");
@@ -98,14 +127,24 @@ fn a_changed_machine_secret_ends_its_tokens() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     let ask = |server: &Server, secret: &str| {
-        server.form("/oauth/token", &[("grant_type", "client_credentials"), ("client_id", "robot"), ("client_secret", secret)])
+        server.form(
+            "/oauth/token",
+            &[
+                ("grant_type", "client_credentials"),
+                ("client_id", "robot"),
+                ("client_secret", secret),
+            ],
+        )
     };
     let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
     let token = ask(&server, "robot secret").json()["access_token"].as_str().unwrap().to_owned();
     assert!(works(&server, &token));
     server.kill();
     let other = format!("robot:{}", vault_sync_mcp::secret::SecretHash::of("another").to_hex());
-    let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("CLIENT_CREDENTIALS", &other)]);
+    let server = Server::with(
+        &folder.vault(),
+        &[("STATE_DIR", state.to_str().unwrap()), ("CLIENT_CREDENTIALS", &other)],
+    );
     assert!(!works(&server, &token));
     assert_eq!((ask(&server, "robot secret").status, ask(&server, "another").status), (401, 200));
 }
@@ -116,12 +155,18 @@ fn two_servers_on_one_state_folder_keep_each_others_logins() {
     let users = format!("a:{}", bcrypt::hash("x", 4).unwrap());
     let second = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
         .env_clear()
-        .envs([("VAULT_PATH", folder.vault().to_str().unwrap()), ("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)])
+        .envs([
+            ("VAULT_PATH", folder.vault().to_str().unwrap()),
+            ("STATE_DIR", state.to_str().unwrap()),
+            ("AUTH_USERS", &users),
+        ])
         .envs([("SERVER_URL", ORIGIN), ("LISTEN_ADDR", "127.0.0.1:0")])
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&second.stderr).contains("another server is using this folder"));
+    assert!(
+        String::from_utf8_lossy(&second.stderr).contains("another server is using this folder")
+    );
     drop(server);
 }
 
@@ -147,12 +192,21 @@ fn after_kill_9_at_any_moment_a_client_keeps_its_login() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
-    let start = || Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)]);
+    let start = || {
+        Server::with(
+            &folder.vault(),
+            &[("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)],
+        )
+    };
     let mut server = start();
     let client = register(&server);
     let (_, mut held) = tokens(&server, &client);
     for round in 0..24 {
-        let body = crate::support::encode(&[("grant_type", "refresh_token"), ("client_id", &client), ("refresh_token", &held)]);
+        let body = crate::support::encode(&[
+            ("grant_type", "refresh_token"),
+            ("client_id", &client),
+            ("refresh_token", &held),
+        ]);
         let connection = server.connect();
         let head = format!(
             "POST /oauth/token HTTP/1.1\r\nHost: vault.example.com\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",

@@ -18,7 +18,11 @@ fn tools_are_described_as_in_their_snapshots() {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(&file, &shown).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(&file).unwrap_or_default(), shown, "{name}: see UPDATE_FIXTURES");
+        assert_eq!(
+            std::fs::read_to_string(&file).unwrap_or_default(),
+            shown,
+            "{name}: see UPDATE_FIXTURES"
+        );
         names.push(format!("{name}.json"));
     }
     for file in std::fs::read_dir(&folder).unwrap() {
@@ -34,8 +38,14 @@ fn every_tool_is_complete() {
     let tools = listed(&server);
     for tool in &tools {
         let name = tool["name"].as_str().unwrap();
-        assert!(name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
-        assert!(tool["title"].is_string() && tool["description"].as_str().unwrap().len() < 2048, "{name}");
+        assert!(
+            name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+            "{name}"
+        );
+        assert!(
+            tool["title"].is_string() && tool["description"].as_str().unwrap().len() < 2048,
+            "{name}"
+        );
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(tool[schema]["type"], "object", "{name}");
             for combinator in ["anyOf", "oneOf", "allOf", "$ref"] {
@@ -43,8 +53,12 @@ fn every_tool_is_complete() {
             }
         }
         let first = tool["description"].as_str().unwrap().split(". ").next().unwrap();
-        let names_another = |other: &Value| *other != tool["name"] && first.contains(other.as_str().unwrap());
-        assert!(tools.iter().any(|other| names_another(&other["name"])), "{name}: which tool is meant instead? {first}");
+        let names_another =
+            |other: &Value| *other != tool["name"] && first.contains(other.as_str().unwrap());
+        assert!(
+            tools.iter().any(|other| names_another(&other["name"])),
+            "{name}: which tool is meant instead? {first}"
+        );
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{name} {hint}");
@@ -68,7 +82,10 @@ fn results_conform_to_the_output_schemas() {
         ("vault_search", json!({ "query": "heating" })),
         ("vault_write", json!({ "path": "new/note.md", "content": "a\nb" })),
         ("vault_edit", json!({ "path": "new/note.md", "old_text": "a", "new_text": "c" })),
-        ("vault_insert", json!({ "path": "new/note.md", "text": "- [ ] t", "heading": "H", "create": true })),
+        (
+            "vault_insert",
+            json!({ "path": "new/note.md", "text": "- [ ] t", "heading": "H", "create": true }),
+        ),
         ("vault_set_properties", json!({ "paths": ["new/note.md"], "set": { "a": 1 } })),
         ("vault_read_notes", json!({ "paths": ["new/note.md", "none.md"], "view": "outline" })),
         ("vault_tasks", json!({ "path": "new" })),
@@ -76,7 +93,10 @@ fn results_conform_to_the_output_schemas() {
         ("vault_links", json!({ "path": "Projects/Heating System.md" })),
         ("vault_links", json!({ "show": "orphans" })),
         ("vault_move", json!({ "from": "new/note.md", "to": "new/other.md" })),
-        ("vault_query", json!({ "where": "tags", "select": ["file.tags"], "group_by": "file.folder" })),
+        (
+            "vault_query",
+            json!({ "where": "tags", "select": ["file.tags"], "group_by": "file.folder" }),
+        ),
         ("vault_query", json!({ "count": "tag" })),
         ("vault_rename_tag", json!({ "from": "heating", "to": "heat" })),
         ("vault_delete", json!({ "paths": ["new/other.md"] })),
@@ -87,7 +107,10 @@ fn results_conform_to_the_output_schemas() {
         ("search_vault_content", json!({ "search_pattern": "heating" })),
         ("vault_list_files", json!({ "directory": "Projects" })),
         ("vault_read_file", json!({ "path": "Welcome.md", "limit": 10 })),
-        ("vault_write_file", json!({ "path": "git.md", "content": "---\ndate: 1\ntags: []\ntype: x\n---\n" })),
+        (
+            "vault_write_file",
+            json!({ "path": "git.md", "content": "---\ndate: 1\ntags: []\ntype: x\n---\n" }),
+        ),
         ("vault_history", json!({ "path": "git.md" })),
         ("vault_restore", json!({ "path": "git.md", "version": "HEAD" })),
         ("vault_delete_file", json!({ "path": "git.md" })),
@@ -95,13 +118,22 @@ fn results_conform_to_the_output_schemas() {
             "manage_accomplishment",
             json!({ "operation": "create", "data": { "title": "A", "effort": "Infra", "acceptance_criteria": ["c"] } }),
         ),
-        ("manage_accomplishment", json!({ "operation": "create", "data": { "title": "B", "effort": "Infra" } })),
-        ("manage_dependency", json!({ "operation": "add", "blocker_id": "ACC-001", "blocked_id": "ACC-002" })),
+        (
+            "manage_accomplishment",
+            json!({ "operation": "create", "data": { "title": "B", "effort": "Infra" } }),
+        ),
+        (
+            "manage_dependency",
+            json!({ "operation": "add", "blocker_id": "ACC-001", "blocked_id": "ACC-002" }),
+        ),
         (
             "manage_task",
             json!({ "operation": "add", "accomplishment_id": "ACC-001", "data": { "name": "t", "goal": "g", "estimate": 1.5, "notes": "n" } }),
         ),
-        ("set_work_focus", json!({ "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t", "task_status": "InProgress" })),
+        (
+            "set_work_focus",
+            json!({ "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t", "task_status": "InProgress" }),
+        ),
         ("get_accomplishment", json!({ "id": "ACC-001" })),
         ("list_accomplishments", json!({ "canvas_source": "plan/main.canvas" })),
         ("get_current_work", json!({})),
@@ -112,12 +144,18 @@ fn results_conform_to_the_output_schemas() {
         ("read_docs", json!({})),
         ("read_docs", json!({ "doc_name": "d.md" })),
         ("sync_dependencies", json!({})),
-        ("manage_task", json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t" })),
+        (
+            "manage_task",
+            json!({ "operation": "remove", "accomplishment_id": "ACC-001", "task_id": "ACC-001:Task 1:t" }),
+        ),
         ("manage_accomplishment", json!({ "operation": "delete", "id": "ACC-001" })),
         ("search", json!({ "query": "heating" })),
         ("fetch", json!({ "id": "Welcome.md" })),
         ("query", json!({ "question": "x" })),
-        ("ingest", json!({ "content": "x", "files": [folder.vault().join("Welcome.md").to_str()] })),
+        (
+            "ingest",
+            json!({ "content": "x", "files": [folder.vault().join("Welcome.md").to_str()] }),
+        ),
         ("ingest", json!({ "content": "y", "background": true })),
         ("ingest_status", json!({})),
         ("ingest_status", json!({ "job_id": "NEWEST" })),
@@ -125,10 +163,13 @@ fn results_conform_to_the_output_schemas() {
     ] {
         let mut arguments = arguments;
         if arguments["version"] == "HEAD" {
-            arguments["version"] = server.call("vault_history", json!({ "path": "git.md" }))["versions"][0]["version"].clone();
+            arguments["version"] =
+                server.call("vault_history", json!({ "path": "git.md" }))["versions"][0]["version"]
+                    .clone();
         }
         if arguments["job_id"] == "NEWEST" {
-            arguments["job_id"] = server.call("ingest_status", json!({}))["jobs"][0]["job_id"].clone();
+            arguments["job_id"] =
+                server.call("ingest_status", json!({}))["jobs"][0]["job_id"].clone();
         }
         let result = server.result(tool, arguments);
         assert_eq!(result["isError"], false, "{tool}: {result}");
@@ -139,13 +180,19 @@ fn results_conform_to_the_output_schemas() {
 
 #[test]
 fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
-    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true) {
+    for tool in
+        vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true)
+    {
         let listing = tool.listing(false);
         let annotations = &listing["annotations"];
         let name = tool.name;
         assert_eq!(annotations["openWorldHint"], ["ingest", "query"].contains(&name), "{name}");
         let pushes = tool.needs() == vault_sync_mcp::principal::Access::Write;
-        assert_eq!(tool.listing(true)["annotations"]["openWorldHint"], pushes || name == "query", "{name}, where changes are pushed");
+        assert_eq!(
+            tool.listing(true)["annotations"]["openWorldHint"],
+            pushes || name == "query",
+            "{name}, where changes are pushed"
+        );
         let loses = [
             "vault_write",
             "vault_edit",
@@ -163,6 +210,9 @@ fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
             "ingest",
         ];
         assert_eq!(annotations["destructiveHint"], loses.contains(&name), "{name}");
-        assert!(annotations["readOnlyHint"] == false || annotations["destructiveHint"] == false, "{name}");
+        assert!(
+            annotations["readOnlyHint"] == false || annotations["destructiveHint"] == false,
+            "{name}"
+        );
     }
 }

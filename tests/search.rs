@@ -15,14 +15,15 @@ struct Chance(u64);
 
 impl Chance {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 
     fn word(&mut self) -> String {
         const PIECES: [&str; 24] = [
-            "a", "B", "ss", "ß", "ẞ", "İ", "i", "k", "\u{212a}", "é", "E\u{301}", "Σ", "ς", "ö", "O\u{308}", "ﬁ", "🎻", "st", "ing", "the",
-            "Tor", "x", "9", "-",
+            "a", "B", "ss", "ß", "ẞ", "İ", "i", "k", "\u{212a}", "é", "E\u{301}", "Σ", "ς", "ö",
+            "O\u{308}", "ﬁ", "🎻", "st", "ing", "the", "Tor", "x", "9", "-",
         ];
         (0..1 + self.below(5)).map(|_| PIECES[self.below(24)]).collect()
     }
@@ -60,10 +61,13 @@ fn a_search_finds_what_a_slow_one_finds() {
             (format!("folder {}/{name} {n}.md", n % 7), chance.text(words))
         })
         .collect();
-    let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let bytes: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let folder = Folder::with(&bytes);
-    let vaults =
-        [Vault::open(&folder.vault()).unwrap(), Vault::open_with(&folder.vault(), Memory::Small, std::sync::Arc::default()).unwrap()];
+    let vaults = [
+        Vault::open(&folder.vault()).unwrap(),
+        Vault::open_with(&folder.vault(), Memory::Small, std::sync::Arc::default()).unwrap(),
+    ];
     for round in 0..if thorough() { 400 } else { 120 } {
         let query = match round % 4 {
             0 => chance.word(),
@@ -79,7 +83,10 @@ fn a_search_finds_what_a_slow_one_finds() {
         let ends = ['?', '!', '.', ',', ';'];
         let whole = folded(&query);
         let bare = whole.trim().trim_end_matches(ends);
-        let asked: Vec<String> = (if bare.is_empty() { whole.trim() } else { bare }).split_whitespace().map(str::to_owned).collect();
+        let asked: Vec<String> = (if bare.is_empty() { whole.trim() } else { bare })
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         let counting: Vec<String> = query_words(&query).iter().map(|word| folded(word)).collect();
         // What a minus sign excludes is tested with the language.
         if asked.is_empty() || asked.iter().any(|word| word.starts_with('-')) {
@@ -89,7 +96,9 @@ fn a_search_finds_what_a_slow_one_finds() {
         let having = |words: &[String]| -> BTreeSet<&str> {
             let has = |(path, text): &&(String, String)| {
                 let (path, text) = (folded(path.strip_suffix(".md").unwrap()), folded(text));
-                words.iter().all(|word| path.contains(word.as_str()) || text.contains(word.as_str()))
+                words
+                    .iter()
+                    .all(|word| path.contains(word.as_str()) || text.contains(word.as_str()))
             };
             files.iter().filter(has).map(|(path, _)| path.as_str()).collect()
         };
@@ -100,7 +109,8 @@ fn a_search_finds_what_a_slow_one_finds() {
         for vault in &vaults {
             let wanted = Query { text: &query, max_results: 1000, ..Query::default() };
             let found = vault.search(&wanted, &|_, _| true).unwrap();
-            let (whole, partly): (Vec<&Hit>, Vec<&Hit>) = found.hits.iter().partition(|hit| hit.missing.is_empty());
+            let (whole, partly): (Vec<&Hit>, Vec<&Hit>) =
+                found.hits.iter().partition(|hit| hit.missing.is_empty());
             assert_eq!(partly.len(), found.partial, "{query:?}");
             let paths: BTreeSet<&str> = whole.iter().map(|hit| &*hit.entry.path).collect();
             assert_eq!(paths, right, "{query:?}");
@@ -117,15 +127,33 @@ fn a_search_finds_what_a_slow_one_finds() {
 #[test]
 fn little_memory_changes_no_answer() {
     let folder = Folder::sample();
-    let (full, small) =
-        (Server::on(&folder.vault()), Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small"), ("TOOLSETS", "vault,context")]));
-    for query in ["heating", "mqtt broker", "e", "crème", "project", "#homelab", "STRASSE", "nothing at all", "controller talks"] {
-        let ask = |server: &Server| server.call("vault_search", json!({ "query": query, "max_results": 50 }));
+    let (full, small) = (
+        Server::on(&folder.vault()),
+        Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small"), ("TOOLSETS", "vault,context")]),
+    );
+    for query in [
+        "heating",
+        "mqtt broker",
+        "e",
+        "crème",
+        "project",
+        "#homelab",
+        "STRASSE",
+        "nothing at all",
+        "controller talks",
+    ] {
+        let ask = |server: &Server| {
+            server.call("vault_search", json!({ "query": query, "max_results": 50 }))
+        };
         assert_eq!(ask(&full), ask(&small), "{query}");
     }
-    let (text, _) = (small.result("search_vault_content", json!({ "search_pattern": "heating" })), ());
+    let (text, _) =
+        (small.result("search_vault_content", json!({ "search_pattern": "heating" })), ());
     assert_eq!(text["isError"], false);
-    assert!(small.call("vault_list_all", json!({ "tag": "project" }))["total_files"].as_u64().unwrap() > 0);
+    assert!(
+        small.call("vault_list_all", json!({ "tag": "project" }))["total_files"].as_u64().unwrap()
+            > 0
+    );
 }
 
 /// What is read from the disk for a search is read while others change the index.
@@ -140,7 +168,11 @@ fn searches_in_little_memory_answer_while_notes_change() {
                 if stop.load(Ordering::Relaxed) {
                     break;
                 }
-                std::fs::write(folder.vault().join(format!("changing {}.md", number % 50)), format!("heating number {number}")).unwrap();
+                std::fs::write(
+                    folder.vault().join(format!("changing {}.md", number % 50)),
+                    format!("heating number {number}"),
+                )
+                .unwrap();
             }
         });
         let searches: Vec<_> = (0..4)
@@ -148,7 +180,8 @@ fn searches_in_little_memory_answer_while_notes_change() {
                 let server = &server;
                 scope.spawn(move || {
                     for number in 0..100 {
-                        let query = ["heating", "-heating", "heating OR broker", "number"][(own + number) % 4];
+                        let query = ["heating", "-heating", "heating OR broker", "number"]
+                            [(own + number) % 4];
                         let found = server.call("vault_search", json!({ "query": query }));
                         assert!(found["results"].is_array(), "{found}");
                     }
@@ -177,7 +210,12 @@ fn results_are_ordered_as_a_model_likes() {
     ]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "Boiler" }));
-    let paths: Vec<&str> = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    let paths: Vec<&str> = found["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["path"].as_str().unwrap())
+        .collect();
     let expected = [
         "a/Boiler.md",
         "a/Boiler manual.md",
@@ -191,7 +229,10 @@ fn results_are_ordered_as_a_model_likes() {
         "once, older.md",
     ];
     assert_eq!(paths, expected);
-    let folder = Folder::with(&[("apart.md", b"talks to the controller of the heating"), ("phrase.md", b"x x x the heating controller")]);
+    let folder = Folder::with(&[
+        ("apart.md", b"talks to the controller of the heating"),
+        ("phrase.md", b"x x x the heating controller"),
+    ]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "heating controller" }));
     assert_eq!(found["results"][0]["path"], "phrase.md", "the phrase before the words");
@@ -239,7 +280,9 @@ fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
         if empty_folder {
             std::fs::create_dir(folder.vault()).unwrap();
         }
-        eventually("it is said", || search()["content"][0]["text"].as_str().unwrap().contains("not available"));
+        eventually("it is said", || {
+            search()["content"][0]["text"].as_str().unwrap().contains("not available")
+        });
         server.log_with("the vault cannot be read");
         if empty_folder {
             std::fs::remove_dir(folder.vault()).unwrap();
@@ -257,9 +300,12 @@ fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
 /// While a large vault is indexed for the first time a search does not wait for the end, and says so.
 #[test]
 fn a_search_does_not_wait_for_the_whole_of_a_large_vault() {
-    let folder = Folder::with(&[("0000.md", "lighthouse and what else there is ".repeat(400).as_bytes())]);
+    let folder =
+        Folder::with(&[("0000.md", "lighthouse and what else there is ".repeat(400).as_bytes())]);
     let first = folder.vault().join("0000.md");
-    (1..6000).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap());
+    (1..6000).for_each(|n| {
+        std::fs::hard_link(&first, folder.vault().join(format!("{n:04}.md"))).unwrap()
+    });
     let server = Server::on(&folder.vault());
     let ask = || server.call("vault_search", json!({ "query": "lighthouse", "max_results": 1 }));
     let mut last = 0;
@@ -298,15 +344,24 @@ fn text_is_found_in_either_unicode_form() {
     use unicode_normalization::UnicodeNormalization;
     let texts = ["회의록 2026", "கொழும்பு", "Tiếng Việt", "λόγος \u{1f7b}"];
     for decompose in [true, false] {
-        let form = |text: &str| if decompose { text.nfd().collect::<String>() } else { text.nfc().collect() };
-        let notes: Vec<(String, String)> = texts.iter().enumerate().map(|(n, text)| (format!("{n}.md"), form(text))).collect();
-        let notes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+        let form = |text: &str| {
+            if decompose { text.nfd().collect::<String>() } else { text.nfc().collect() }
+        };
+        let notes: Vec<(String, String)> =
+            texts.iter().enumerate().map(|(n, text)| (format!("{n}.md"), form(text))).collect();
+        let notes: Vec<(&str, &[u8])> =
+            notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
         let folder = Folder::with(&notes);
         let server = Server::on(&folder.vault());
-        for (n, query) in ["회의", "கொழு", "tiếng việt", "\u{3cd}"].iter().enumerate() {
+        for (n, query) in ["회의", "கொழு", "tiếng việt", "\u{3cd}"].iter().enumerate()
+        {
             for query in [query.nfc().collect::<String>(), query.nfd().collect()] {
                 let found = server.call("vault_search", json!({ "query": query }));
-                assert_eq!((&found["total_matches"], &found["results"][0]["path"]), (&json!(1), &json!(format!("{n}.md"))), "{query:?}");
+                assert_eq!(
+                    (&found["total_matches"], &found["results"][0]["path"]),
+                    (&json!(1), &json!(format!("{n}.md"))),
+                    "{query:?}"
+                );
             }
         }
     }
@@ -323,7 +378,12 @@ fn text_files_without_a_known_ending_are_searched_and_others_are_not() {
     ]);
     let server = Server::on(&folder.vault());
     let found = server.call("vault_search", json!({ "query": "needle" }));
-    let mut paths: Vec<&str> = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    let mut paths: Vec<&str> = found["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["path"].as_str().unwrap())
+        .collect();
     paths.sort_unstable();
     assert_eq!(paths, ["Makefile", "long.foo", "notes.foo"], "{found}");
 }
@@ -332,12 +392,21 @@ fn text_files_without_a_known_ending_are_searched_and_others_are_not() {
 #[test]
 fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
     let notes: Vec<String> = (0..30).map(|n| format!("a/{n:02}.md")).collect();
-    let mut files: Vec<(&str, &[u8])> = notes.iter().map(|path| (path.as_str(), &b"word"[..])).collect();
+    let mut files: Vec<(&str, &[u8])> =
+        notes.iter().map(|path| (path.as_str(), &b"word"[..])).collect();
     files.extend([("b/05.md", &b"other"[..]), ("c/x.md", b"")]);
     let folder = Folder::with(&files);
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
-    assert_eq!(server.call("vault_search", json!({ "query": "word", "max_results": 5 }))["truncated"], true);
-    assert!(server.call("vault_search", json!({ "query": "word", "max_results": 30 })).get("truncated").is_none());
+    assert_eq!(
+        server.call("vault_search", json!({ "query": "word", "max_results": 5 }))["truncated"],
+        true
+    );
+    assert!(
+        server
+            .call("vault_search", json!({ "query": "word", "max_results": 30 }))
+            .get("truncated")
+            .is_none()
+    );
     let page = server.call("vault_list_all", json!({ "path": "a", "limit": 10 }));
     let cursor = page["next_cursor"].as_str().unwrap();
     let next = server.call("vault_list_all", json!({ "path": "a", "limit": 20, "cursor": cursor }));
@@ -355,9 +424,11 @@ fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
     }
     let missing = server.fail("vault_read", json!({ "path": "b/x.md" }))["message"].to_string();
     assert!(missing.contains("c/x.md"), "{missing}");
-    let missing = server.fail("vault_read", json!({ "path": "b/deep/05.md" }))["message"].to_string();
+    let missing =
+        server.fail("vault_read", json!({ "path": "b/deep/05.md" }))["message"].to_string();
     assert!(missing.find("b/05.md") < missing.find("a/05.md"), "the same folder first: {missing}");
-    let cut = server.result("search_vault_content", json!({ "search_pattern": "^word$", "regex": true }));
+    let cut =
+        server.result("search_vault_content", json!({ "search_pattern": "^word$", "regex": true }));
     assert_eq!(cut["structuredContent"]["files"], 30, "^ and $ match at line ends");
 }
 
@@ -370,7 +441,10 @@ fn an_expression_finds_a_line_in_files_with_either_line_end() {
         ("no.md", b"status: active now\n"),
     ]);
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
-    let found = server.result("search_vault_content", json!({ "search_pattern": "^status: active$", "regex": true }));
+    let found = server.result(
+        "search_vault_content",
+        json!({ "search_pattern": "^status: active$", "regex": true }),
+    );
     assert_eq!(found["structuredContent"]["files"], 2, "{found}");
 }
 
@@ -389,7 +463,11 @@ fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
     }
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let found = server.result("search_vault_content", json!({ "search_pattern": "word" }));
-    assert_eq!((&found["structuredContent"]["files"], &found["structuredContent"]["not_searched"]), (&json!(1), &json!(1)), "{found}");
+    assert_eq!(
+        (&found["structuredContent"]["files"], &found["structuredContent"]["not_searched"]),
+        (&json!(1), &json!(1)),
+        "{found}"
+    );
 }
 
 #[test]
@@ -412,8 +490,11 @@ fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
             let found = server.call("vault_search", json!({ "query": query }));
             let results = found["results"].as_array().unwrap();
             let whole = results.iter().filter(|hit| hit.get("missing").is_none());
-            let whole: BTreeSet<String> =
-                whole.map(|hit| hit["path"].as_str().unwrap().rsplit('/').next().unwrap().replace(".md", "")).collect();
+            let whole: BTreeSet<String> = whole
+                .map(|hit| {
+                    hit["path"].as_str().unwrap().rsplit('/').next().unwrap().replace(".md", "")
+                })
+                .collect();
             assert_eq!(found["total_matches"], whole.len(), "{query}: {found}");
             whole
         };
@@ -442,13 +523,22 @@ fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
             ("[x] text", &["Notes"]),
             ("\"quoted", &["Notes"]),
         ] {
-            assert_eq!(paths(query), expected.iter().map(|name| (*name).to_owned()).collect(), "{memory}: {query}");
+            assert_eq!(
+                paths(query),
+                expected.iter().map(|name| (*name).to_owned()).collect(),
+                "{memory}: {query}"
+            );
         }
         let found = server.call("vault_search", json!({ "query": "steep \"tea, black\"" }));
-        assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(0), &json!(2)), "{found}");
+        assert_eq!(
+            (&found["total_matches"], &found["partial_matches"]),
+            (&json!(0), &json!(2)),
+            "{found}"
+        );
         let found = server.call("vault_search", json!({ "query": "(".repeat(900) }));
         assert_eq!(found["total_matches"], 0, "{found}");
-        let found = server.call("vault_search", json!({ "query": "content:sugar", "max_results": 1 }));
+        let found =
+            server.call("vault_search", json!({ "query": "content:sugar", "max_results": 1 }));
         assert!(found["results"][0]["snippet"].as_str().unwrap().contains("**sugar**"), "{found}");
     }
 }

@@ -78,12 +78,21 @@ fn lines_blocks_sections_tasks_case_and_expressions() {
             assert_eq!(ask(query), expected, "{query}");
         }
         let found = server.call("vault_search", json!({ "query": "line:(brew leaves)" }));
-        assert_eq!((&found["results"][0]["line"], &found["results"][0]["snippet"]), (&json!(2), &json!("**Brew** the **Leaves**")));
+        assert_eq!(
+            (&found["results"][0]["line"], &found["results"][0]["snippet"]),
+            (&json!(2), &json!("**Brew** the **Leaves**"))
+        );
         let found = server.call("vault_search", json!({ "query": "/f[o]r three/" }));
-        assert_eq!((&found["results"][0]["line"], &found["results"][0]["snippet"]), (&json!(3), &json!("**for three** minutes")));
+        assert_eq!(
+            (&found["results"][0]["line"], &found["results"][0]["snippet"]),
+            (&json!(3), &json!("**for three** minutes"))
+        );
         let error = server.fail("vault_search", json!({ "query": "tea /a(b/" }));
         assert_eq!(error["code"], "INVALID_ARGUMENT");
-        assert!(error["message"].as_str().unwrap().contains("unclosed group at character 2"), "{error}");
+        assert!(
+            error["message"].as_str().unwrap().contains("unclosed group at character 2"),
+            "{error}"
+        );
         let error = server.fail("vault_search", json!({ "query": "/(?=a)b/" }));
         assert!(error["message"].as_str().unwrap().contains("look-around"), "{error}");
     }
@@ -92,7 +101,10 @@ fn lines_blocks_sections_tasks_case_and_expressions() {
 /// What is in quotes is found as it is written, with marks and stop words; its words alone make partial matches when no file has it.
 #[test]
 fn quoted_text_is_found_as_it_is() {
-    let folder = Folder::with(&[("a.md", b"call f(x)! and the end"), ("b.md", "call f x, an end; 会議の議事録".as_bytes())]);
+    let folder = Folder::with(&[
+        ("a.md", b"call f(x)! and the end"),
+        ("b.md", "call f x, an end; 会議の議事録".as_bytes()),
+    ]);
     for server in both(&folder) {
         for (query, right) in [
             ("\"f(x)!\"", &["a.md"][..]),
@@ -106,12 +118,25 @@ fn quoted_text_is_found_as_it_is() {
             assert_eq!(found["total_matches"], right.len(), "{query}: {found}");
             assert!(right.iter().all(|path| paths(&found).contains(path)), "{query}");
         }
-        for (query, total) in [("what is the \"and the end\"?", 1), ("“and the end”", 1), ("(and the end)", 2), ("and the end?", 2)] {
+        for (query, total) in [
+            ("what is the \"and the end\"?", 1),
+            ("“and the end”", 1),
+            ("(and the end)", 2),
+            ("and the end?", 2),
+        ] {
             let found = server.call("vault_search", json!({ "query": query }));
-            assert_eq!((&found["total_matches"], &found["results"][0]["path"]), (&json!(total), &json!("a.md")), "{query}: {found}");
+            assert_eq!(
+                (&found["total_matches"], &found["results"][0]["path"]),
+                (&json!(total), &json!("a.md")),
+                "{query}: {found}"
+            );
         }
         let found = server.call("vault_search", json!({ "query": "\"an end to the call\"" }));
-        assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(0), &json!(2)), "{found}");
+        assert_eq!(
+            (&found["total_matches"], &found["partial_matches"]),
+            (&json!(0), &json!(2)),
+            "{found}"
+        );
         assert_eq!(found["did_you_mean"], json!({ "an end to the call": "end call" }));
         assert_eq!(found["results"][0]["missing"], json!(["an end to the call"]));
     }
@@ -120,14 +145,24 @@ fn quoted_text_is_found_as_it_is() {
 /// A word with a mark that nothing has is first one without it, as `wi-fi` is `wifi`; else its parts are looked for.
 #[test]
 fn a_word_with_a_mark_is_corrected_or_taken_apart() {
-    let folder =
-        Folder::with(&[("a.md", b"The wifi router"), ("b.md", b"with a filter"), ("c.md", b"state of the art"), ("d.md", b"statement")]);
+    let folder = Folder::with(&[
+        ("a.md", b"The wifi router"),
+        ("b.md", b"with a filter"),
+        ("c.md", b"state of the art"),
+        ("d.md", b"statement"),
+    ]);
     for server in both(&folder) {
-        for (query, used, first) in
-            [("wi-fi", "wifi", "a.md"), ("state-of-the-art", "state art", "c.md"), ("art+router", "art router", "a.md")]
-        {
+        for (query, used, first) in [
+            ("wi-fi", "wifi", "a.md"),
+            ("state-of-the-art", "state art", "c.md"),
+            ("art+router", "art router", "a.md"),
+        ] {
             let found = server.call("vault_search", json!({ "query": query }));
-            assert_eq!((&found["did_you_mean"][query], paths(&found)[0]), (&json!(used), first), "{found}");
+            assert_eq!(
+                (&found["did_you_mean"][query], paths(&found)[0]),
+                (&json!(used), first),
+                "{found}"
+            );
         }
     }
 }
@@ -163,7 +198,11 @@ fn what_only_looks_like_the_language_is_words() {
             ("ignore-case:(happy DAYS)", &["other.md"]),
         ] {
             let found = server.call("vault_search", json!({ "query": query }));
-            assert_eq!((paths(&found), &found["total_matches"]), (expected.to_vec(), &json!(expected.len())), "{query}");
+            assert_eq!(
+                (paths(&found), &found["total_matches"]),
+                (expected.to_vec(), &json!(expected.len())),
+                "{query}"
+            );
         }
     }
 }
@@ -189,7 +228,10 @@ fn what_stands_in_for_an_unknown_word_is_a_word_of_the_vault() {
         }
         for query in ["equations", "unsubscribe", "zaehler"] {
             let found = server.call("vault_search", json!({ "query": query }));
-            assert!(found["did_you_mean"].is_null() && paths(&found).is_empty(), "{query}: {found}");
+            assert!(
+                found["did_you_mean"].is_null() && paths(&found).is_empty(),
+                "{query}: {found}"
+            );
         }
     }
 }
@@ -206,7 +248,8 @@ fn a_single_word_finds_its_other_forms_too() {
         let found = server.call("vault_search", json!({ "query": "backups" }));
         assert_eq!(paths(&found), ["Backup.md", "list.md", "one.md"]);
         assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(1), &json!(2)));
-        let types: Vec<&Value> = found["results"].as_array().unwrap().iter().map(|hit| &hit["match_type"]).collect();
+        let types: Vec<&Value> =
+            found["results"].as_array().unwrap().iter().map(|hit| &hit["match_type"]).collect();
         assert_eq!(types, ["filename", "content", "content"]);
         assert_eq!(found["results"][2]["missing"], json!(["backups"]));
     }
@@ -239,7 +282,11 @@ fn the_line_that_is_shown_is_in_what_was_asked_for() {
         ] {
             let found = server.call("vault_search", json!({ "query": query }));
             let hit = &found["results"][0];
-            assert_eq!((&hit["match_type"], &hit["line"], &hit["snippet"]), (&json!(match_type), &json!(line), &json!(snippet)), "{query}");
+            assert_eq!(
+                (&hit["match_type"], &hit["line"], &hit["snippet"]),
+                (&json!(match_type), &json!(line), &json!(snippet)),
+                "{query}"
+            );
         }
     }
 }
@@ -254,11 +301,22 @@ fn questions_without_spaces_are_answered() {
         ("d.md", "โรงเรียนปิดวันอาทิตย์".as_bytes()),
     ]);
     for server in both(&folder) {
-        for (query, first) in [("密歇根州为什么组成了Merit网络？", "a.md"), ("最早的“网络”是什么?", "b.md"), ("ห้องสมุดเปิดวันไหน", "c.md")]
-        {
+        for (query, first) in [
+            ("密歇根州为什么组成了Merit网络？", "a.md"),
+            ("最早的“网络”是什么?", "b.md"),
+            ("ห้องสมุดเปิดวันไหน", "c.md"),
+        ] {
             let found = server.call("vault_search", json!({ "query": query }));
-            assert_eq!((&found["total_matches"], paths(&found).first()), (&json!(0), Some(&first)), "{query}: {found}");
-            assert_eq!(found["results"][0]["missing"].as_array().unwrap().len(), 1, "{query}: {found}");
+            assert_eq!(
+                (&found["total_matches"], paths(&found).first()),
+                (&json!(0), Some(&first)),
+                "{query}: {found}"
+            );
+            assert_eq!(
+                found["results"][0]["missing"].as_array().unwrap().len(),
+                1,
+                "{query}: {found}"
+            );
         }
     }
 }
@@ -267,8 +325,10 @@ fn questions_without_spaces_are_answered() {
 #[test]
 fn a_whole_letter_as_a_query_finds_what_it_is_about() {
     let common = (0..60).map(|n| format!("common{n}")).collect::<Vec<_>>().join(" ");
-    let files: Vec<(String, String)> = (0..20).map(|n| (format!("{n}.md"), format!("{common} rare{n}"))).collect();
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let files: Vec<(String, String)> =
+        (0..20).map(|n| (format!("{n}.md"), format!("{common} rare{n}"))).collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     for server in both(&Folder::with(&files)) {
         let found = server.call("vault_search", json!({ "query": format!("{common} (rare7)") }));
         assert_eq!((&found["total_matches"], paths(&found)[0]), (&json!(1), "7.md"));
@@ -284,9 +344,13 @@ fn inline_tags_count_wherever_tags_do() {
     ]);
     for server in both(&folder) {
         let all = server.call("vault_list_all", json!({ "tag": "home" }));
-        let tags: Vec<&Value> = all["files"].as_array().unwrap().iter().map(|file| &file["tags"]).collect();
+        let tags: Vec<&Value> =
+            all["files"].as_array().unwrap().iter().map(|file| &file["tags"]).collect();
         assert_eq!(tags, [&json!(["Home", "home/garden"]), &json!(["Home"])]);
-        assert_eq!(paths(&server.call("vault_search", json!({ "query": "text OR only", "tag": "#home" }))), ["b.md", "a.md"]);
+        assert_eq!(
+            paths(&server.call("vault_search", json!({ "query": "text OR only", "tag": "#home" }))),
+            ["b.md", "a.md"]
+        );
         let found = server.call("vault_search", json!({ "query": "garden" }));
         assert_eq!(found["results"][0]["match_type"], "tag");
         assert_eq!(
@@ -298,31 +362,63 @@ fn inline_tags_count_wherever_tags_do() {
 
 #[test]
 fn times_narrow_and_sort() {
-    let folder = Folder::with(&[("old.md", b"tea and more tea"), ("day.md", b"tea"), ("new.md", b"tea with words"), ("none.md", b"words")]);
+    let folder = Folder::with(&[
+        ("old.md", b"tea and more tea"),
+        ("day.md", b"tea"),
+        ("new.md", b"tea with words"),
+        ("none.md", b"words"),
+    ]);
     // 2026-02-08T12:00:00Z and the days around it.
     for (name, day) in [("old.md", -1), ("day.md", 0), ("new.md", 1), ("none.md", 2_i64)] {
         let time = UNIX_EPOCH + Duration::from_secs((1_770_552_000 + day * 86_400) as u64);
-        File::options().write(true).open(folder.vault().join(name)).unwrap().set_modified(time).unwrap();
+        File::options()
+            .write(true)
+            .open(folder.vault().join(name))
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
     }
     for server in both(&folder) {
         let ask = |mut arguments: Value| {
             arguments["query"] = "tea words".into();
             server.call("vault_search", arguments)
         };
-        assert_eq!(paths(&ask(json!({ "sort": "modified" }))), ["new.md", "none.md", "day.md", "old.md"]);
-        assert_eq!(ask(json!({ "sort": "modified" }))["results"][0]["modified"], "2026-02-09T12:00:00Z");
+        assert_eq!(
+            paths(&ask(json!({ "sort": "modified" }))),
+            ["new.md", "none.md", "day.md", "old.md"]
+        );
+        assert_eq!(
+            ask(json!({ "sort": "modified" }))["results"][0]["modified"],
+            "2026-02-09T12:00:00Z"
+        );
         assert!(ask(json!({}))["results"][0].get("modified").is_none());
         let sorted = |arguments: Value| {
             let found = ask(arguments);
-            paths(&found).into_iter().map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+            paths(&found)
+                .into_iter()
+                .map(str::to_owned)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect::<Vec<_>>()
         };
-        assert_eq!(sorted(json!({ "modified_after": "2026-02-08", "modified_before": "2026-02-08" })), ["day.md"], "inclusive");
+        assert_eq!(
+            sorted(json!({ "modified_after": "2026-02-08", "modified_before": "2026-02-08" })),
+            ["day.md"],
+            "inclusive"
+        );
         assert_eq!(sorted(json!({ "modified_after": "2026-02-09" })), ["new.md", "none.md"]);
-        assert_eq!(sorted(json!({ "modified_before": "2026-02-08T12:00:00Z" })), ["day.md", "old.md"]);
+        assert_eq!(
+            sorted(json!({ "modified_before": "2026-02-08T12:00:00Z" })),
+            ["day.md", "old.md"]
+        );
         assert_eq!(sorted(json!({ "modified_before": "2026-02-08T13:59:59+02:00" })), ["old.md"]);
         for wrong in ["yesterday", "2026-13-01", "2026-02-30", "2026-02-08T25:00:00Z", "8.2.2026"] {
-            let error = server.fail("vault_search", json!({ "query": "tea", "modified_after": wrong }));
-            assert!(error["message"].as_str().unwrap().contains("modified_after"), "{wrong}: {error}");
+            let error =
+                server.fail("vault_search", json!({ "query": "tea", "modified_after": wrong }));
+            assert!(
+                error["message"].as_str().unwrap().contains("modified_after"),
+                "{wrong}: {error}"
+            );
         }
     }
 }
@@ -330,21 +426,31 @@ fn times_narrow_and_sort() {
 #[test]
 fn passages_are_the_parts_that_answer_within_a_budget() {
     let filler = "Something else is said here, at length and without an end.\n".repeat(30);
-    let note =
-        format!("# Boiler\n{filler}\n## Ignition\nThe burner ignites when the valve opens.\n\n## Service\n{filler}The valve is oiled.\n");
-    let notes: Vec<(String, String)> = (0..40).map(|n| (format!("{n:02}.md"), note.clone())).collect();
-    let notes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+    let note = format!(
+        "# Boiler\n{filler}\n## Ignition\nThe burner ignites when the valve opens.\n\n## Service\n{filler}The valve is oiled.\n"
+    );
+    let notes: Vec<(String, String)> =
+        (0..40).map(|n| (format!("{n:02}.md"), note.clone())).collect();
+    let notes: Vec<(&str, &[u8])> =
+        notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let folder = Folder::with(&notes);
     for server in both(&folder) {
-        let arguments = json!({ "query": "when does the burner open its valve?", "snippets": "passages" });
+        let arguments =
+            json!({ "query": "when does the burner open its valve?", "snippets": "passages" });
         let found = server.call("vault_search", arguments);
         let passages = found["results"][0]["passages"].as_array().unwrap();
         let first = &passages[0];
         let text = first["text"].as_str().unwrap();
-        assert!(text.starts_with("## Ignition\nThe burner") && text.chars().count() <= 600, "{text}");
+        assert!(
+            text.starts_with("## Ignition\nThe burner") && text.chars().count() <= 600,
+            "{text}"
+        );
         let from = first["from_line"].as_u64().unwrap() as usize;
         assert_eq!(note.lines().nth(from - 1), Some("## Ignition"));
-        assert_eq!(note.lines().nth(first["to_line"].as_u64().unwrap() as usize - 1), text.lines().last());
+        assert_eq!(
+            note.lines().nth(first["to_line"].as_u64().unwrap() as usize - 1),
+            text.lines().last()
+        );
         assert!(found.to_string().chars().count() <= 8_000, "{}", found.to_string().len());
         assert!(found["next_cursor"].is_string() && paths(&found).len() > 1);
         for most in [1_500, 6_000] {
@@ -355,16 +461,32 @@ fn passages_are_the_parts_that_answer_within_a_budget() {
         }
         // Where a cursor does not fit, there is one result at least.
         for most in [300, 400, 800] {
-            let found = server.call("vault_search", json!({ "query": "burner valve", "max_chars": most }));
+            let found =
+                server.call("vault_search", json!({ "query": "burner valve", "max_chars": most }));
             assert!(
-                found.to_string().chars().count() <= most && found["truncated"] == true && !paths(&found).is_empty(),
+                found.to_string().chars().count() <= most
+                    && found["truncated"] == true
+                    && !paths(&found).is_empty(),
                 "{most}: {found}"
             );
         }
-        let found = server.call("vault_search", json!({ "query": "valve is oiled?", "snippets": "passages", "max_results": 1 }));
-        assert!(found["results"][0]["passages"][0]["text"].as_str().unwrap().contains("The valve is oiled."), "the phrase comes first");
-        let bare = server.call("vault_search", json!({ "query": "burner valve", "snippets": "none" }));
-        assert!(bare["results"][0].get("snippet").is_none() && bare["results"][0].get("passages").is_none());
+        let found = server.call(
+            "vault_search",
+            json!({ "query": "valve is oiled?", "snippets": "passages", "max_results": 1 }),
+        );
+        assert!(
+            found["results"][0]["passages"][0]["text"]
+                .as_str()
+                .unwrap()
+                .contains("The valve is oiled."),
+            "the phrase comes first"
+        );
+        let bare =
+            server.call("vault_search", json!({ "query": "burner valve", "snippets": "none" }));
+        assert!(
+            bare["results"][0].get("snippet").is_none()
+                && bare["results"][0].get("passages").is_none()
+        );
     }
 }
 
@@ -376,9 +498,19 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
     for query in ["tea", "tea words more", "\"tea words\" OR more", "tea nowhereword"] {
         for sort in ["relevance", "modified"] {
             let notes: Vec<(String, String)> = (0..count)
-                .map(|n| (format!("{n:03}.md"), format!("{}{}", "tea ".repeat(n % 7 + 1), ["words", "more words", "of it"][n % 3])))
+                .map(|n| {
+                    (
+                        format!("{n:03}.md"),
+                        format!(
+                            "{}{}",
+                            "tea ".repeat(n % 7 + 1),
+                            ["words", "more words", "of it"][n % 3]
+                        ),
+                    )
+                })
                 .collect();
-            let bytes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
+            let bytes: Vec<(&str, &[u8])> =
+                notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
             let folder = Folder::with(&bytes);
             let server = Server::on(&folder.vault());
             let page = |cursor: &Value| {
@@ -388,21 +520,25 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
                 )
             };
             let is_found = |n: usize| !query.contains("OR") || n % 3 != 2;
-            let mut expected: BTreeSet<String> = (0..count).filter(|n| is_found(*n)).map(|n| format!("{n:03}.md")).collect();
+            let mut expected: BTreeSet<String> =
+                (0..count).filter(|n| is_found(*n)).map(|n| format!("{n:03}.md")).collect();
             let (mut seen, mut found, mut number) = (Vec::new(), page(&Value::Null), 0);
             loop {
                 seen.extend(paths(&found).into_iter().map(str::to_owned));
                 let Some(cursor) = found.get("next_cursor").cloned() else { break };
                 // One that was seen goes, and one that was not; others come that are about all words.
                 std::fs::remove_file(folder.vault().join(&seen[number])).unwrap();
-                let unseen =
-                    (0..count).map(|n| format!("{n:03}.md")).find(|path| !seen.contains(path) && folder.vault().join(path).exists());
+                let unseen = (0..count)
+                    .map(|n| format!("{n:03}.md"))
+                    .find(|path| !seen.contains(path) && folder.vault().join(path).exists());
                 let gone = unseen.unwrap();
                 expected.remove(&gone);
                 std::fs::remove_file(folder.vault().join(&gone)).unwrap();
                 server.call("vault_write", json!({ "path": format!("new {number}.md"), "content": "tea words more, nowhereword" }));
                 let files = count - 1 - number;
-                eventually("it is seen", || server.call("vault_list_all", json!({ "limit": 1 }))["total_files"] == files);
+                eventually("it is seen", || {
+                    server.call("vault_list_all", json!({ "limit": 1 }))["total_files"] == files
+                });
                 found = page(&cursor);
                 assert!(!paths(&found).contains(&gone.as_str()), "{gone} is gone");
                 number += 1;
@@ -411,7 +547,10 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
             let once: BTreeSet<String> = seen.iter().cloned().collect();
             assert_eq!(once.len(), seen.len(), "{query}, {sort}: none twice");
             assert_eq!(once, expected, "{query}, {sort}: none missing but those that went unseen");
-            let wrong = server.fail("vault_search", json!({ "query": "other", "cursor": page(&Value::Null)["next_cursor"] }));
+            let wrong = server.fail(
+                "vault_search",
+                json!({ "query": "other", "cursor": page(&Value::Null)["next_cursor"] }),
+            );
             assert_eq!(wrong["code"], "INVALID_ARGUMENT");
         }
     }
@@ -419,18 +558,25 @@ fn a_file_that_comes_or_goes_between_pages_moves_no_other() {
 
 #[test]
 fn a_cursor_of_another_query_is_refused() {
-    let folder = Folder::with(&[("a.md", b"tea one"), ("b.md", b"tea two"), ("c.md", b"tea three")]);
+    let folder =
+        Folder::with(&[("a.md", b"tea one"), ("b.md", b"tea two"), ("c.md", b"tea three")]);
     let server = Server::on(&folder.vault());
     let many = (0..60).map(|n| format!("tea{n}")).collect::<Vec<_>>().join(" ");
     let parts = |query: &str| {
         let found = server.call("vault_search", json!({ "query": query, "max_results": 1 }));
-        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(found["next_cursor"].as_str().unwrap()).unwrap()).unwrap();
+        let text = String::from_utf8(
+            URL_SAFE_NO_PAD.decode(found["next_cursor"].as_str().unwrap()).unwrap(),
+        )
+        .unwrap();
         let (call, order) = text.split_at(text.find('{').unwrap());
         (call.to_owned(), order.to_owned())
     };
     // A mark that no text has behind the word.
     let marked = server.call("vault_search", json!({ "query": "tea;", "max_results": 1 }));
-    let second = server.call("vault_search", json!({ "query": "tea;", "max_results": 1, "cursor": marked["next_cursor"] }));
+    let second = server.call(
+        "vault_search",
+        json!({ "query": "tea;", "max_results": 1, "cursor": marked["next_cursor"] }),
+    );
     assert_ne!(marked["results"][0]["path"], second["results"][0]["path"]);
     let ((call, order), (other_call, other_order)) = (parts("tea"), parts(&format!("tea {many}")));
     let fail = |call: &str, order: &str| {
@@ -448,8 +594,10 @@ fn a_cursor_of_another_query_is_refused() {
 #[test]
 fn hostile_queries_end_soon() {
     let big = format!("{}needle\n", "lorem ipsum dolor `unclosed $ [[ <!-- #tag \n".repeat(22_000));
-    let notes: Vec<(String, Vec<u8>)> = (0..12).map(|n| (format!("{n}.md"), big.clone().into_bytes())).collect();
-    let bytes: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let notes: Vec<(String, Vec<u8>)> =
+        (0..12).map(|n| (format!("{n}.md"), big.clone().into_bytes())).collect();
+    let bytes: Vec<(&str, &[u8])> =
+        notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
     let folder = Folder::with(&bytes);
     let server = Server::on(&folder.vault());
     server.call("vault_list_all", json!({}));
@@ -467,11 +615,18 @@ fn hostile_queries_end_soon() {
     ] {
         let started = std::time::Instant::now();
         let found = server.call("vault_search", json!({ "query": query }));
-        assert!(started.elapsed() < Duration::from_secs(10), "{query:.60}: {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "{query:.60}: {:?}",
+            started.elapsed()
+        );
         assert!(found["total_matches"].is_u64());
     }
     let error = server.fail("vault_search", json!({ "query": "x".repeat(10_000) }));
     assert_eq!(error["code"], "INVALID_ARGUMENT");
     let error = server.fail("vault_search", json!({ "query": "/a/ ".repeat(9) }));
-    assert!(error["message"].as_str().unwrap().contains("more than 8 regular expressions"), "{error}");
+    assert!(
+        error["message"].as_str().unwrap().contains("more than 8 regular expressions"),
+        "{error}"
+    );
 }

@@ -8,12 +8,24 @@ use std::time::{Duration, Instant};
 /// Also a word whose stem has an ending of its own: `databas` is stemmed to `databa`.
 #[test]
 fn a_word_of_most_notes_weighs_less_than_one_of_few() {
-    let notes: Vec<(String, String)> =
-        (0..30).map(|number| (format!("n{number}.md"), format!("a database, {}\n", if number == 20 { "zebra" } else { "and" }))).collect();
-    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
-    std::fs::write(folder.vault().join("other.md"), "zebra, and much else about animals\n").unwrap();
+    let notes: Vec<(String, String)> = (0..30)
+        .map(|number| {
+            (
+                format!("n{number}.md"),
+                format!("a database, {}\n", if number == 20 { "zebra" } else { "and" }),
+            )
+        })
+        .collect();
+    let folder = Folder::with(
+        &notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>(),
+    );
+    std::fs::write(folder.vault().join("other.md"), "zebra, and much else about animals\n")
+        .unwrap();
     let server = Server::with(&folder.vault(), &[]);
-    let found = server.call("vault_search", json!({ "query": "which database has unicorn zebra", "max_results": 3 }));
+    let found = server.call(
+        "vault_search",
+        json!({ "query": "which database has unicorn zebra", "max_results": 3 }),
+    );
     assert_eq!(paths(&found).get(..2), Some(&["n20.md", "other.md"][..]), "{found}");
 }
 
@@ -31,12 +43,23 @@ fn a_match_in_decomposed_letters_is_shown_in_its_line() {
 
 #[test]
 fn the_snippet_is_the_line_whose_words_weigh_most() {
-    let mut notes: Vec<(String, String)> = (0..9).map(|n| (format!("n{n}.md"), format!("## Decisions\n- about {n}\n"))).collect();
-    notes.push(("here.md".into(), "# Meeting\n\n## Decisions\n- Postpone the migration to spring\n".into()));
-    let folder = Folder::with(&notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>());
+    let mut notes: Vec<(String, String)> =
+        (0..9).map(|n| (format!("n{n}.md"), format!("## Decisions\n- about {n}\n"))).collect();
+    notes.push((
+        "here.md".into(),
+        "# Meeting\n\n## Decisions\n- Postpone the migration to spring\n".into(),
+    ));
+    let folder = Folder::with(
+        &notes.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect::<Vec<_>>(),
+    );
     for server in both(&folder) {
-        let found = server.call("vault_search", json!({ "query": "decisions about the migration" }));
-        assert_eq!((&found["results"][0]["path"], &found["results"][0]["line"]), (&json!("here.md"), &json!(4)), "{found}");
+        let found =
+            server.call("vault_search", json!({ "query": "decisions about the migration" }));
+        assert_eq!(
+            (&found["results"][0]["path"], &found["results"][0]["line"]),
+            (&json!("here.md"), &json!(4)),
+            "{found}"
+        );
     }
     // All words of a line count, also where they are before its first rare one or in an address.
     for (text, query, shown) in [
@@ -45,7 +68,11 @@ fn the_snippet_is_the_line_whose_words_weigh_most() {
             "alpha beta gamma",
             "**alpha** version of this was made to be a **beta**",
         ),
-        ("get http://localhost:3000/bank now\nmethod post\n", "method localhost http", "**localhost**"),
+        (
+            "get http://localhost:3000/bank now\nmethod post\n",
+            "method localhost http",
+            "**localhost**",
+        ),
     ] {
         let folder = Folder::with(&[("n.md", text.as_bytes())]);
         for server in both(&folder) {
@@ -112,8 +139,16 @@ fn options_endings_signs_and_slashes_are_part_of_what_is_asked() {
         ] {
             assert_eq!(paths(&found(query))[0], first, "{query}");
         }
-        assert_eq!(paths(&found("ssh-keygen -makes")), ["ssh.md"], "what no file has behind this word is excluded");
+        assert_eq!(
+            paths(&found("ssh-keygen -makes")),
+            ["ssh.md"],
+            "what no file has behind this word is excluded"
+        );
         let other_year = found("tax 2024");
-        assert_eq!((&other_year["total_matches"], other_year.get("did_you_mean")), (&json!(0), None), "another number is another thing");
+        assert_eq!(
+            (&other_year["total_matches"], other_year.get("did_you_mean")),
+            (&json!(0), None),
+            "another number is another thing"
+        );
     }
 }

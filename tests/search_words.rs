@@ -14,7 +14,11 @@ fn a_note_of_that_name_is_found_although_its_text_has_the_word_only_inside_of_ot
     ]);
     for server in both(&folder) {
         let found = server.call("vault_search", json!({ "query": "graphs" }));
-        assert_eq!((&found["total_matches"], &found["partial_matches"]), (&json!(1), &json!(2)), "{found}");
+        assert_eq!(
+            (&found["total_matches"], &found["partial_matches"]),
+            (&json!(1), &json!(2)),
+            "{found}"
+        );
         assert!(paths(&found).contains(&"Graph.md"), "{found}");
     }
 }
@@ -22,7 +26,8 @@ fn a_note_of_that_name_is_found_although_its_text_has_the_word_only_inside_of_ot
 #[test]
 fn occurrences_inside_of_other_words_do_not_displace_the_word_itself() {
     let long = "We said again and again in the main station in the rain: again.\n".repeat(40);
-    let meeting = format!("{long}\n## Decision\nThe AI ethics committee decided to stop the project.\n");
+    let meeting =
+        format!("{long}\n## Decision\nThe AI ethics committee decided to stop the project.\n");
     let ethics = b"Ethics of war. Ethics of work. The chair of ethics." as &[u8];
     let folder = Folder::with(&[("Meeting.md", meeting.as_bytes()), ("Ethics.md", ethics)]);
     for server in both(&folder) {
@@ -33,12 +38,22 @@ fn occurrences_inside_of_other_words_do_not_displace_the_word_itself() {
 
 #[test]
 fn words_that_only_begin_alike_are_not_forms_of_each_other() {
-    let folder =
-        Folder::with(&[("Car.md", b"parked" as &[u8]), ("Luggage.md", b"What I carry on a flight: one bag."), ("Early.md", b"dawn")]);
+    let folder = Folder::with(&[
+        ("Car.md", b"parked" as &[u8]),
+        ("Luggage.md", b"What I carry on a flight: one bag."),
+        ("Early.md", b"dawn"),
+    ]);
     for server in both(&folder) {
-        assert_eq!(paths(&server.call("vault_search", json!({ "query": "carry on" })))[0], "Luggage.md");
+        assert_eq!(
+            paths(&server.call("vault_search", json!({ "query": "carry on" })))[0],
+            "Luggage.md"
+        );
         let found = server.call("vault_search", json!({ "query": "carried" }));
-        assert_eq!((&found["partial_matches"], paths(&found)), (&json!(1), vec!["Luggage.md"]), "{found}");
+        assert_eq!(
+            (&found["partial_matches"], paths(&found)),
+            (&json!(1), vec!["Luggage.md"]),
+            "{found}"
+        );
     }
 }
 
@@ -49,10 +64,16 @@ fn a_phrase_may_have_quotes_of_another_kind() {
         ("b.md", "Er sagte zu mir: guten Morgen, sagte er".as_bytes()),
     ]);
     for server in both(&folder) {
-        let found = server.call("vault_search", json!({ "query": "\"Er sagte „guten Morgen“ zu mir\"" }));
+        let found =
+            server.call("vault_search", json!({ "query": "\"Er sagte „guten Morgen“ zu mir\"" }));
         assert_eq!((&found["total_matches"], paths(&found)), (&json!(1), vec!["a.md"]), "{found}");
-        let total = |query: &str| server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
-        assert_eq!((total("„guten Morgen“"), total("„guten Morgen“ \"sagte er\"")), (2.into(), 1.into()));
+        let total = |query: &str| {
+            server.call("vault_search", json!({ "query": query }))["total_matches"].clone()
+        };
+        assert_eq!(
+            (total("„guten Morgen“"), total("„guten Morgen“ \"sagte er\"")),
+            (2.into(), 1.into())
+        );
     }
 }
 
@@ -64,11 +85,17 @@ fn stop_words_are_left_out_of_alternatives_too() {
         ("who.md", b"The Who: a band."),
     ]);
     for server in both(&folder) {
-        let total = |query: &str| server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
+        let total = |query: &str| {
+            server.call("vault_search", json!({ "query": query }))["total_matches"].clone()
+        };
         assert_eq!(total("how to rename a vault OR how to move a vault"), 2);
         assert_eq!(total("(what is a vault) (rename OR how)"), 1);
         assert_eq!(
-            (total("(\"who\" OR nothing)"), total("(\"who\") band"), total("ignore-case:\"who\" band")),
+            (
+                total("(\"who\" OR nothing)"),
+                total("(\"who\") band"),
+                total("ignore-case:\"who\" band")
+            ),
             (1.into(), 1.into(), 1.into())
         );
     }
@@ -76,12 +103,21 @@ fn stop_words_are_left_out_of_alternatives_too() {
 
 #[test]
 fn a_task_goes_on_to_the_end_of_its_item() {
-    let folder = Folder::with(&[("a.md", b"- [ ] call Mum\n  about the gift\n- [x] done\n\nno gift card" as &[u8])]);
+    let folder = Folder::with(&[(
+        "a.md",
+        b"- [ ] call Mum\n  about the gift\n- [x] done\n\nno gift card" as &[u8],
+    )]);
     for server in both(&folder) {
-        let total = |query: &str| server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
-        for (query, expected) in
-            [("task:gift", 1), ("task-todo:(call gift)", 1), ("task-done:gift", 0), ("task:card", 0), ("line:(task:call)", 1)]
-        {
+        let total = |query: &str| {
+            server.call("vault_search", json!({ "query": query }))["total_matches"].clone()
+        };
+        for (query, expected) in [
+            ("task:gift", 1),
+            ("task-todo:(call gift)", 1),
+            ("task-done:gift", 0),
+            ("task:card", 0),
+            ("line:(task:call)", 1),
+        ] {
             assert_eq!(total(query), expected, "{query}");
         }
     }
@@ -89,7 +125,10 @@ fn a_task_goes_on_to_the_end_of_its_item() {
 
 #[test]
 fn a_property_is_found_by_a_link_in_quotes() {
-    let folder = Folder::with(&[("a.md", b"---\nauthor: \"[[Jane Doe]]\"\n---\n" as &[u8]), ("b.md", b"---\nauthor: Joe\n---\nJane Doe")]);
+    let folder = Folder::with(&[
+        ("a.md", b"---\nauthor: \"[[Jane Doe]]\"\n---\n" as &[u8]),
+        ("b.md", b"---\nauthor: Joe\n---\nJane Doe"),
+    ]);
     for server in both(&folder) {
         for query in [
             "[author:\"[[Jane Doe]]\"]",
@@ -99,17 +138,29 @@ fn a_property_is_found_by_a_link_in_quotes() {
             "[author:Ann OR \"[[Jane Doe]]\" ]",
             "[author:Jane Doe]",
         ] {
-            assert_eq!(paths(&server.call("vault_search", json!({ "query": query }))), ["a.md"], "{query}");
+            assert_eq!(
+                paths(&server.call("vault_search", json!({ "query": query }))),
+                ["a.md"],
+                "{query}"
+            );
         }
     }
 }
 
 #[test]
 fn a_result_that_is_found_by_its_path_is_shown_so() {
-    let folder = Folder::with(&[("Evaluation/Recall.md", b"Nothing here." as &[u8]), ("Other.md", b"We evaluate it.")]);
+    let folder = Folder::with(&[
+        ("Evaluation/Recall.md", b"Nothing here." as &[u8]),
+        ("Other.md", b"We evaluate it."),
+    ]);
     for server in both(&folder) {
         let found = server.call("vault_search", json!({ "query": "evaluates" }));
-        let hit = found["results"].as_array().unwrap().iter().find(|hit| hit["path"] == "Evaluation/Recall.md").unwrap();
+        let hit = found["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|hit| hit["path"] == "Evaluation/Recall.md")
+            .unwrap();
         assert_eq!(hit["match_type"], "filename", "{found}");
     }
 }
@@ -118,15 +169,22 @@ fn a_result_that_is_found_by_its_path_is_shown_so() {
 #[test]
 fn in_a_small_vault_each_change_counts_for_the_order() {
     let note = |text: &str| text.as_bytes().to_vec();
-    let files: Vec<(String, Vec<u8>)> = (0..8).map(|number| (format!("{number}.md"), note(["boiler", "pump"][number % 2]))).collect();
-    let files: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let files: Vec<(String, Vec<u8>)> = (0..8)
+        .map(|number| (format!("{number}.md"), note(["boiler", "pump"][number % 2])))
+        .collect();
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
     let folder = Folder::with(&files);
     let [server, _] = both(&folder);
-    let ask = |server: &crate::support::Server| server.call("vault_search", json!({ "query": "boiler pump" }))["results"].clone();
+    let ask = |server: &crate::support::Server| {
+        server.call("vault_search", json!({ "query": "boiler pump" }))["results"].clone()
+    };
     ask(&server);
     for number in [1, 3, 5] {
         std::fs::write(folder.vault().join(format!("{number}.md")), "boiler").unwrap();
     }
     let [fresh, _] = both(&folder);
-    eventually("the order is that of a server that has just started", || ask(&server) == ask(&fresh));
+    eventually("the order is that of a server that has just started", || {
+        ask(&server) == ask(&fresh)
+    });
 }

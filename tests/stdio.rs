@@ -18,13 +18,26 @@ impl Client {
 
     pub fn with(folder: &Folder, settings: &[(&str, &str)]) -> Client {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-        command.arg("stdio").env_clear().env("VAULT_PATH", folder.vault()).envs(settings.iter().copied());
+        command
+            .arg("stdio")
+            .env_clear()
+            .env("VAULT_PATH", folder.vault())
+            .envs(settings.iter().copied());
         Client::start(command)
     }
 
     pub fn start(mut command: Command) -> Client {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        Client { input: child.stdin.take(), output: BufReader::new(child.stdout.take().unwrap()), child }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Client {
+            input: child.stdin.take(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+        }
     }
 
     pub fn send(&mut self, line: &str) {
@@ -34,13 +47,17 @@ impl Client {
     pub fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
-        (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON on stdout: {line}")))
+        (!line.is_empty()).then(|| {
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON on stdout: {line}"))
+        })
     }
 
     pub fn ask(&mut self, message: Value) -> Value {
         self.send(&message.to_string());
         // Notifications of what has changed may come before the answer.
-        std::iter::from_fn(|| self.line()).find(|line| line["method"] != "notifications/resources/list_changed").unwrap()
+        std::iter::from_fn(|| self.line())
+            .find(|line| line["method"] != "notifications/resources/list_changed")
+            .unwrap()
     }
 
     pub fn shake_hands(&mut self) {
@@ -68,7 +85,11 @@ fn the_readmes_configuration_for_claude_desktop_starts_the_server() {
     let server = &configuration["mcpServers"]["vault"];
     assert_eq!(server["command"], "/usr/local/bin/vault-sync-mcp");
     let vault = folder.vault().display().to_string();
-    let arguments = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().replace("/data/obsidian-vault", &vault));
+    let arguments = server["args"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| word.as_str().unwrap().replace("/data/obsidian-vault", &vault));
     let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
     command.args(arguments).env_clear();
     let mut client = Client::start(command);
@@ -84,7 +105,10 @@ fn the_readmes_configuration_for_claude_desktop_starts_the_server() {
 fn the_readmes_configurations_for_editors_name_the_endpoint() {
     for (block, servers) in [("vscode", "servers"), ("cursor", "mcpServers")] {
         let configuration: Value = serde_json::from_str(&readme(block)).unwrap();
-        assert_eq!(configuration[servers]["vault"]["url"], "https://vault.example.com/mcp", "{block}");
+        assert_eq!(
+            configuration[servers]["vault"]["url"], "https://vault.example.com/mcp",
+            "{block}"
+        );
     }
 }
 
@@ -97,9 +121,19 @@ fn a_whole_conversation() {
     assert_eq!(probe["error"]["code"], -32601);
     client.shake_hands();
     let tools = client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 6, "everything, without a login");
+    assert_eq!(
+        tools["result"]["tools"].as_array().unwrap().len(),
+        6,
+        "everything, without a login"
+    );
     let call = |name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": { "name": name, "arguments": arguments } });
-    client.send(&call("vault_write", json!({ "path": "new.md", "content": "line one\nline \u{2028} two\r\n" })).to_string());
+    client.send(
+        &call(
+            "vault_write",
+            json!({ "path": "new.md", "content": "line one\nline \u{2028} two\r\n" }),
+        )
+        .to_string(),
+    );
     // The answer and the notification come in either order.
     let (mut written, mut changed) = (None, None);
     while written.is_none() || changed.is_none() {
@@ -108,7 +142,10 @@ fn a_whole_conversation() {
     }
     assert_eq!(written.unwrap()["result"]["structuredContent"]["created"], true);
     assert_eq!(folder.read("new.md"), "line one\nline \u{2028} two\r\n".as_bytes());
-    assert_eq!(changed.unwrap(), json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed" }));
+    assert_eq!(
+        changed.unwrap(),
+        json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed" })
+    );
     let read = client.ask(call("vault_read", json!({ "path": "../new.md" })));
     assert_eq!(read["result"]["isError"], true);
     assert_eq!(client.end(), 0);
@@ -118,16 +155,27 @@ fn a_whole_conversation() {
 fn garbage_is_answered_and_survived() {
     let folder = Folder::sample();
     let mut client = Client::on(&folder);
-    for (line, code) in [("{", -32700), ("\u{1}", -32700), ("[]", -32600), (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600)] {
+    for (line, code) in [
+        ("{", -32700),
+        ("\u{1}", -32700),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, -32600),
+    ] {
         client.send(line);
         let error = client.line().unwrap();
         assert_eq!(error["error"]["code"], code, "{line}");
         assert!(error.get("id").is_none());
     }
     client.send("");
-    client.send(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#, "y".repeat(17 * 1024 * 1024)));
+    client.send(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#,
+        "y".repeat(17 * 1024 * 1024)
+    ));
     assert_eq!(client.line().unwrap()["error"]["code"], -32600, "a line longer than any message");
-    assert_eq!(client.ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }))["result"], json!({}));
+    assert_eq!(
+        client.ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }))["result"],
+        json!({})
+    );
     assert_eq!(client.end(), 0);
 }
 
@@ -165,7 +213,9 @@ fn slow_call(id: i64, token: Option<&str>) -> Value {
 #[test]
 fn a_call_in_progress_and_a_call_that_waits_are_cancelled() {
     let folder = Folder::slow();
-    let cancel = |id: i64| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string();
+    let cancel = |id: i64| {
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }).to_string()
+    };
     for (shake, in_batch) in [(true, false), (false, false), (false, true)] {
         let mut client = Client::with(&folder, &[("TOOLSETS", "vault,context")]);
         if shake {
@@ -174,7 +224,10 @@ fn a_call_in_progress_and_a_call_that_waits_are_cancelled() {
         client.send(&slow_call(1, Some("p")).to_string());
         client.send(&slow_call(2, None).to_string());
         let progress = client.line().unwrap();
-        assert_eq!((&progress["method"], &progress["params"]["progressToken"]), (&json!("notifications/progress"), &json!("p")));
+        assert_eq!(
+            (&progress["method"], &progress["params"]["progressToken"]),
+            (&json!("notifications/progress"), &json!("p"))
+        );
         if in_batch {
             client.send(&format!("[{},{}]", cancel(2), cancel(1)));
         } else {
@@ -217,25 +270,35 @@ fn a_modern_client_listens_and_stops_listening() {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
     };
     let tag = "io.modelcontextprotocol/subscriptionId";
-    let listen = |id: &str| modern(id.into(), "subscriptions/listen", json!({ "notifications": { "resourcesListChanged": true } }));
+    let listen = |id: &str| {
+        modern(
+            id.into(),
+            "subscriptions/listen",
+            json!({ "notifications": { "resourcesListChanged": true } }),
+        )
+    };
     for id in ["one", "two"] {
         let acknowledged = client.ask(listen(id));
         assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
         assert_eq!(acknowledged["params"]["_meta"][tag], id);
     }
     std::fs::write(folder.vault().join("new.md"), "x").unwrap();
-    let mut shown =
-        [client.line().unwrap(), client.line().unwrap()].map(|message| message["params"]["_meta"][tag].as_str().unwrap().to_owned());
+    let mut shown = [client.line().unwrap(), client.line().unwrap()]
+        .map(|message| message["params"]["_meta"][tag].as_str().unwrap().to_owned());
     shown.sort();
     assert_eq!(shown, ["one", "two"], "each its own copy");
     // The same id again: the second replaces the first.
     assert_eq!(client.ask(listen("one"))["method"], "notifications/subscriptions/acknowledged");
-    client.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"one"}}"#);
+    client.send(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"one"}}"#,
+    );
     // An answer in between: the cancellation has been read.
     assert!(client.ask(modern(1.into(), "tools/list", json!({})))["result"]["tools"].is_array());
     std::fs::remove_file(folder.vault().join("new.md")).unwrap();
     assert_eq!(client.line().unwrap()["params"]["_meta"][tag], "two");
-    let unknown = modern(2.into(), "server/discover", json!({ "_meta": {} })).to_string().replace("2026-07-28", "2099-01-01");
+    let unknown = modern(2.into(), "server/discover", json!({ "_meta": {} }))
+        .to_string()
+        .replace("2026-07-28", "2099-01-01");
     client.send(&unknown);
     assert_eq!(client.line().unwrap()["error"]["code"], -32022);
     assert_eq!(client.end(), 0);
@@ -252,7 +315,8 @@ fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
     client.send(&slow_call(1, None).to_string());
     client.send(&json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string());
     client.send(&search(3).to_string());
-    let mut first: Vec<i64> = (0..2).map(|_| client.line().unwrap()["id"].as_i64().unwrap()).collect();
+    let mut first: Vec<i64> =
+        (0..2).map(|_| client.line().unwrap()["id"].as_i64().unwrap()).collect();
     first.sort_unstable();
     assert_eq!(first, [2, 3], "while the first goes on");
     let write = |id: i64| {
@@ -275,7 +339,9 @@ fn a_slow_call_holds_up_no_other_and_calls_of_one_file_keep_their_order() {
         let moved = json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": { "name": "vault_move", "arguments": moved } });
         client.send(&write(40));
         client.send(&moved.to_string());
-        let done = std::iter::repeat_with(|| client.line().unwrap()).find(|line| line["id"] == 50).unwrap();
+        let done = std::iter::repeat_with(|| client.line().unwrap())
+            .find(|line| line["id"] == 50)
+            .unwrap();
         assert_eq!(done["result"]["isError"], false, "{done}");
     }
     assert_eq!(client.end(), 0);

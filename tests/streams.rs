@@ -1,13 +1,22 @@
 //! Event streams: progress, cancelling, log messages, subscriptions.
 
 use crate::mcp::request;
-use crate::support::{Connection, Folder, READ_TOKEN, Response, Server, TOKEN, eventually, mcp_head, stream_request};
+use crate::support::{
+    Connection, Folder, READ_TOKEN, Response, Server, TOKEN, eventually, mcp_head, stream_request,
+};
 use serde_json::{Value, json};
 
 /// A modern request: its headers, and the message with its envelope.
 pub(crate) fn modern(method: &str, id: Value, mut params: Value) -> (String, Value) {
-    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).map(|name| format!("Mcp-Name: {name}\r\n"));
-    let headers = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{}", name.unwrap_or_default());
+    let name = params
+        .get("name")
+        .or(params.get("uri"))
+        .and_then(Value::as_str)
+        .map(|name| format!("Mcp-Name: {name}\r\n"));
+    let headers = format!(
+        "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n{}",
+        name.unwrap_or_default()
+    );
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     (headers, json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
@@ -18,7 +27,8 @@ fn open(server: &Server, (headers, message): (String, Value)) -> (Response, Conn
     let body = message.to_string();
     let head = mcp_head(TOKEN, &headers);
     let mut connection = server.connect();
-    connection.send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+    connection
+        .send(format!("{head}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
     (connection.headless(), connection)
 }
 
@@ -57,16 +67,28 @@ fn a_long_call_says_how_far_it_is() {
             }
             let params = &message["params"];
             let progress = params["progress"].as_i64().unwrap();
-            assert!(progress > last && progress <= 300 && params["total"] == 300 && params["progressToken"] == "p", "{message}");
+            assert!(
+                progress > last
+                    && progress <= 300
+                    && params["total"] == 300
+                    && params["progressToken"] == "p",
+                "{message}"
+            );
             (said, last) = (said + 1, progress);
         };
         assert!(said > 0);
         let not_searched = answer["result"]["structuredContent"]["not_searched"].as_u64();
-        assert!(answer["id"] == 7 && not_searched > Some(0), "what was not searched in time is counted: {answer}");
+        assert!(
+            answer["id"] == 7 && not_searched > Some(0),
+            "what was not searched in time is counted: {answer}"
+        );
         assert!(stream.event().is_none(), "the answer is the last");
     }
     // Who does not ask, or takes no stream, is answered in one piece; so is who is not allowed to call.
-    assert_eq!(open(&server, modern("tools/call", json!(7), slow_call(None))).0.header("content-type"), Some("application/json"));
+    assert_eq!(
+        open(&server, modern("tools/call", json!(7), slow_call(None))).0.header("content-type"),
+        Some("application/json")
+    );
     let body = json!({ "name": "vault_write", "arguments": { "path": "x.md", "content": "" }, "_meta": { "progressToken": 1 } });
     let (headers, message) = modern("tools/call", json!(7), body);
     assert_eq!(server.post_with(READ_TOKEN, &headers, &message).status, 403);
@@ -87,7 +109,11 @@ fn hanging_up_cancels_a_modern_call() {
     let (headers, message) = modern("tools/call", json!(2), slow_call(None));
     let body = message.to_string();
     let mut connection = server.connect();
-    connection.send(format!("{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", mcp_head(TOKEN, &headers), body.len()));
+    connection.send(format!(
+        "{}\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
+        mcp_head(TOKEN, &headers),
+        body.len()
+    ));
     std::thread::sleep(std::time::Duration::from_millis(100));
     drop(connection);
     eventually("the call ends", || server.log().matches("outcome=CANCELLED").count() > before);
@@ -102,7 +128,8 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     let session = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let elsewhere = format!("Mcp-Session-Id: {}\r\n", server.session(TOKEN, "2025-11-25"));
     let cancel = |id: Value| json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
-    let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
+    let (_, mut stream) =
+        open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     for other in [json!("7"), json!(8), json!(null)] {
         assert_eq!(server.post_with(TOKEN, &session, &cancel(other)).status, 202);
@@ -111,11 +138,16 @@ fn a_legacy_call_is_cancelled_by_its_id_and_by_nothing_else() {
     let last = std::iter::from_fn(|| stream.event()).last().map(|event| parsed(Some(event)));
     assert_eq!(last.unwrap()["id"], 7, "it is answered");
     // The call ends by itself after some seconds, so it is cancelled as soon as it has begun.
-    let (_, mut stream) = open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
+    let (_, mut stream) =
+        open(&server, (session.clone(), request("tools/call", slow_call(Some("p")))));
     assert_eq!(parsed(stream.event())["method"], "notifications/progress");
     assert_eq!(server.post_with(TOKEN, &session, &cancel(json!(7))).status, 202);
     while let Some(event) = stream.event() {
-        assert_eq!(parsed(Some(event))["method"], "notifications/progress", "a cancelled request is not answered");
+        assert_eq!(
+            parsed(Some(event))["method"],
+            "notifications/progress",
+            "a cancelled request is not answered"
+        );
     }
     server.log_with("outcome=CANCELLED");
 }
@@ -126,7 +158,10 @@ fn changes_are_sent_to_their_subscribers() {
     let (folder, server) = Server::sample();
     let welcome = "vault:///Welcome.md";
     let listen = |id: Value, notifications: Value| {
-        let (head, mut stream) = open(&server, modern("subscriptions/listen", id, json!({ "notifications": notifications })));
+        let (head, mut stream) = open(
+            &server,
+            modern("subscriptions/listen", id, json!({ "notifications": notifications })),
+        );
         assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
         assert!(head.header("mcp-session-id").is_none());
         let acknowledged = parsed(stream.event());
@@ -144,11 +179,17 @@ fn changes_are_sent_to_their_subscribers() {
     );
     let (acknowledged, mut nothing) = listen(json!(5), json!({ "promptsListChanged": true }));
     assert_eq!(acknowledged, json!({ "_meta": { tag: 5 }, "notifications": {} }));
-    let (_, mut below) = listen(json!(6), json!({ "resourceSubscriptions": ["vault:///Projects"] }));
+    let (_, mut below) =
+        listen(json!(6), json!({ "resourceSubscriptions": ["vault:///Projects"] }));
     // And a legacy session with them.
     let id = server.session(TOKEN, "2025-11-25");
     let session = format!("Mcp-Session-Id: {id}\r\n");
-    assert_eq!(server.post_with(TOKEN, &session, &request("resources/subscribe", json!({ "uri": welcome }))).json()["result"], json!({}));
+    assert_eq!(
+        server
+            .post_with(TOKEN, &session, &request("resources/subscribe", json!({ "uri": welcome })))
+            .json()["result"],
+        json!({})
+    );
     let mut legacy = server.connect();
     legacy.send(stream_request(TOKEN, &id, "text/event-stream"));
     assert_eq!(legacy.headless().status, 200);
@@ -163,13 +204,25 @@ fn changes_are_sent_to_their_subscribers() {
         json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": welcome } })
     );
     server.call("vault_write", json!({ "path": "Projects/new.md", "content": "x" }));
-    assert_eq!(parsed(below.event()), updated("vault:///Projects", json!(6)), "the first it hears of");
+    assert_eq!(
+        parsed(below.event()),
+        updated("vault:///Projects", json!(6)),
+        "the first it hears of"
+    );
     let listed = json!({ "jsonrpc": "2.0", "method": "notifications/resources/list_changed", "params": { "_meta": { tag: "all" } } });
-    assert_eq!(parsed(all.event()), listed, "and nothing of Welcome.md again: it was read twice, and is the same");
+    assert_eq!(
+        parsed(all.event()),
+        listed,
+        "and nothing of Welcome.md again: it was read twice, and is the same"
+    );
     std::fs::remove_file(folder.vault().join("Welcome.md")).unwrap();
     let mut both = [parsed(all.event()), parsed(all.event())];
     both.sort_by_key(|message| message["method"].to_string());
-    assert_eq!(both, [listed, updated(welcome, json!("all"))], "a file that is gone has changed too");
+    assert_eq!(
+        both,
+        [listed, updated(welcome, json!("all"))],
+        "a file that is gone has changed too"
+    );
     server.post_with(TOKEN, &session, &request("resources/unsubscribe", json!({ "uri": welcome })));
     // The server says goodbye with the answer to each request.
     assert_eq!(server.terminate(), 0);
@@ -230,25 +283,50 @@ fn added_and_removed_files_are_sent_as_list_changes() {
     let (head, mut second) = open(&id, "text/event-stream, */*");
     assert_eq!(head.status, 200);
     assert!(stream.chunk().is_none(), "the first is ended");
-    assert_eq!(second.event().as_deref(), Some(changed), "what has arrived on the first is not known");
-    assert_eq!(server.request(&format!("DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nMcp-Session-Id: {id}"), "").status, 204);
+    assert_eq!(
+        second.event().as_deref(),
+        Some(changed),
+        "what has arrived on the first is not known"
+    );
+    assert_eq!(
+        server
+            .request(
+                &format!(
+                    "DELETE /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nMcp-Session-Id: {id}"
+                ),
+                ""
+            )
+            .status,
+        204
+    );
     assert!(second.event().is_none(), "and the second with its session");
     assert_eq!(open("unknown", "text/event-stream").0.status, 404);
     assert_eq!(open(&server.session(TOKEN, "2025-06-18"), "application/json").0.status, 406);
-    let without = server.request(&format!("GET /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream"), "");
-    assert_eq!((without.status, without.header("allow")), (405, Some("HEAD, POST, DELETE, OPTIONS")));
+    let without = server.request(
+        &format!("GET /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream"),
+        "",
+    );
+    assert_eq!(
+        (without.status, without.header("allow")),
+        (405, Some("HEAD, POST, DELETE, OPTIONS"))
+    );
 }
 
 #[test]
 fn subscriptions_of_one_login_are_bounded_too() {
     let (_folder, server) = Server::sample();
-    let listen = |id: i32| open(&server, modern("subscriptions/listen", json!(id), json!({ "notifications": {} })));
+    let listen = |id: i32| {
+        open(&server, modern("subscriptions/listen", json!(id), json!({ "notifications": {} })))
+    };
     let streams: Vec<_> = (0..16).map(listen).collect();
     assert!(streams.iter().all(|(head, _)| head.status == 200));
-    let (headers, message) = modern("subscriptions/listen", json!(99), json!({ "notifications": {} }));
+    let (headers, message) =
+        modern("subscriptions/listen", json!(99), json!({ "notifications": {} }));
     let refused = server.post_with(TOKEN, &headers, &message);
     assert_eq!((refused.status, refused.json()["id"].clone()), (503, json!(99)));
-    assert!(refused.json()["error"]["message"].as_str().unwrap().contains("Too many event streams"));
+    assert!(
+        refused.json()["error"]["message"].as_str().unwrap().contains("Too many event streams")
+    );
 }
 
 #[test]
@@ -289,8 +367,12 @@ fn nothing_is_looked_at_while_nothing_changes() {
     let switches = || {
         let mut watch = None;
         eventually("the thread that watches has its name", || {
-            let mut tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().map(|task| task.unwrap().path());
-            watch = tasks.find(|task| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "watch"));
+            let mut tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid()))
+                .unwrap()
+                .map(|task| task.unwrap().path());
+            watch = tasks.find(|task| {
+                std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "watch")
+            });
             watch.is_some()
         });
         let status = std::fs::read_to_string(watch.unwrap().join("status")).unwrap();
@@ -334,8 +416,10 @@ fn nothing_is_looked_at_while_nothing_changes() {
 #[test]
 fn a_subscription_needs_a_stream() {
     let (_folder, server) = Server::sample();
-    let (headers, message) = modern("subscriptions/listen", json!(4), json!({ "notifications": {} }));
-    let head = mcp_head(TOKEN, &headers).replace("Accept: application/json, text/event-stream", "Accept: application/json");
+    let (headers, message) =
+        modern("subscriptions/listen", json!(4), json!({ "notifications": {} }));
+    let head = mcp_head(TOKEN, &headers)
+        .replace("Accept: application/json, text/event-stream", "Accept: application/json");
     let refused = server.request(&head, &message.to_string());
     assert_eq!((refused.status, refused.json()["id"].clone()), (406, json!(4)));
 }

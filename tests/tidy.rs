@@ -43,14 +43,16 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// The table of modules in the doc of `src/lib.rs`.
 fn modules() -> BTreeMap<String, Vec<String>> {
-    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let names =
+        |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let map = text("src/lib.rs");
     let rows = map.lines().filter_map(|line| line.strip_prefix("//! | `"));
     let modules: BTreeMap<String, Vec<String>> = rows
         .filter_map(|row| {
             let cells: Vec<&str> = row.split('|').collect();
             let name = cells.first()?.trim().trim_end_matches('`');
-            (cells.len() == 4 && !name.contains(['/', '`'])).then(|| (name.to_owned(), names(cells[2])))
+            (cells.len() == 4 && !name.contains(['/', '`']))
+                .then(|| (name.to_owned(), names(cells[2])))
         })
         .collect();
     assert!(modules.len() > 15, "the table was not understood: {modules:?}");
@@ -66,39 +68,62 @@ fn modules_use_only_what_their_row_in_the_map_names() {
         if matches!(here, "lib" | "main") {
             continue;
         }
-        let allowed = modules.get(here).unwrap_or_else(|| panic!("{path}: the module {here} is not in the map"));
+        let allowed = modules
+            .get(here)
+            .unwrap_or_else(|| panic!("{path}: the module {here} is not in the map"));
         for (number, line) in code_lines(&code) {
             for used in line.split("crate::").skip(1) {
                 let braces = used.strip_prefix('{').map(|list| list.split('}').next().unwrap());
                 let names: Vec<&str> = match braces {
-                    Some(list) => list.split(',').map(|name| name.trim().split("::").next().unwrap()).collect(),
-                    None => vec![used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap()],
+                    Some(list) => list
+                        .split(',')
+                        .map(|name| name.trim().split("::").next().unwrap())
+                        .collect(),
+                    None => {
+                        vec![used.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap()]
+                    }
                 };
                 for name in names {
                     used_by.entry(here.to_owned()).or_default().insert(name.to_owned());
-                    assert!(name == here || allowed.iter().any(|known| known == name), "src/{path}:{number}: {here} must not use {name}");
+                    assert!(
+                        name == here || allowed.iter().any(|known| known == name),
+                        "src/{path}:{number}: {here} must not use {name}"
+                    );
                 }
             }
         }
     }
     for (module, allowed) in &modules {
-        let idle: Vec<_> = allowed.iter().filter(|name| !used_by.get(module).is_some_and(|used| used.contains(*name))).collect();
+        let idle: Vec<_> = allowed
+            .iter()
+            .filter(|name| !used_by.get(module).is_some_and(|used| used.contains(*name)))
+            .collect();
         assert!(idle.is_empty(), "{module} does not use {idle:?}");
     }
-    let declared: Vec<String> =
-        text("src/lib.rs").lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
-    assert_eq!(declared, modules.keys().cloned().collect::<Vec<_>>(), "the map and the modules differ");
+    let declared: Vec<String> = text("src/lib.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned))
+        .collect();
+    assert_eq!(
+        declared,
+        modules.keys().cloned().collect::<Vec<_>>(),
+        "the map and the modules differ"
+    );
 }
 
 /// The names after `super::`, and after the path of the module itself; those in braces too.
 fn siblings_named(code: &str, module: &str) -> Vec<String> {
     let own = format!("crate::{}::", module.replace('/', "::"));
     let after = ["super::", own.as_str()].into_iter().flat_map(|prefix| code.split(prefix).skip(1));
-    let first = |text: &str| text.trim().split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned();
+    let first = |text: &str| {
+        text.trim().split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned()
+    };
     after
         .flat_map(|rest| match rest.strip_prefix('{') {
             // Of names in braces within braces the outer ones count.
-            Some(list) => list.split(';').next().unwrap().split([',', '{']).map(first).collect::<Vec<_>>(),
+            Some(list) => {
+                list.split(';').next().unwrap().split([',', '{']).map(first).collect::<Vec<_>>()
+            }
             None => vec![first(rest)],
         })
         .collect()
@@ -112,9 +137,14 @@ fn files_of_one_module_do_not_use_each_other_in_a_circle() {
     let mut files_of: BTreeMap<(String, String), String> = BTreeMap::new();
     for (path, code) in sources() {
         let Some(module) = path.strip_suffix("/mod.rs") else { continue };
-        let exported = code.lines().filter_map(|line| line.strip_prefix("pub")?.split_once("use ")?.1.split_once("::"));
+        let exported = code
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub")?.split_once("use ")?.1.split_once("::"));
         for (file, names) in exported {
-            for name in names.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty()) {
+            for name in names
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|name| !name.is_empty())
+            {
                 files_of.insert((module.to_owned(), name.to_owned()), file.to_owned());
             }
         }
@@ -125,9 +155,13 @@ fn files_of_one_module_do_not_use_each_other_in_a_circle() {
         let file = file.trim_end_matches(".rs").to_owned();
         if file != "mod" {
             let tests = code.find("#[cfg(test)]\nmod tests").unwrap_or(code.len());
-            let code: String = code_lines(&code[..tests]).map(|(_, line)| format!("{line}\n")).collect();
-            let file_of = |name: String| files_of.get(&(module.to_owned(), name.clone())).cloned().unwrap_or(name);
-            let named = siblings_named(&code, module).into_iter().map(file_of).filter(|name| *name != file);
+            let code: String =
+                code_lines(&code[..tests]).map(|(_, line)| format!("{line}\n")).collect();
+            let file_of = |name: String| {
+                files_of.get(&(module.to_owned(), name.clone())).cloned().unwrap_or(name)
+            };
+            let named =
+                siblings_named(&code, module).into_iter().map(file_of).filter(|name| *name != file);
             uses.entry((module.to_owned(), file.clone())).or_default().extend(named);
         }
     }
@@ -138,7 +172,10 @@ fn files_of_one_module_do_not_use_each_other_in_a_circle() {
             let used = uses.get(&(module.clone(), next)).into_iter().flatten();
             open.extend(used.filter(|name| reached.insert((*name).clone())).cloned());
         }
-        assert!(!reached.contains(file), "src/{module}/{file}.rs is used by a file that it uses: {reached:?}");
+        assert!(
+            !reached.contains(file),
+            "src/{module}/{file}.rs is used by a file that it uses: {reached:?}"
+        );
     }
 }
 
@@ -168,7 +205,9 @@ fn sharp_tools_are_used_in_one_module() {
         for (path, code) in sources() {
             for (number, line) in code_lines(&code) {
                 assert!(
-                    path == home || home == "disk/" && path.starts_with(home) || !line.contains(tool),
+                    path == home
+                        || home == "disk/" && path.starts_with(home)
+                        || !line.contains(tool),
                     "{path}:{number}: {tool} belongs to {home}"
                 );
             }
@@ -217,7 +256,8 @@ fn dependencies_are_those_that_were_decided_on() {
         "mimalloc",
     ];
     let manifest = text("Cargo.toml");
-    let sections = manifest.split("dependencies]\n").skip(1).map(|rest| rest.split("\n[").next().unwrap());
+    let sections =
+        manifest.split("dependencies]\n").skip(1).map(|rest| rest.split("\n[").next().unwrap());
     let lines: Vec<&str> = sections.flat_map(str::lines).filter(|line| !line.is_empty()).collect();
     let named = |lines: &[&str]| -> Vec<String> {
         let name = |pair: &[&str]| {
@@ -252,7 +292,19 @@ fn the_top_level_is_what_it_should_be() {
         return;
     }
     names.retain(|name| !name.starts_with('.'));
-    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "fixtures", "src", "tests", "vault-sync-mcp.service"]);
+    assert_eq!(
+        names,
+        [
+            "Cargo.lock",
+            "Cargo.toml",
+            "LICENSE",
+            "README.md",
+            "fixtures",
+            "src",
+            "tests",
+            "vault-sync-mcp.service"
+        ]
+    );
 }
 
 /// The README names every setting, with its default, every tool and prompt with its parameters, and every error code.
@@ -260,21 +312,37 @@ fn the_top_level_is_what_it_should_be() {
 fn the_readme_is_complete() {
     let readme = crate::support::pages();
     for setting in vault_sync_mcp::settings::SETTINGS {
-        let flag = if setting.flag().is_empty() { "| none |".to_owned() } else { format!("`--{}`", setting.flag()) };
+        let flag = if setting.flag().is_empty() {
+            "| none |".to_owned()
+        } else {
+            format!("`--{}`", setting.flag())
+        };
         let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&flag));
         let row = row.unwrap_or_else(|| panic!("no row for {}", setting.variable));
-        assert!(row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default), "{row}");
+        assert!(
+            row.contains(&format!("`{}`", setting.variable)) && row.contains(setting.default),
+            "{row}"
+        );
     }
-    for tool in vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true) {
+    for tool in
+        vault_sync_mcp::tools::Toolset::offered(&vault_sync_mcp::tools::Toolset::ALL, |_| true)
+    {
         let row = readme
             .lines()
             .find(|line| line.starts_with(&format!("| `{}` |", tool.name)))
             .unwrap_or_else(|| panic!("no row for {}", tool.name));
         for parameter in tool.input {
-            assert!(row.contains(&format!("`{}`", parameter.name)), "{} lacks {}", tool.name, parameter.name);
+            assert!(
+                row.contains(&format!("`{}`", parameter.name)),
+                "{} lacks {}",
+                tool.name,
+                parameter.name
+            );
         }
     }
-    for prompt in vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|&set| vault_sync_mcp::prompts::of(set)) {
+    for prompt in
+        vault_sync_mcp::tools::Toolset::ALL.iter().flat_map(|&set| vault_sync_mcp::prompts::of(set))
+    {
         let row = format!("| `{}` | `{}` |", prompt.name, prompt.argument.name);
         assert!(readme.contains(&row), "no row {row}");
     }
@@ -297,7 +365,10 @@ fn what_the_readme_says_is_tried() {
             inside = !inside;
             let name = before.strip_prefix("<!-- ").and_then(|rest| rest.strip_suffix(" -->"));
             if inside && line != "```mermaid" {
-                blocks.push(name.unwrap_or_else(|| panic!("a block without a name: {before} {line}")).to_owned());
+                blocks.push(
+                    name.unwrap_or_else(|| panic!("a block without a name: {before} {line}"))
+                        .to_owned(),
+                );
             }
         }
         before = line;
@@ -321,10 +392,18 @@ fn what_the_readme_says_is_tried() {
             let rest = line[at + found.len()..].strip_prefix(name);
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
         });
-        shell || line.contains(&format!("readme(\"{name}\"")) || line.contains(&format!("(\"{name}\", "))
+        shell
+            || line.contains(&format!("readme(\"{name}\""))
+            || line.contains(&format!("(\"{name}\", "))
     };
-    let lines = || runners.iter().flat_map(|(_, code)| code.lines()).filter(|line| !line.trim_start().starts_with(['#', '/']));
-    let untried: Vec<&String> = blocks.iter().filter(|name| !lines().any(|line| called(line, name))).collect();
+    let lines = || {
+        runners
+            .iter()
+            .flat_map(|(_, code)| code.lines())
+            .filter(|line| !line.trim_start().starts_with(['#', '/']))
+    };
+    let untried: Vec<&String> =
+        blocks.iter().filter(|name| !lines().any(|line| called(line, name))).collect();
     assert!(blocks.len() > 15 && untried.is_empty(), "not tried: {untried:?} of {blocks:?}");
     let names: BTreeSet<&String> = blocks.iter().collect();
     assert_eq!(names.len(), blocks.len(), "two blocks of one name");
@@ -334,7 +413,8 @@ fn what_the_readme_says_is_tried() {
 /// No path of the machine on which this was written is in it.
 #[test]
 fn no_path_of_a_developers_machine_is_in_the_sources() {
-    let mut open: Vec<PathBuf> = ["src", "tests", ".ci", "README.md"].iter().map(|name| root().join(name)).collect();
+    let mut open: Vec<PathBuf> =
+        ["src", "tests", ".ci", "README.md"].iter().map(|name| root().join(name)).collect();
     let mut looked_at = 0;
     while let Some(path) = open.pop() {
         if path.is_dir() {

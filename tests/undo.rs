@@ -25,13 +25,22 @@ impl Kept {
 
     fn serve_with(&self, more: &[(&str, &str)]) -> Server {
         let state = self.state.display().to_string();
-        let settings = [&[("TOOLSETS", "vault,notes"), ("STATE_DIR", state.as_str()), ("TIME_ZONE", "UTC")], more].concat();
+        let settings = [
+            &[("TOOLSETS", "vault,notes"), ("STATE_DIR", state.as_str()), ("TIME_ZONE", "UTC")],
+            more,
+        ]
+        .concat();
         Server::with(&self.folder.vault(), &settings)
     }
 
     fn undo(&self, words: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-        command.arg("undo").args(words).env_clear().env("VAULT_PATH", self.folder.vault()).env("STATE_DIR", &self.state);
+        command
+            .arg("undo")
+            .args(words)
+            .env_clear()
+            .env("VAULT_PATH", self.folder.vault())
+            .env("STATE_DIR", &self.state);
         command.output().unwrap()
     }
 
@@ -41,7 +50,9 @@ impl Kept {
         while let Some(on_disk) = open.pop() {
             for path in std::fs::read_dir(on_disk).unwrap().map(|entry| entry.unwrap().path()) {
                 match path.strip_prefix(self.folder.vault()).unwrap().display().to_string() {
-                    name if path.file_name().unwrap().to_str().unwrap().starts_with('.') => drop(name),
+                    name if path.file_name().unwrap().to_str().unwrap().starts_with('.') => {
+                        drop(name)
+                    }
                     _ if path.is_dir() => open.push(path),
                     name => drop(found.insert(name, std::fs::read(&path).unwrap())),
                 }
@@ -53,37 +64,58 @@ impl Kept {
 
 #[test]
 fn every_replaced_text_is_kept_and_can_be_brought_back() {
-    let kept = Kept::of(&[("a.md", b"one\r\n" as &[u8]), ("t.md", b"- [ ] task\n"), ("bin.dat", b"\xff\x00\xfe")]);
+    let kept = Kept::of(&[
+        ("a.md", b"one\r\n" as &[u8]),
+        ("t.md", b"- [ ] task\n"),
+        ("bin.dat", b"\xff\x00\xfe"),
+    ]);
     let server = kept.serve();
     let written = server.call("vault_write", json!({ "path": "a.md", "content": "two" }));
-    let edited = server.call("vault_edit", json!({ "path": "a.md", "old_text": "two", "new_text": "three" }));
+    let edited = server
+        .call("vault_edit", json!({ "path": "a.md", "old_text": "two", "new_text": "three" }));
     server.call("vault_set_properties", json!({ "paths": ["a.md", "t.md"], "set": { "x": 1 } }));
-    let ticked = server.call("vault_set_task", json!({ "path": "t.md", "line": 4, "text": "task" }));
+    let ticked =
+        server.call("vault_set_task", json!({ "path": "t.md", "line": 4, "text": "task" }));
     let inserted = server.call("vault_insert", json!({ "path": "t.md", "text": "- [ ] more" }));
-    assert!([&written, &edited, &ticked, &inserted].iter().all(|answer| answer["previous"].as_str().is_some_and(|id| id.len() == 16)));
-    assert!(server.call("vault_write", json!({ "path": "new.md", "content": "n" }))["previous"].is_null());
+    assert!(
+        [&written, &edited, &ticked, &inserted]
+            .iter()
+            .all(|answer| answer["previous"].as_str().is_some_and(|id| id.len() == 16))
+    );
+    assert!(
+        server.call("vault_write", json!({ "path": "new.md", "content": "n" }))["previous"]
+            .is_null()
+    );
     server.call("vault_move", json!({ "from": "a.md", "to": "b/c.md" }));
     server.call("vault_delete", json!({ "paths": ["b/c.md", "bin.dat"] }));
     let history = server.call("vault_history", json!({ "path": "b/c.md" }));
     let versions = history["versions"].as_array().unwrap();
-    let tools: Vec<&str> = versions.iter().map(|version| version["tool"].as_str().unwrap()).collect();
+    let tools: Vec<&str> =
+        versions.iter().map(|version| version["tool"].as_str().unwrap()).collect();
     assert_eq!(tools, ["vault_delete", "vault_set_properties", "vault_edit", "vault_write"]);
     assert_eq!(
         (versions[3]["version"].clone(), versions[3]["bytes"].clone(), versions[3]["by"].clone()),
         (written["previous"].clone(), json!(5), json!("all"))
     );
     // A deleted note, and an old text instead; each is a version again.
-    let back = server.call("vault_restore", json!({ "path": "b/c.md", "version": versions[0]["version"] }));
+    let back = server
+        .call("vault_restore", json!({ "path": "b/c.md", "version": versions[0]["version"] }));
     assert!(back["previous"].is_null());
     assert_eq!(kept.folder.read("b/c.md"), b"---\nx: 1\n---\nthree");
-    let first = server.call("vault_restore", json!({ "path": "b/c.md", "version": written["previous"] }));
+    let first =
+        server.call("vault_restore", json!({ "path": "b/c.md", "version": written["previous"] }));
     assert_eq!(kept.folder.read("b/c.md"), b"one\r\n");
     server.call("vault_restore", json!({ "path": "b/c.md", "version": first["previous"] }));
     assert_eq!(kept.folder.read("b/c.md"), b"---\nx: 1\n---\nthree");
-    let binary = server.call("vault_history", json!({ "path": "bin.dat" }))["versions"][0]["version"].clone();
+    let binary =
+        server.call("vault_history", json!({ "path": "bin.dat" }))["versions"][0]["version"]
+            .clone();
     server.call("vault_restore", json!({ "path": "bin.dat", "version": binary }));
     assert_eq!(kept.folder.read("bin.dat"), b"\xff\x00\xfe");
-    assert_eq!(server.fail("vault_restore", json!({ "path": "t.md", "version": written["previous"] }))["code"], "TARGET_NOT_FOUND");
+    assert_eq!(
+        server.fail("vault_restore", json!({ "path": "t.md", "version": written["previous"] }))["code"],
+        "TARGET_NOT_FOUND"
+    );
     // Private, and outside of the vault.
     use std::os::unix::fs::PermissionsExt;
     for entry in std::fs::read_dir(kept.state.join("versions")).unwrap() {
@@ -102,7 +134,10 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     let server = kept.serve();
     std::fs::remove_dir_all(kept.state.join("versions")).unwrap();
     std::fs::write(kept.state.join("versions"), "instead of the folder").unwrap();
-    assert_eq!(server.fail("vault_write", json!({ "path": "a.md", "content": "two" }))["code"], "WRITE_ERROR");
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "a.md", "content": "two" }))["code"],
+        "WRITE_ERROR"
+    );
     assert_eq!(server.fail("vault_delete", json!({ "paths": ["a.md"] }))["code"], "WRITE_ERROR");
     assert_eq!(kept.folder.read("a.md"), b"one");
 }
@@ -114,28 +149,51 @@ fn one_command_takes_back_all_that_a_login_has_done() {
     let count = if crate::support::thorough() { 1000 } else { 70 };
     let notes: Vec<(String, Vec<u8>)> = (0..count)
         .map(|n| {
-            (format!("F{}/n{n}.md", n % 7), format!("\u{feff}# {n}\r\n[[n{}]] [[F1/n{}|x]]", (n + 1) % count, 1 + 7 * (n % 5)).into_bytes())
+            (
+                format!("F{}/n{n}.md", n % 7),
+                format!("\u{feff}# {n}\r\n[[n{}]] [[F1/n{}|x]]", (n + 1) % count, 1 + 7 * (n % 5))
+                    .into_bytes(),
+            )
         })
         .collect();
-    let files: Vec<(&str, &[u8])> = notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
+    let files: Vec<(&str, &[u8])> =
+        notes.iter().map(|(path, text)| (path.as_str(), text.as_slice())).collect();
     let kept = Kept::of(&files);
     let server = kept.serve();
     let before = kept.files();
     let nothing = kept.undo(&["--login", "all", "--since", "1h"]);
-    assert!(String::from_utf8_lossy(&nothing.stdout).contains("changed nothing"), "{}", String::from_utf8_lossy(&nothing.stderr));
+    assert!(
+        String::from_utf8_lossy(&nothing.stdout).contains("changed nothing"),
+        "{}",
+        String::from_utf8_lossy(&nothing.stderr)
+    );
     server.call("vault_move", json!({ "from": "F1", "to": "G/H" }));
     for (path, _) in notes.iter().filter(|(path, _)| !path.starts_with("F1/")) {
         server.call("vault_write", json!({ "path": path, "content": "" }));
     }
-    let twenty: Vec<&String> = notes.iter().map(|(path, _)| path).filter(|path| path.starts_with("F2/")).take(20).collect();
+    let twenty: Vec<&String> = notes
+        .iter()
+        .map(|(path, _)| path)
+        .filter(|path| path.starts_with("F2/"))
+        .take(20)
+        .collect();
     server.call("vault_delete", json!({ "paths": twenty }));
     server.call("vault_write", json!({ "path": "made/by.md", "content": "agent" }));
-    server.call("vault_edit", json!({ "path": "made/by.md", "old_text": "agent", "new_text": "agents" }));
+    server.call(
+        "vault_edit",
+        json!({ "path": "made/by.md", "old_text": "agent", "new_text": "agents" }),
+    );
     let after = kept.files();
     let planned = kept.undo(&["--login", "all", "--since", "1h", "--dry-run"]);
     assert_eq!((planned.status.code(), kept.files()), (Some(0), after));
     let other = kept.undo(&["--login", "other", "--since", "1h"]);
-    assert_eq!((other.status.code(), String::from_utf8_lossy(&other.stderr).contains("changes are kept of: all")), (Some(1), true));
+    assert_eq!(
+        (
+            other.status.code(),
+            String::from_utf8_lossy(&other.stderr).contains("changes are kept of: all")
+        ),
+        (Some(1), true)
+    );
     let done = kept.undo(&["--login", "token:all", "--since", "1h"]);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert_eq!(done.status.code(), Some(0), "{said} {}", String::from_utf8_lossy(&done.stderr));
@@ -145,7 +203,11 @@ fn one_command_takes_back_all_that_a_login_has_done() {
     let again = String::from_utf8(kept.undo(&["--login", "all", "--since", "1h"]).stdout).unwrap();
     assert!(again.contains("changed nothing"), "{again}");
     std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(server.call("vault_read", json!({ "path": "F1/n1.md" }))["path"], "F1/n1.md", "the server sees it");
+    assert_eq!(
+        server.call("vault_read", json!({ "path": "F1/n1.md" }))["path"],
+        "F1/n1.md",
+        "the server sees it"
+    );
 }
 
 #[test]
@@ -154,9 +216,15 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
     std::fs::create_dir(kept.folder.vault().join("Empty")).unwrap();
     let server = kept.serve();
     let before = kept.files();
-    for (from, to) in
-        [("F", "K"), ("Empty", "Still empty"), ("K", "F/K"), ("G/b.md", "F/H/b.md"), ("G", "F/G"), ("F/H", "N/M"), ("N/M", "P")]
-    {
+    for (from, to) in [
+        ("F", "K"),
+        ("Empty", "Still empty"),
+        ("K", "F/K"),
+        ("G/b.md", "F/H/b.md"),
+        ("G", "F/G"),
+        ("F/H", "N/M"),
+        ("N/M", "P"),
+    ] {
         server.call("vault_move", json!({ "from": from, "to": to }));
     }
     server.call("vault_write", json!({ "path": "Empty/Deep/x.md", "content": "x" }));
@@ -170,39 +238,63 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
     assert_eq!((planned, done), (Some(0), Some(0)), "{planned_lines}{lines}");
     assert_eq!(planned_lines.lines().count(), lines.lines().count(), "{planned_lines}{lines}");
     assert_eq!(kept.files(), before, "{lines}");
-    assert!(kept.folder.vault().join("Empty").is_dir() && !kept.folder.vault().join("Still empty").exists());
+    assert!(
+        kept.folder.vault().join("Empty").is_dir()
+            && !kept.folder.vault().join("Still empty").exists()
+    );
     // A file that is not served is one.
     server.call("vault_move", json!({ "from": "F", "to": "K" }));
     std::fs::create_dir_all(kept.folder.vault().join("F/deep")).unwrap();
     std::fs::write(kept.folder.vault().join("F/deep/.DS_Store"), "x").unwrap();
     for more in [&["--dry-run"][..], &[]] {
         let (code, lines) = undo(more);
-        assert!(code == Some(1) && lines.contains("K: cannot be moved back, another F exists"), "{more:?} {lines}");
+        assert!(
+            code == Some(1) && lines.contains("K: cannot be moved back, another F exists"),
+            "{more:?} {lines}"
+        );
     }
 }
 
 #[test]
 fn what_was_changed_since_is_left_alone_and_named() {
-    let kept = Kept::of(&[("a.md", b"a1"), ("b.md", b"b1"), ("c.md", b"[[d]]"), ("d.md", b"d"), ("e.md", b"e"), ("f.md", b"f1")]);
+    let kept = Kept::of(&[
+        ("a.md", b"a1"),
+        ("b.md", b"b1"),
+        ("c.md", b"[[d]]"),
+        ("d.md", b"d"),
+        ("e.md", b"e"),
+        ("f.md", b"f1"),
+    ]);
     let server = kept.serve();
-    for (path, text) in [("a.md", "a2"), ("b.md", "b2"), ("a.md", "a3"), ("f.md", "f2"), ("f.md", "f3")] {
+    for (path, text) in
+        [("a.md", "a2"), ("b.md", "b2"), ("a.md", "a3"), ("f.md", "f2"), ("f.md", "f3")]
+    {
         server.call("vault_write", json!({ "path": path, "content": text }));
     }
     server.call("vault_move", json!({ "from": "d.md", "to": "moved.md" }));
     server.call("vault_delete", json!({ "paths": ["e.md"] }));
-    let put = |path: &str, text: &str| std::fs::write(kept.folder.vault().join(path), text).unwrap();
+    let put =
+        |path: &str, text: &str| std::fs::write(kept.folder.vault().join(path), text).unwrap();
     put("a.md", "a person's");
     put("d.md", "another d");
     put("e.md", "another e");
     let done = kept.undo(&["--login", "all", "--since", "1h"]);
     let said = String::from_utf8(done.stdout).unwrap();
     assert_eq!(done.status.code(), Some(1), "{said}");
-    for wanted in ["a.md: changed since", "moved.md: cannot be moved back", "e.md: there is another file", "3 left alone"] {
+    for wanted in [
+        "a.md: changed since",
+        "moved.md: cannot be moved back",
+        "e.md: there is another file",
+        "3 left alone",
+    ] {
         assert!(said.contains(wanted), "{wanted}: {said}");
     }
     let files = kept.files();
     let text = |path: &str| String::from_utf8_lossy(&files[path]).into_owned();
-    assert_eq!((text("a.md"), text("b.md"), text("f.md")), ("a person's".into(), "b1".into(), "f1".into()));
+    assert_eq!(
+        (text("a.md"), text("b.md"), text("f.md")),
+        ("a person's".into(), "b1".into(), "f1".into())
+    );
     // The whole move stays: file and link.
     assert_eq!(
         (text("c.md"), text("moved.md"), text("d.md"), text("e.md")),
@@ -214,9 +306,13 @@ fn what_was_changed_since_is_left_alone_and_named() {
 fn undo_says_what_is_wrong_with_its_words() {
     let kept = Kept::of(&[("a.md", b"a")]);
     std::fs::create_dir(&kept.state).unwrap();
-    for words in
-        [&["--login", "x"][..], &["--since", "1h"], &["--login", "x", "--since", "1"], &["--login", "x", "--since", "yesterday"], &["now"]]
-    {
+    for words in [
+        &["--login", "x"][..],
+        &["--since", "1h"],
+        &["--login", "x", "--since", "1"],
+        &["--login", "x", "--since", "yesterday"],
+        &["now"],
+    ] {
         let said = kept.undo(words);
         assert_eq!(said.status.code(), Some(2), "{words:?}");
         assert!(String::from_utf8(said.stderr).unwrap().contains("undo"), "{words:?}");
@@ -252,11 +348,18 @@ fn a_text_that_was_replaced_is_kept_through_a_kill() {
         let kept_texts: Vec<String> = log
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter_map(|line| std::fs::read_to_string(kept.state.join("versions").join(line["before"].as_str()?)).ok())
+            .filter_map(|line| {
+                std::fs::read_to_string(kept.state.join("versions").join(line["before"].as_str()?))
+                    .ok()
+            })
             .collect();
         // What was replaced by the last answered write, and by all before it.
         for number in 1..last {
-            assert!(kept_texts.contains(&format!("text {}", from + number)), "round {round}: text {}", from + number);
+            assert!(
+                kept_texts.contains(&format!("text {}", from + number)),
+                "round {round}: text {}",
+                from + number
+            );
         }
         std::fs::write(kept.folder.vault().join("a.md"), format!("text {}", from + 1000)).unwrap();
     }
@@ -277,14 +380,25 @@ fn undo_takes_back_one_login_and_no_other() {
     let (second, _) = tokens(&server, &client);
     write(&first, "a.md", "a2");
     write(&second, "b.md", "b2");
-    let by = |path: &str| server.call("vault_history", json!({ "path": path }))["versions"][0]["by"].as_str().unwrap().to_owned();
+    let by = |path: &str| {
+        server.call("vault_history", json!({ "path": path }))["versions"][0]["by"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
     let (first, second) = (by("a.md"), by("b.md"));
     let mut grants = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
     let listed = grants.arg("grants").env_clear().env("STATE_DIR", &kept.state).output().unwrap();
     let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(first != second && listed.contains(&first) && listed.contains(&second), "{first} {second}: {listed}");
+    assert!(
+        first != second && listed.contains(&first) && listed.contains(&second),
+        "{first} {second}: {listed}"
+    );
     assert_eq!(kept.undo(&["--login", &first, "--since", "30m"]).status.code(), Some(0));
-    assert_eq!((kept.folder.read("a.md"), kept.folder.read("b.md")), (b"a1".to_vec(), b"b2".to_vec()));
+    assert_eq!(
+        (kept.folder.read("a.md"), kept.folder.read("b.md")),
+        (b"a1".to_vec(), b"b2".to_vec())
+    );
 }
 
 /// Files and folders that were moved, made and deleted under each other's names.
@@ -293,7 +407,8 @@ fn a_dry_run_says_what_the_run_does() {
     let kept = Kept::of(&[("a.md", b"a"), ("c.md", b"c [[a]]"), ("F/x.md", b"x")]);
     let server = kept.serve();
     let before = kept.files();
-    let rename = |from: &str, to: &str| server.call("vault_move", json!({ "from": from, "to": to }));
+    let rename =
+        |from: &str, to: &str| server.call("vault_move", json!({ "from": from, "to": to }));
     rename("a.md", "b.md");
     rename("c.md", "a.md");
     server.call("vault_delete", json!({ "paths": ["b.md"] }));
@@ -305,7 +420,9 @@ fn a_dry_run_says_what_the_run_does() {
     let words = ["--login", "all", "--since", "1h"];
     let planned = kept.undo(&[&words[..], &["--dry-run"]].concat());
     let done = kept.undo(&words);
-    let said = |output: &Output| String::from_utf8_lossy(&output.stdout).replace("would be taken", "taken");
+    let said = |output: &Output| {
+        String::from_utf8_lossy(&output.stdout).replace("would be taken", "taken")
+    };
     assert_eq!((said(&planned), planned.status.code()), (said(&done), Some(0)));
     assert_eq!(kept.files(), before);
 }
@@ -316,7 +433,11 @@ fn a_folder_with_hidden_files_is_not_deleted() {
     let kept = Kept::of(&[("Sub/a.md", b"a"), ("Sub/.env", b"secret"), ("Other/b.md", b"b")]);
     let server = kept.serve();
     let refused = server.fail("vault_delete", json!({ "paths": ["Sub", "Sub/a.md"] }));
-    assert!(refused["code"] == "PATH_NOT_ALLOWED" && refused["message"].as_str().unwrap().contains("hidden"), "{refused}");
+    assert!(
+        refused["code"] == "PATH_NOT_ALLOWED"
+            && refused["message"].as_str().unwrap().contains("hidden"),
+        "{refused}"
+    );
     assert_eq!(kept.folder.read("Sub/.env"), b"secret");
     assert_eq!(kept.folder.read("Sub/a.md"), b"a");
     server.call("vault_delete", json!({ "paths": ["Other", "Other/b.md"] }));
@@ -334,7 +455,8 @@ fn a_deleted_file_comes_back_with_its_mode_and_however_large_it_is() {
     for name in ["a.md", "b.md", "large.bin"] {
         std::fs::set_permissions(vault.join(name), std::fs::Permissions::from_mode(0o640)).unwrap();
     }
-    let mode = |name: &str| std::fs::metadata(vault.join(name)).unwrap().permissions().mode() & 0o777;
+    let mode =
+        |name: &str| std::fs::metadata(vault.join(name)).unwrap().permissions().mode() & 0o777;
     let server = kept.serve();
     server.call("vault_delete", json!({ "paths": ["a.md", "b.md", "large.bin"] }));
     server.call("vault_restore", json!({ "path": "a.md", "version": "previous" }));

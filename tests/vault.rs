@@ -55,9 +55,15 @@ fn no_path_leads_out_of_the_vault_or_to_hidden_files() {
             }
             let error = server.fail(tool, arguments);
             let code = error["code"].as_str().unwrap();
-            assert!(code == "PATH_NOT_ALLOWED" || code == "FILE_NOT_FOUND", "{tool} {path:?}: {error}");
+            assert!(
+                code == "PATH_NOT_ALLOWED" || code == "FILE_NOT_FOUND",
+                "{tool} {path:?}: {error}"
+            );
             let message = error["message"].as_str().unwrap();
-            assert!(path == secret || !message.contains(folder.path().to_str().unwrap()), "an absolute path: {message}");
+            assert!(
+                path == secret || !message.contains(folder.path().to_str().unwrap()),
+                "an absolute path: {message}"
+            );
         }
     }
     assert_eq!(std::fs::read_to_string(folder.path().join("secret.txt")).unwrap(), "outside");
@@ -84,11 +90,25 @@ fn links_that_stay_inside_are_followed_and_circles_end() {
     symlink("note.md", vault.join("real/same.md")).unwrap();
     let server = Server::on(&vault);
     let all = server.call("vault_list_all", json!({}));
-    let paths: Vec<&str> = all["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["alias/note.md", "alias/same.md", "other.md", "real/note.md", "real/same.md"]);
-    server.call("vault_edit", json!({ "path": "alias/same.md", "old_text": "needle", "new_text": "thread" }));
+    let paths: Vec<&str> = all["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        ["alias/note.md", "alias/same.md", "other.md", "real/note.md", "real/same.md"]
+    );
+    server.call(
+        "vault_edit",
+        json!({ "path": "alias/same.md", "old_text": "needle", "new_text": "thread" }),
+    );
     assert_eq!(folder.read("real/note.md"), b"inside thread");
-    assert!(std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(), "the link is still a link");
+    assert!(
+        std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(),
+        "the link is still a link"
+    );
 }
 
 /// The same one each time, whatever the order of folders on the disk.
@@ -101,7 +121,12 @@ fn of_many_links_to_a_folder_the_first_by_its_path_is_entered() {
         symlink("../real", on_disk.join("link")).unwrap();
     }
     let all = Server::on(&folder.vault()).call("vault_list_all", json!({}));
-    let paths: Vec<&str> = all["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    let paths: Vec<&str> = all["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap())
+        .collect();
     assert_eq!(paths, ["folder 10/link/note.md", "real/note.md"]);
 }
 
@@ -118,18 +143,33 @@ fn odd_files_are_handled() {
         ("tabs.md", b"---\n\ttags:\n---\n"),
     ]);
     let vault = folder.vault();
-    assert!(std::process::Command::new("mkfifo").arg(vault.join("pipe.md")).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo").arg(vault.join("pipe.md")).status().unwrap().success()
+    );
     use std::os::unix::ffi::OsStrExt;
     std::fs::write(vault.join(std::ffi::OsStr::from_bytes(b"not-utf8-\xff.md")), "x").unwrap();
     let server = Server::on(&vault);
-    assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 8, "the pipe and the unreadable name are not there");
+    assert_eq!(
+        server.call("vault_list_all", json!({}))["total_files"],
+        8,
+        "the pipe and the unreadable name are not there"
+    );
     let latin = server.call("vault_read", json!({ "path": "latin1.md" }));
-    assert_eq!((latin["content"].clone(), latin["lossy"].clone()), (json!("caf\u{fffd} needle"), json!(true)));
+    assert_eq!(
+        (latin["content"].clone(), latin["lossy"].clone()),
+        (json!("caf\u{fffd} needle"), json!(true))
+    );
     assert_eq!(server.fail("vault_read", json!({ "path": "nul.md" }))["code"], "NOT_TEXT");
     assert_eq!(server.fail("vault_read", json!({ "path": "big.md" }))["code"], "TOO_LARGE");
     assert_eq!(server.fail("vault_read", json!({ "path": "pipe.md" }))["code"], "PATH_NOT_ALLOWED");
-    assert_eq!(server.fail("vault_write", json!({ "path": "pipe.md", "content": "" }))["code"], "PATH_NOT_ALLOWED");
-    assert_eq!(server.call("vault_read", json!({ "path": "no ending" }))["content"], "plain needle");
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "pipe.md", "content": "" }))["code"],
+        "PATH_NOT_ALLOWED"
+    );
+    assert_eq!(
+        server.call("vault_read", json!({ "path": "no ending" }))["content"],
+        "plain needle"
+    );
     let found = server.call("vault_search", json!({ "query": "needle" }));
     assert_eq!(
         (found["total_matches"].clone(), found["not_searched"].clone()),
@@ -142,7 +182,8 @@ fn odd_files_are_handled() {
 #[test]
 fn a_name_in_another_unicode_form_is_the_same_note() {
     let (folder, server) = Server::sample();
-    let (nfc, nfd) = ("Recipes/Cr\u{e8}me br\u{fb}l\u{e9}e.md", "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md");
+    let (nfc, nfd) =
+        ("Recipes/Cr\u{e8}me br\u{fb}l\u{e9}e.md", "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md");
     assert!(folder.vault().join(nfd).exists() && !folder.vault().join(nfc).exists());
     assert_eq!(server.call("vault_read", json!({ "path": nfc }))["path"], nfd);
     let written = server.call("vault_write", json!({ "path": nfc, "content": "new" }));
@@ -157,12 +198,19 @@ fn a_folder_named_in_another_unicode_form_is_the_same_folder() {
     let folder = Folder::sample();
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
     std::fs::create_dir(folder.vault().join("Bu\u{308}ro")).unwrap();
-    std::fs::write(folder.vault().join("Bu\u{308}ro/Note.md"), "---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n").unwrap();
+    std::fs::write(
+        folder.vault().join("Bu\u{308}ro/Note.md"),
+        "---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n",
+    )
+    .unwrap();
     let path = "B\u{fc}ro";
     let total = |tool: &str, arguments: Value| server.call(tool, arguments)["total"].clone();
     assert_eq!(total("vault_tasks", json!({ "path": path })), 1);
     assert_eq!(total("vault_query", json!({ "where": "kind == \"letter\"", "path": path })), 1);
-    assert_eq!(total("vault_links", json!({ "show": "outgoing", "path": format!("{path}/Note.md") })), 1);
+    assert_eq!(
+        total("vault_links", json!({ "show": "outgoing", "path": format!("{path}/Note.md") })),
+        1
+    );
     server.call("vault_move", json!({ "from": path, "to": "Office" }));
     assert_eq!(folder.read("Office/Note.md"), b"---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n");
 }
@@ -191,15 +239,28 @@ fn a_vault_that_is_away_is_unavailable_and_served_again_afterwards() {
 #[test]
 fn modes_are_kept_and_read_only_files_respected() {
     let folder = Folder::with(&[("shared.md", b"a"), ("locked.md", b"a")]);
-    let mode = |path: &str, mode: u32| std::fs::set_permissions(folder.vault().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &str, mode: u32| {
+        std::fs::set_permissions(folder.vault().join(path), std::fs::Permissions::from_mode(mode))
+            .unwrap()
+    };
     mode("shared.md", 0o664);
     mode("locked.md", 0o444);
     let server = Server::on(&folder.vault());
     server.call("vault_write", json!({ "path": "shared.md", "content": "b" }));
     server.call("vault_edit", json!({ "path": "shared.md", "old_text": "b", "new_text": "c" }));
-    assert_eq!(std::fs::metadata(folder.vault().join("shared.md")).unwrap().permissions().mode() & 0o777, 0o664);
-    assert_eq!(server.fail("vault_write", json!({ "path": "locked.md", "content": "b" }))["code"], "READ_ONLY");
-    assert_eq!(server.fail("vault_edit", json!({ "path": "locked.md", "old_text": "a", "new_text": "b" }))["code"], "READ_ONLY");
+    assert_eq!(
+        std::fs::metadata(folder.vault().join("shared.md")).unwrap().permissions().mode() & 0o777,
+        0o664
+    );
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "locked.md", "content": "b" }))["code"],
+        "READ_ONLY"
+    );
+    assert_eq!(
+        server.fail("vault_edit", json!({ "path": "locked.md", "old_text": "a", "new_text": "b" }))
+            ["code"],
+        "READ_ONLY"
+    );
     assert_eq!(folder.read("locked.md"), b"a");
 }
 
@@ -211,7 +272,12 @@ fn malformed_notes_cost_one_warning_each() {
         server.call("vault_list_all", json!({}));
     }
     server.log_with("outcome=ok");
-    assert_eq!(server.log().matches("\"Inbox/Broken frontmatter.md\" is ignored").count(), 1, "{}", server.log());
+    assert_eq!(
+        server.log().matches("\"Inbox/Broken frontmatter.md\" is ignored").count(),
+        1,
+        "{}",
+        server.log()
+    );
     assert!(server.log().matches("WARN").count() < 6, "no storm");
 }
 
@@ -222,19 +288,32 @@ fn ten_thousand_notes_in_one_folder() {
     let many = folder.vault().join("many");
     std::fs::create_dir_all(&many).unwrap();
     for n in 0..10_000 {
-        std::fs::write(many.join(format!("note {n}.md")), format!("---\ntags: [t{}]\n---\n{}unique{n}x", n % 7, "lorem ipsum ".repeat(20)))
-            .unwrap();
+        std::fs::write(
+            many.join(format!("note {n}.md")),
+            format!("---\ntags: [t{}]\n---\n{}unique{n}x", n % 7, "lorem ipsum ".repeat(20)),
+        )
+        .unwrap();
     }
     let server = Server::on(&folder.vault());
     let started = Instant::now();
     // The first answers may come before all is indexed.
     eventually("it is found", || {
-        server.call("vault_search", json!({ "query": "unique7777x" }))["results"][0]["path"] == "many/note 7777.md"
+        server.call("vault_search", json!({ "query": "unique7777x" }))["results"][0]["path"]
+            == "many/note 7777.md"
     });
-    assert_eq!(server.call("vault_list_all", json!({ "tag": "t3" }))["total_files"], json!((0..10_000).filter(|n| n % 7 == 3).count()));
-    assert_eq!(server.call("vault_list", json!({}))["entries"][0], json!({ "name": "many", "type": "folder", "children": 10_000 }));
+    assert_eq!(
+        server.call("vault_list_all", json!({ "tag": "t3" }))["total_files"],
+        json!((0..10_000).filter(|n| n % 7 == 3).count())
+    );
+    assert_eq!(
+        server.call("vault_list", json!({}))["entries"][0],
+        json!({ "name": "many", "type": "folder", "children": 10_000 })
+    );
     assert!(started.elapsed() < Duration::from_secs(20));
-    let _: Value = server.call("vault_edit", json!({ "path": "many/note 5.md", "old_text": "unique5x", "new_text": "changed5x" }));
+    let _: Value = server.call(
+        "vault_edit",
+        json!({ "path": "many/note 5.md", "old_text": "unique5x", "new_text": "changed5x" }),
+    );
     assert_eq!(server.call("vault_search", json!({ "query": "changed5x" }))["total_matches"], 1);
 }
 
@@ -252,9 +331,11 @@ fn a_pipe_named_like_a_temporary_file_does_not_block_the_start() {
 #[test]
 fn an_unreadable_note_or_a_clock_ahead_is_logged_once() {
     let folder = Folder::with(&[("future.md", b"---\ntags: [a\n---\n"), ("a.md", b"x")]);
-    let file = std::fs::File::options().append(true).open(folder.vault().join("future.md")).unwrap();
+    let file =
+        std::fs::File::options().append(true).open(folder.vault().join("future.md")).unwrap();
     file.set_modified(std::time::SystemTime::now() + Duration::from_secs(30 * 86_400)).unwrap();
-    std::fs::set_permissions(folder.vault().join("a.md"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    std::fs::set_permissions(folder.vault().join("a.md"), std::fs::Permissions::from_mode(0o000))
+        .unwrap();
     let server = Server::on(&folder.vault());
     for _ in 0..50 {
         server.call("vault_list_all", json!({}));
@@ -267,30 +348,50 @@ fn a_folder_in_another_unicode_form_is_the_same_folder() {
     let (nfc, nfd) = ("Ordn\u{e9}r", "Ordne\u{301}r");
     let folder = Folder::with(&[(&format!("{nfd}/old.md"), b"needle cr\xc3\xa8me")]);
     let server = Server::on(&folder.vault());
-    let written = server.call("vault_write", json!({ "path": format!("{nfc}/new.md"), "content": "x" }));
+    let written =
+        server.call("vault_write", json!({ "path": format!("{nfc}/new.md"), "content": "x" }));
     assert_eq!(written["path"], format!("{nfd}/new.md"));
     assert_eq!(std::fs::read_dir(folder.vault()).unwrap().count(), 1);
     assert_eq!(server.call("vault_list", json!({ "path": nfc }))["total_entries"], 2);
     assert_eq!(server.call("vault_list_all", json!({ "path": nfc }))["total_files"], 2);
-    assert_eq!(server.call("vault_search", json!({ "query": "needle", "path": nfc }))["total_matches"], 1);
+    assert_eq!(
+        server.call("vault_search", json!({ "query": "needle", "path": nfc }))["total_matches"],
+        1
+    );
     assert_eq!(server.call("vault_search", json!({ "query": "cre\u{300}me" }))["total_matches"], 1);
-    assert_eq!(server.call("vault_search", json!({ "query": nfc }))["total_matches"], 2, "and in names");
+    assert_eq!(
+        server.call("vault_search", json!({ "query": nfc }))["total_matches"],
+        2,
+        "and in names"
+    );
 }
 
 #[test]
 fn an_if_match_write_does_not_read_a_huge_file() {
     let folder = Folder::with(&[("huge.md", b"")]);
-    std::fs::File::options().write(true).open(folder.vault().join("huge.md")).unwrap().set_len(3 << 30).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(folder.vault().join("huge.md"))
+        .unwrap()
+        .set_len(3 << 30)
+        .unwrap();
     let server = Server::on(&folder.vault());
     let started = Instant::now();
-    assert_eq!(server.fail("vault_write", json!({ "path": "huge.md", "content": "x", "if_match": "abc" }))["code"], "TOO_LARGE");
+    assert_eq!(
+        server.fail("vault_write", json!({ "path": "huge.md", "content": "x", "if_match": "abc" }))
+            ["code"],
+        "TOO_LARGE"
+    );
     assert!(started.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
 fn a_search_below_a_missing_folder_is_an_error() {
     let (_folder, server) = Server::sample();
-    assert_eq!(server.fail("vault_search", json!({ "query": "x", "path": "Nowhere" }))["code"], "FILE_NOT_FOUND");
+    assert_eq!(
+        server.fail("vault_search", json!({ "query": "x", "path": "Nowhere" }))["code"],
+        "FILE_NOT_FOUND"
+    );
 }
 
 #[test]
@@ -311,7 +412,8 @@ fn the_query_md_does_not_match_every_name() {
 #[test]
 fn a_thousand_malformed_notes_cost_few_warnings() {
     let names: Vec<String> = (0..1000).map(|n| format!("n{n}.md")).collect();
-    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &b"---\ntags: [a\n---\n"[..])).collect();
+    let files: Vec<(&str, &[u8])> =
+        names.iter().map(|name| (name.as_str(), &b"---\ntags: [a\n---\n"[..])).collect();
     let folder = Folder::with(&files);
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1000);
@@ -328,11 +430,21 @@ fn extended_attributes_and_access_lists_of_a_file_are_kept() {
         return;
     }
     // user::rw-, user:1234:rw-, group::---, mask::rw-, other::--- as the kernel has it.
-    let entry = |tag: u16, rights: u16, id: u32| [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat();
+    let entry = |tag: u16, rights: u16, id: u32| {
+        [&tag.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+    };
     let none = u32::MAX;
-    let entries = [entry(1, 6, none), entry(2, 6, 1234), entry(4, 0, none), entry(16, 6, none), entry(32, 0, none)].concat();
+    let entries = [
+        entry(1, 6, none),
+        entry(2, 6, 1234),
+        entry(4, 0, none),
+        entry(16, 6, none),
+        entry(32, 0, none),
+    ]
+    .concat();
     let list = [&2u32.to_le_bytes()[..], &entries].concat();
-    let has_list = setxattr(&on_disk, "system.posix_acl_access", &list, XattrFlags::empty()).is_ok();
+    let has_list =
+        setxattr(&on_disk, "system.posix_acl_access", &list, XattrFlags::empty()).is_ok();
     let server = Server::on(&folder.vault());
     server.call("vault_edit", json!({ "path": "a.md", "old_text": "one", "new_text": "two" }));
     let read = |name: &str| {
@@ -353,10 +465,21 @@ fn a_link_to_a_folder_shows_nothing_that_is_hidden_in_it() {
     let server = Server::with(&folder.vault(), &[("HIDE", "/Target/secret.md")]);
     let names = |path: &str| {
         let listed = server.call("vault_list", json!({ "path": path }));
-        listed["entries"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        listed["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
-    assert_eq!((names("Link"), names("Target")), (vec!["open.md".to_owned()], vec!["open.md".to_owned()]));
-    let code = |path: &str| server.result("vault_read", json!({ "path": path }))["structuredContent"]["error"]["code"].clone();
+    assert_eq!(
+        (names("Link"), names("Target")),
+        (vec!["open.md".to_owned()], vec!["open.md".to_owned()])
+    );
+    let code = |path: &str| {
+        server.result("vault_read", json!({ "path": path }))["structuredContent"]["error"]["code"]
+            .clone()
+    };
     assert_eq!(code("Link/secret.md"), code("Link/none.md/x.md"));
     assert!(!server.call("vault_list", json!({})).to_string().contains("\"children\":2"));
 }

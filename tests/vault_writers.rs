@@ -25,12 +25,22 @@ fn writers_at_once_lose_nothing() {
             });
         }
     });
-    assert_eq!(String::from_utf8(folder.read("list.md")).unwrap(), marks.replace('[', "<").replace(']', ">"));
+    assert_eq!(
+        String::from_utf8(folder.read("list.md")).unwrap(),
+        marks.replace('[', "<").replace(']', ">")
+    );
     let (a, b) = ("a".repeat(200_000), "b".repeat(200_000));
     std::thread::scope(|scope| {
         for content in [&a, &b] {
             let server = &server;
-            scope.spawn(move || (0..20).for_each(|_| drop(server.call("vault_write", json!({ "path": "whole.md", "content": content })))));
+            scope.spawn(move || {
+                (0..20).for_each(|_| {
+                    drop(
+                        server
+                            .call("vault_write", json!({ "path": "whole.md", "content": content })),
+                    )
+                })
+            });
         }
         for _ in 0..200 {
             if let Ok(bytes) = std::fs::read(folder.vault().join("whole.md")) {
@@ -64,7 +74,9 @@ fn edit_with_another_program(folder: &Folder, mut edit: impl FnMut(&Value) -> bo
                 // What has come into the file since is lost by this program, which does not look again.
                 renameat_with(CWD, &again, CWD, &file, RenameFlags::EXCHANGE).unwrap();
                 let displaced = std::fs::read_to_string(&again).unwrap();
-                overwritten.extend(displaced.lines().filter(|line| !text.contains(line)).map(str::to_owned));
+                overwritten.extend(
+                    displaced.lines().filter(|line| !text.contains(line)).map(str::to_owned),
+                );
                 std::fs::remove_file(&again).unwrap();
                 lines += 1;
             }
@@ -74,19 +86,28 @@ fn edit_with_another_program(folder: &Folder, mut edit: impl FnMut(&Value) -> bo
     });
     let files = std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().path());
     // Conflict copies too.
-    let text: String =
-        files.filter(|file| file.extension().is_some_and(|it| it == "md")).map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    let is_lost = |n: &usize| !text.contains(&format!("line {n}\n")) && !overwritten.contains(&format!("line {n}"));
+    let text: String = files
+        .filter(|file| file.extension().is_some_and(|it| it == "md"))
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect();
+    let is_lost = |n: &usize| {
+        !text.contains(&format!("line {n}\n")) && !overwritten.contains(&format!("line {n}"))
+    };
     let lost = (0..lines).filter(is_lost).count();
     assert!(lines > 20 && lost == 0, "{lost} of {lines} lines lost");
-    assert!(overwritten.len() * 10 < lines, "the other program loses little itself: {overwritten:?}");
+    assert!(
+        overwritten.len() * 10 < lines,
+        "the other program loses little itself: {overwritten:?}"
+    );
 }
 
 #[test]
 fn an_edit_never_overwrites_what_another_program_saved_meanwhile() {
     let folder = Folder::with(&[("diary.md", b"start\n")]);
     let server = Server::on(&folder.vault());
-    edit_with_another_program(&folder, |arguments| server.result("vault_edit", arguments.clone())["isError"] == false);
+    edit_with_another_program(&folder, |arguments| {
+        server.result("vault_edit", arguments.clone())["isError"] == false
+    });
 }
 
 /// The other program can read ours and save on top of it, before we see that it had saved before.
@@ -97,8 +118,20 @@ fn an_edit_never_overwrites_what_was_saved_while_two_files_exchange_their_names(
     }
     let folder = Folder::with(&[("diary.md", b"start\n")]);
     let mut command = std::process::Command::new("strace");
-    command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", "inject=renameat2:delay_exit=10000"]);
-    command.arg(env!("CARGO_BIN_EXE_vault-sync-mcp")).arg("stdio").env("VAULT_PATH", folder.vault());
+    command.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=renameat2",
+        "-e",
+        "inject=renameat2:delay_exit=10000",
+    ]);
+    command
+        .arg(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .arg("stdio")
+        .env("VAULT_PATH", folder.vault());
     let mut client = crate::stdio::Client::start(command);
     client.shake_hands();
     edit_with_another_program(&folder, |arguments| {
@@ -135,12 +168,18 @@ fn kill_9_during_writes_leaves_whole_files() {
         server.kill();
         writing.into_iter().for_each(|thread| thread.join().unwrap());
         let bytes = folder.read("note.md");
-        assert!(contents.iter().any(|content| content.as_bytes() == bytes), "round {round}: neither old nor new");
+        assert!(
+            contents.iter().any(|content| content.as_bytes() == bytes),
+            "round {round}: neither old nor new"
+        );
     }
     let server = Server::on(&folder.vault());
     assert_eq!(server.call("vault_list_all", json!({}))["total_files"], 1);
     let names = || -> Vec<String> {
-        std::fs::read_dir(folder.vault()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        std::fs::read_dir(folder.vault())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
     };
     eventually("leftovers are removed at the start", || names() == ["note.md"]);
 }
@@ -170,7 +209,11 @@ fn writes_through_two_names_of_one_file_are_all_kept() {
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert_eq!(String::from_utf8(folder.read("n.md")).unwrap(), acknowledged.to_string(), "two servers, two names, one file");
+    assert_eq!(
+        String::from_utf8(folder.read("n.md")).unwrap(),
+        acknowledged.to_string(),
+        "two servers, two names, one file"
+    );
 }
 
 /// What a program goes on writing into a file that was replaced would be in no file any more.
@@ -197,16 +240,23 @@ fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
         if anew {
             std::fs::remove_file(&on_disk).unwrap();
         }
-        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&on_disk).unwrap();
+        let mut file =
+            std::fs::OpenOptions::new().create(true).append(true).open(&on_disk).unwrap();
         let (longest, result) = std::thread::scope(|scope| {
             let writing = scope.spawn(move || write_on(&mut file, &|line| line < 12));
             std::thread::sleep(Duration::from_millis(100));
-            let result = server.result("vault_edit", json!({ "path": path, "old_text": "start 1\n", "new_text": "edited\n" }));
+            let result = server.result(
+                "vault_edit",
+                json!({ "path": path, "old_text": "start 1\n", "new_text": "edited\n" }),
+            );
             (writing.join().unwrap(), result)
         });
         let text = std::fs::read_to_string(&on_disk).unwrap();
         let whole = (0..12).all(|line| line == 1 || text.contains(&format!("start {line}\n")));
-        assert!(is_rest(longest) || whole && (result["isError"] == true) != text.contains("edited"), "{result}: {text}");
+        assert!(
+            is_rest(longest) || whole && (result["isError"] == true) != text.contains("edited"),
+            "{result}: {text}"
+        );
     }
     // One that never rests is left alone.
     let on_disk = folder.vault().join("log.md");
@@ -217,9 +267,14 @@ fn an_edit_does_not_replace_a_file_that_a_program_is_writing() {
             write_on(&mut file, &|_| !stop.load(std::sync::atomic::Ordering::Relaxed))
         });
         std::thread::sleep(Duration::from_millis(100));
-        let result = server.result("vault_edit", json!({ "path": "log.md", "old_text": "start 2\n", "new_text": "edited\n" }));
+        let result = server.result(
+            "vault_edit",
+            json!({ "path": "log.md", "old_text": "start 2\n", "new_text": "edited\n" }),
+        );
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        let refused = result["isError"] == true && result.to_string().contains("CONFLICT") && result.to_string().contains("right now");
+        let refused = result["isError"] == true
+            && result.to_string().contains("CONFLICT")
+            && result.to_string().contains("right now");
         assert!(is_rest(writing.join().unwrap()) || refused, "{result}");
     });
 }
@@ -234,15 +289,24 @@ fn of_two_that_create_the_same_note_one_gets_a_conflict() {
         let results: Vec<Value> = std::thread::scope(|scope| {
             let make = |number: usize| {
                 let (server, path) = (&servers[number], &path);
-                scope.spawn(move || server.result("vault_write", json!({ "path": path, "content": format!("of {number}") })))
+                scope.spawn(move || {
+                    server.result(
+                        "vault_write",
+                        json!({ "path": path, "content": format!("of {number}") }),
+                    )
+                })
             };
             [make(0), make(1)].into_iter().map(|made| made.join().unwrap()).collect()
         });
-        let made = results.iter().filter(|result| result["structuredContent"]["created"] == true).count();
+        let made =
+            results.iter().filter(|result| result["structuredContent"]["created"] == true).count();
         assert_eq!(made, 1, "{results:?}");
         let refused = results.iter().find(|result| result["isError"] == true);
         if let Some(refused) = refused {
-            assert!(refused.to_string().contains("CONFLICT") && refused.to_string().contains("etag"), "{refused}");
+            assert!(
+                refused.to_string().contains("CONFLICT") && refused.to_string().contains("etag"),
+                "{refused}"
+            );
         }
     }
 }

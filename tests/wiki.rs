@@ -6,18 +6,27 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn run(vault: &Path, command: &str) -> (i32, String) {
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp")).args([command, "--vault-path", vault.to_str().unwrap()]).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let output = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .args([command, "--vault-path", vault.to_str().unwrap()])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     (output.status.code().unwrap(), text)
 }
 
 #[test]
 fn the_starter_wiki_is_written_over_nothing() {
-    let folder = Folder::with(&[("CLAUDE.md", b"my own rules\n"), ("work/wiki/index.md", b"# mine\n")]);
+    let folder =
+        Folder::with(&[("CLAUDE.md", b"my own rules\n"), ("work/wiki/index.md", b"# mine\n")]);
     let (code, text) = run(&folder.vault(), "init-wiki");
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("kept     CLAUDE.md") && text.contains("written  aliases.md") && text.contains("15 written, 2 kept"), "{text}");
+    assert!(
+        text.contains("kept     CLAUDE.md")
+            && text.contains("written  aliases.md")
+            && text.contains("15 written, 2 kept"),
+        "{text}"
+    );
     assert_eq!(folder.read("CLAUDE.md"), b"my own rules\n");
     assert_eq!(folder.read("work/wiki/index.md"), b"# mine\n");
     let (code, text) = run(&folder.vault(), "init-wiki");
@@ -27,14 +36,21 @@ fn the_starter_wiki_is_written_over_nothing() {
     std::os::unix::fs::symlink(outside.path(), linked.vault().join("raw")).unwrap();
     let (code, text) = run(&linked.vault(), "init-wiki");
     assert!(code == 1 && text.contains("raw/assets"), "{text}");
-    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "nothing is written through a link");
+    assert_eq!(
+        std::fs::read_dir(outside.path()).unwrap().count(),
+        0,
+        "nothing is written through a link"
+    );
 }
 
 /// What is built in is what is in the repository, and it keeps its own rules.
 #[test]
 fn the_starter_wiki_is_the_fixture() {
     let found = crate::support::fixtures("fixtures/wiki");
-    assert_eq!(vault_sync_mcp::wiki::starter::FILES.iter().map(|(path, _)| *path).collect::<Vec<_>>(), found);
+    assert_eq!(
+        vault_sync_mcp::wiki::starter::FILES.iter().map(|(path, _)| *path).collect::<Vec<_>>(),
+        found
+    );
     let folder = Folder::with(&[]);
     assert_eq!(run(&folder.vault(), "init-wiki").0, 0);
     assert_eq!(run(&folder.vault(), "lint"), (0, "The wiki keeps its rules.\n".into()));
@@ -63,7 +79,9 @@ fn lint_finds_what_breaks_the_rules_and_repairs_nothing() {
     let found: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.contains("  "))
-        .map(|line| line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).take(2).collect())
+        .map(|line| {
+            line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).take(2).collect()
+        })
         .collect();
     let expected = [
         ["life/old-reminders/reminders", "knowledge-only"],
@@ -91,7 +109,11 @@ fn linting_takes_time_in_proportion_to_the_pages() {
     let folder = Folder::with(&[]);
     vault_sync_mcp::wiki::starter::write(&folder.vault()).unwrap();
     for n in 0..3_000 {
-        std::fs::write(folder.vault().join(format!("work/wiki/concepts/C{n}.md")), format!("# C{n}\n[[Hub]]\n")).unwrap();
+        std::fs::write(
+            folder.vault().join(format!("work/wiki/concepts/C{n}.md")),
+            format!("# C{n}\n[[Hub]]\n"),
+        )
+        .unwrap();
     }
     let started = Instant::now();
     assert_eq!(run(&folder.vault(), "lint").0, 1);

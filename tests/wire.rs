@@ -24,7 +24,8 @@ struct Conversation {
 
 fn conversations(folder: &str) -> Vec<Conversation> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/wire").join(folder);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() > 5);
     files.into_iter().map(Conversation::read).collect()
@@ -40,8 +41,17 @@ impl Conversation {
             let (head, body) = sent.trim_end().split_once("\n\n").unwrap_or((sent.trim_end(), ""));
             let mut lines = head.lines();
             let method = lines.next().unwrap().trim().to_owned();
-            let headers = lines.map(|line| line.split_once(':').map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap());
-            Exchange { method, headers: headers.collect(), body: body.to_owned(), answer: answer.trim().to_owned() }
+            let headers = lines.map(|line| {
+                line.split_once(':')
+                    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                    .unwrap()
+            });
+            Exchange {
+                method,
+                headers: headers.collect(),
+                body: body.to_owned(),
+                answer: answer.trim().to_owned(),
+            }
         });
         Conversation { exchanges: exchanges.collect(), prose, file }
     }
@@ -50,7 +60,10 @@ impl Conversation {
         let mut text = format!("{}\n", self.prose);
         for exchange in &self.exchanges {
             text.push_str(&format!("\n--> {}\n", exchange.method));
-            exchange.headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}:{value}\n")));
+            exchange
+                .headers
+                .iter()
+                .for_each(|(name, value)| text.push_str(&format!("{name}:{value}\n")));
             if !exchange.body.is_empty() {
                 text.push_str(&format!("\n{}\n", exchange.body));
             }
@@ -83,15 +96,22 @@ impl Conversation {
                     headers.push((name.clone(), value.replace("{session}", &session)));
                 }
             }
-            let (method, path) = exchange.method.split_once(' ').unwrap_or((&exchange.method, "/mcp"));
-            let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            let response = server.connect().send(format!("{method} {path} HTTP/1.1\r\n{lines}\r\n{}", exchange.body)).response();
+            let (method, path) =
+                exchange.method.split_once(' ').unwrap_or((&exchange.method, "/mcp"));
+            let lines: String =
+                headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let response = server
+                .connect()
+                .send(format!("{method} {path} HTTP/1.1\r\n{lines}\r\n{}", exchange.body))
+                .response();
             if let Some(id) = response.header("mcp-session-id") {
                 session = id.to_owned();
             }
             let mut answer = response.status.to_string();
             for name in ["Content-Type", "Allow", "WWW-Authenticate", "Mcp-Session-Id"] {
-                let value = response.header(name).map(|value| if name == "Mcp-Session-Id" { "{session}" } else { value });
+                let value = response
+                    .header(name)
+                    .map(|value| if name == "Mcp-Session-Id" { "{session}" } else { value });
                 value.iter().for_each(|value| answer.push_str(&format!("\n{name}: {value}")));
             }
             if !response.body.is_empty() {
@@ -108,7 +128,13 @@ impl Conversation {
         if std::env::var_os("UPDATE_FIXTURES").is_some() {
             self.exchanges[number].answer = answer;
         } else {
-            assert_eq!(self.exchanges[number].answer, answer, "{}, answer {}: see UPDATE_FIXTURES", self.name(), number + 1);
+            assert_eq!(
+                self.exchanges[number].answer,
+                answer,
+                "{}, answer {}: see UPDATE_FIXTURES",
+                self.name(),
+                number + 1
+            );
         }
     }
 
@@ -118,7 +144,9 @@ impl Conversation {
         for exchange in &self.exchanges {
             client.send(&exchange.body.replace('\n', " "));
             if let Some((_, expected)) = exchange.answer.split_once("\n\n") {
-                let answer = client.line().unwrap_or_else(|| panic!("{}: no answer to {}", self.name(), exchange.body));
+                let answer = client
+                    .line()
+                    .unwrap_or_else(|| panic!("{}: no answer to {}", self.name(), exchange.body));
                 assert_eq!(shown(answer), expected, "{}", self.name());
             }
         }
@@ -131,15 +159,19 @@ impl Conversation {
 fn shown(mut answer: Value) -> String {
     fn plain(value: &mut Value) {
         match value {
-            Value::Object(members) => members.iter_mut().for_each(|(name, value)| match name.as_str() {
-                "modified" | "lastModified" => *value = "{time}".into(),
-                "version" => *value = "{version}".into(),
-                // It has the time of a file in it.
-                "next_cursor" => *value = "{cursor}".into(),
-                _ => plain(value),
-            }),
+            Value::Object(members) => {
+                members.iter_mut().for_each(|(name, value)| match name.as_str() {
+                    "modified" | "lastModified" => *value = "{time}".into(),
+                    "version" => *value = "{version}".into(),
+                    // It has the time of a file in it.
+                    "next_cursor" => *value = "{cursor}".into(),
+                    _ => plain(value),
+                })
+            }
             Value::Array(items) => items.iter_mut().for_each(plain),
-            Value::String(text) if text.chars().count() > 300 => *text = text.chars().take(60).chain("...".chars()).collect(),
+            Value::String(text) if text.chars().count() > 300 => {
+                *text = text.chars().take(60).chain("...".chars()).collect()
+            }
             _ => {}
         }
     }

@@ -15,7 +15,13 @@ struct Wish {
     then: (&'static str, &'static str),
 }
 
-fn wish(words: &'static str, tool: &'static str, arguments: Value, path: &'static str, has: &'static str) -> Wish {
+fn wish(
+    words: &'static str,
+    tool: &'static str,
+    arguments: Value,
+    path: &'static str,
+    has: &'static str,
+) -> Wish {
     Wish { words, tool, calls: vec![(tool, arguments)], then: (path, has) }
 }
 
@@ -31,8 +37,20 @@ fn wishes() -> Vec<Wish> {
     let heating = "Projects/Heating System.md";
     vec![
         wish("what did I decide about the boiler?", search, passages, "", "boiler"),
-        wish("where do I mention Henrike?", search, json!({ "query": "Henrike" }), "", "Henrike Vogt"),
-        wish("what have I written about mqtt lately?", search, json!({ "query": "mqtt", "sort": "modified" }), "", "MQTT"),
+        wish(
+            "where do I mention Henrike?",
+            search,
+            json!({ "query": "Henrike" }),
+            "",
+            "Henrike Vogt",
+        ),
+        wish(
+            "what have I written about mqtt lately?",
+            search,
+            json!({ "query": "mqtt", "sort": "modified" }),
+            "",
+            "MQTT",
+        ),
         wish(
             "add milk to today's list",
             insert,
@@ -54,7 +72,13 @@ fn wishes() -> Vec<Wish> {
             "Projects/Heating Logbook.md",
             "\nThe valve is new.",
         ),
-        wish("show me today's daily note", "vault_read_notes", json!({ "paths": ["daily:2026-03-03"] }), "", "milk"),
+        wish(
+            "show me today's daily note",
+            "vault_read_notes",
+            json!({ "paths": ["daily:2026-03-03"] }),
+            "",
+            "milk",
+        ),
         wish(
             "give me the outline of the heating logbook",
             "vault_read_notes",
@@ -62,7 +86,13 @@ fn wishes() -> Vec<Wish> {
             "",
             "headings",
         ),
-        wish("open the picture of the boiler", "vault_read", json!({ "path": "Attachments/boiler-sketch.png" }), "", "image/png"),
+        wish(
+            "open the picture of the boiler",
+            "vault_read",
+            json!({ "path": "Attachments/boiler-sketch.png" }),
+            "",
+            "image/png",
+        ),
         wish(
             "replace the word pond by lake in the map",
             "vault_edit",
@@ -80,7 +110,13 @@ fn wishes() -> Vec<Wish> {
                 "- a pond",
             ),
         ),
-        wish("show me the earlier versions of the map", "vault_history", json!({ "path": "Map of Content" }), "", "vault_edit"),
+        wish(
+            "show me the earlier versions of the map",
+            "vault_history",
+            json!({ "path": "Map of Content" }),
+            "",
+            "vault_edit",
+        ),
         wish(
             "create a new note on garden ideas",
             "vault_write",
@@ -88,7 +124,13 @@ fn wishes() -> Vec<Wish> {
             "Inbox/Garden ideas.md",
             "# Garden ideas\n",
         ),
-        wish("delete the note on garden ideas", "vault_delete", json!({ "paths": ["Garden ideas"] }), ".trash/Garden ideas.md", "# Garden"),
+        wish(
+            "delete the note on garden ideas",
+            "vault_delete",
+            json!({ "paths": ["Garden ideas"] }),
+            ".trash/Garden ideas.md",
+            "# Garden",
+        ),
         then(
             &[("vault_history", json!({ "path": "Inbox/Garden ideas.md" }))],
             wish(
@@ -99,10 +141,25 @@ fn wishes() -> Vec<Wish> {
                 "# Garden ideas\n",
             ),
         ),
-        wish("which tasks are still open?", "vault_tasks", json!({ "status": "todo", "path": "Daily" }), "", "rosin, return chairs"),
+        wish(
+            "which tasks are still open?",
+            "vault_tasks",
+            json!({ "status": "todo", "path": "Daily" }),
+            "",
+            "rosin, return chairs",
+        ),
         then(
-            &[("vault_insert", json!({ "path": "Shopping list", "text": "- [ ] pay the plumber 📅 2026-01-31" }))],
-            wish("what is overdue?", "vault_tasks", json!({ "status": "todo", "due_before": "2026-03-03" }), "", "pay the plumber"),
+            &[(
+                "vault_insert",
+                json!({ "path": "Shopping list", "text": "- [ ] pay the plumber 📅 2026-01-31" }),
+            )],
+            wish(
+                "what is overdue?",
+                "vault_tasks",
+                json!({ "status": "todo", "due_before": "2026-03-03" }),
+                "",
+                "pay the plumber",
+            ),
         ),
         then(
             &[("vault_tasks", json!({ "text": "rosin", "path": "[[Shopping list]]" }))],
@@ -124,8 +181,20 @@ fn wishes() -> Vec<Wish> {
                 "- [x] buy wall plugs",
             ),
         ),
-        wish("which notes link to the heating system?", "vault_links", json!({ "path": heating }), "", "Map of Content.md"),
-        wish("are there broken links?", "vault_links", json!({ "show": "unresolved" }), "", "links"),
+        wish(
+            "which notes link to the heating system?",
+            "vault_links",
+            json!({ "path": heating }),
+            "",
+            "Map of Content.md",
+        ),
+        wish(
+            "are there broken links?",
+            "vault_links",
+            json!({ "show": "unresolved" }),
+            "",
+            "links",
+        ),
         wish(
             "set the status of the heating project to paused",
             "vault_set_properties",
@@ -140,7 +209,13 @@ fn wishes() -> Vec<Wish> {
             "Homelab/Backup Plan.md",
             "tags: [homelab, backup, urgent]   # keep in sync with the map",
         ),
-        wish("how many notes have status active?", "vault_query", json!({ "where": "status == \"active\"" }), "", "\"total\":1"),
+        wish(
+            "how many notes have status active?",
+            "vault_query",
+            json!({ "where": "status == \"active\"" }),
+            "",
+            "\"total\":1",
+        ),
         wish(
             "what has changed this week?",
             "vault_query",
@@ -148,7 +223,13 @@ fn wishes() -> Vec<Wish> {
             "",
             "Kitchen Shelf",
         ),
-        wish("rename the tag heating to warmth", "vault_rename_tag", json!({ "from": "heating", "to": "warmth" }), heating, "warmth"),
+        wish(
+            "rename the tag heating to warmth",
+            "vault_rename_tag",
+            json!({ "from": "heating", "to": "warmth" }),
+            heating,
+            "warmth",
+        ),
         wish(
             "rename the boiler note to Heating",
             "vault_move",
@@ -164,7 +245,13 @@ fn wishes() -> Vec<Wish> {
             "Projects/Quick thoughts.md",
         ),
         wish("list every file of the vault", "vault_list_all", json!({}), "", "Cold Brew"),
-        wish("what is in the folder Inbox?", "vault_list", json!({ "path": "Inbox" }), "", "Shopping list.md"),
+        wish(
+            "what is in the folder Inbox?",
+            "vault_list",
+            json!({ "path": "Inbox" }),
+            "",
+            "Shopping list.md",
+        ),
     ]
 }
 
@@ -172,13 +259,18 @@ fn wishes() -> Vec<Wish> {
 fn thirty_wishes_take_one_call_each_as_a_rule() {
     let folder = Folder::sample();
     let state = folder.path().join("state").display().to_string();
-    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC"), ("STATE_DIR", &state)]);
+    let server = Server::with(
+        &folder.vault(),
+        &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC"), ("STATE_DIR", &state)],
+    );
     let (mut numbers, mut most) = (Vec::new(), 0);
     for Wish { words, calls, then: (path, has), .. } in wishes() {
         let (mut chars, mut last) = (0, Value::Null);
         for (tool, arguments) in &calls {
             let version = last["versions"][0]["version"].as_str().unwrap_or_default().to_owned();
-            let arguments: Value = serde_json::from_str(&arguments.to_string().replace("{VERSION}", &version)).unwrap();
+            let arguments: Value =
+                serde_json::from_str(&arguments.to_string().replace("{VERSION}", &version))
+                    .unwrap();
             chars += arguments.to_string().chars().count();
             last = server.result_of("tools/call", json!({ "name": tool, "arguments": arguments }));
             assert_eq!(last["isError"], false, "{words}: {last}");
@@ -188,37 +280,57 @@ fn thirty_wishes_take_one_call_each_as_a_rule() {
             last["blocks"] = content.into();
         }
         println!("{:>2} {chars:>6}  {words}", calls.len());
-        let found = if path.is_empty() { last.to_string() } else { String::from_utf8(folder.read(path)).unwrap() };
+        let found = if path.is_empty() {
+            last.to_string()
+        } else {
+            String::from_utf8(folder.read(path)).unwrap()
+        };
         assert!(found.contains(has), "{words}: {found}");
         numbers.push(calls.len());
         most = most.max(chars);
     }
     numbers.sort_unstable();
-    println!("{} wishes, median {} call, at most {most} characters", numbers.len(), numbers[numbers.len() / 2]);
+    println!(
+        "{} wishes, median {} call, at most {most} characters",
+        numbers.len(),
+        numbers[numbers.len() / 2]
+    );
     assert_eq!((numbers.len(), numbers[numbers.len() / 2]), (30, 1));
     assert!(most < 20_000, "{most}");
 }
 
 fn words(text: &str) -> Vec<String> {
-    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    text.to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Okapi BM25 (k1 1.5, b 0.75), as clients rank tools that they do not show the model from the start.
 fn rank<'a>(tools: &'a [(String, Vec<String>)], query: &str) -> Vec<(&'a str, f64)> {
-    let average = tools.iter().map(|(_, document)| document.len()).sum::<usize>() as f64 / tools.len() as f64;
+    let average =
+        tools.iter().map(|(_, document)| document.len()).sum::<usize>() as f64 / tools.len() as f64;
     let having: HashMap<String, f64> = words(query)
         .into_iter()
-        .map(|word| (word.clone(), tools.iter().filter(|(_, document)| document.contains(&word)).count() as f64))
+        .map(|word| {
+            (
+                word.clone(),
+                tools.iter().filter(|(_, document)| document.contains(&word)).count() as f64,
+            )
+        })
         .collect();
     let score = |document: &[String]| {
         let of_word = |(word, having): (&String, &f64)| {
             let frequency = document.iter().filter(|other| *other == word).count() as f64;
             let rarity = (1.0 + (tools.len() as f64 - having + 0.5) / (having + 0.5)).ln();
-            rarity * frequency * 2.5 / (frequency + 1.5 * (0.25 + 0.75 * document.len() as f64 / average))
+            rarity * frequency * 2.5
+                / (frequency + 1.5 * (0.25 + 0.75 * document.len() as f64 / average))
         };
         having.iter().map(of_word).sum::<f64>()
     };
-    let mut ranked: Vec<_> = tools.iter().map(|(name, document)| (name.as_str(), score(document))).collect();
+    let mut ranked: Vec<_> =
+        tools.iter().map(|(name, document)| (name.as_str(), score(document))).collect();
     ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
     ranked
 }
@@ -237,7 +349,12 @@ fn a_search_for_tools_finds_the_right_one_first() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|tool| (text(tool, "name"), words(&format!("{} {}", text(tool, "name"), text(tool, "description")))))
+            .map(|tool| {
+                (
+                    text(tool, "name"),
+                    words(&format!("{} {}", text(tool, "name"), text(tool, "description"))),
+                )
+            })
             .collect();
         let mut right = 0;
         for Wish { words, tool, .. } in wishes() {

@@ -61,7 +61,9 @@ impl Edge {
     /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
     /// at the end and none at the beginning, unless it says otherwise). `None` for an edge with no arrow, or two.
     pub(super) fn direction(&self) -> Option<(&str, &str)> {
-        let arrow = |end: &Option<String>, default: bool| end.as_deref().map_or(default, |end| end == "arrow");
+        let arrow = |end: &Option<String>, default: bool| {
+            end.as_deref().map_or(default, |end| end == "arrow")
+        };
         match (arrow(&self.from_end, false), arrow(&self.to_end, true)) {
             (false, true) => Some((&self.from_node, &self.to_node)),
             (true, false) => Some((&self.to_node, &self.from_node)),
@@ -80,8 +82,9 @@ impl Canvas {
         if text.trim().is_empty() {
             return Ok(Canvas::default());
         }
-        let mut canvas: Canvas = serde_json::from_str(text)
-            .map_err(|error| format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column()))?;
+        let mut canvas: Canvas = serde_json::from_str(text).map_err(|error| {
+            format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column())
+        })?;
         for file in canvas.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
             *file = nfc_path(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
         }
@@ -94,7 +97,10 @@ impl Canvas {
     }
 
     /// All nodes that show a note, each with its number.
-    pub(super) fn nodes_of<'a>(&'a self, path: &VaultPath) -> impl Iterator<Item = (usize, &'a Node)> {
+    pub(super) fn nodes_of<'a>(
+        &'a self,
+        path: &VaultPath,
+    ) -> impl Iterator<Item = (usize, &'a Node)> {
         let path = nfc_path(path.as_str());
         self.nodes.iter().enumerate().filter(move |(_, node)| node.file.as_deref() == Some(&*path))
     }
@@ -144,7 +150,11 @@ impl EditedCanvas {
             return wrong("two of its nodes have the same id");
         }
         let far = |number: f64| !(-MAX_COORDINATE..=MAX_COORDINATE).contains(&number);
-        if canvas.nodes.iter().any(|node| [node.x, node.y, node.width, node.height].into_iter().any(far)) {
+        if canvas
+            .nodes
+            .iter()
+            .any(|node| [node.x, node.y, node.width, node.height].into_iter().any(far))
+        {
             return wrong("a node is too large, or too far out");
         }
         Ok(())
@@ -215,7 +225,8 @@ impl EditedCanvas {
     pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
         let (nodes, ids): (Vec<usize>, HashSet<String>) = self.nodes_of(file)?.into_iter().unzip();
         let edges = self.read()?.edges.into_iter().enumerate();
-        let edges = edges.filter(|(_, edge)| ids.contains(&edge.from_node) || ids.contains(&edge.to_node));
+        let edges =
+            edges.filter(|(_, edge)| ids.contains(&edge.from_node) || ids.contains(&edge.to_node));
         self.remove("edges", &edges.map(|(number, _)| number).collect::<Vec<_>>());
         self.remove("nodes", &nodes);
         Ok(())
@@ -247,7 +258,9 @@ impl EditedCanvas {
 
     /// Sets these members of nodes.
     fn set(&mut self, numbers: Vec<usize>, members: &[(&str, String)]) {
-        for (number, (name, value)) in numbers.iter().flat_map(|number| members.iter().map(move |member| (*number, member))) {
+        for (number, (name, value)) in
+            numbers.iter().flat_map(|number| members.iter().map(move |member| (*number, member)))
+        {
             let array = self.list("nodes");
             if let Some(node) = json::elements(&self.text, array).get(number) {
                 self.text = json::with_member(&self.text, node.start, name, value);
@@ -269,7 +282,12 @@ fn text(text: &str) -> String {
 }
 
 /// The node of an accomplishment, which has to be on this canvas.
-pub(super) fn node_of<'a>(canvas: &'a Canvas, path: &VaultPath, id: &str, name: &VaultPath) -> Result<&'a Node, Error> {
+pub(super) fn node_of<'a>(
+    canvas: &'a Canvas,
+    path: &VaultPath,
+    id: &str,
+    name: &VaultPath,
+) -> Result<&'a Node, Error> {
     canvas.node_of(path).ok_or_else(|| {
         invalid(format!(
             "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have to be on one canvas. Drag the note {} onto it in Obsidian.",

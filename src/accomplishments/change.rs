@@ -35,13 +35,23 @@ impl Accomplishments {
     ///
     /// # Errors
     /// What `plan` said, or why the files could not be written.
-    pub(super) fn change<T>(&self, vault: &Vault, plan: impl Fn(&mut Change<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    pub(super) fn change<T>(
+        &self,
+        vault: &Vault,
+        plan: impl Fn(&mut Change<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let transaction = vault.begin_transaction()?;
         for _ in 0..limits::EDIT_ATTEMPTS {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
-            let mut change =
-                Change { projects: self, vault, snapshot: &snapshot, notes: BTreeMap::new(), canvases: BTreeMap::new(), moved: Vec::new() };
+            let mut change = Change {
+                projects: self,
+                vault,
+                snapshot: &snapshot,
+                notes: BTreeMap::new(),
+                canvases: BTreeMap::new(),
+                moved: Vec::new(),
+            };
             let planned = match plan(&mut change) {
                 Err(Error::Vault(VaultError::Busy)) => continue,
                 other => other?,
@@ -65,7 +75,10 @@ impl Change<'_> {
             Some(open) => open,
             None => {
                 let bytes = self.vault.bytes(path)?;
-                Open { now: Note::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) }
+                Open {
+                    now: Note::new(text(bytes.clone(), path)?, path.as_str())?,
+                    before: Some(bytes),
+                }
             }
         };
         Ok(&mut self.notes.entry(path.clone()).or_insert(open).now)
@@ -75,11 +88,19 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`VaultError::Conflict`] with the etag it has now.
-    pub(super) fn must_match(&mut self, path: &VaultPath, if_match: Option<&str>) -> Result<(), Error> {
+    pub(super) fn must_match(
+        &mut self,
+        path: &VaultPath,
+        if_match: Option<&str>,
+    ) -> Result<(), Error> {
         let Some(wanted) = if_match else { return Ok(()) };
         self.note(path)?;
         let found = self.notes.get(path).and_then(|open| open.before.as_deref()).map(etag);
-        if found.as_deref() == Some(wanted) { Ok(()) } else { Err(Error::Vault(VaultError::Conflict(found))) }
+        if found.as_deref() == Some(wanted) {
+            Ok(())
+        } else {
+            Err(Error::Vault(VaultError::Conflict(found)))
+        }
     }
 
     /// Sets the time of a note's last update.
@@ -94,11 +115,18 @@ impl Change<'_> {
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
-    pub(super) fn canvas(&mut self, path: &VaultPath, make: bool) -> Result<&mut EditedCanvas, Error> {
+    pub(super) fn canvas(
+        &mut self,
+        path: &VaultPath,
+        make: bool,
+    ) -> Result<&mut EditedCanvas, Error> {
         let open = match self.canvases.remove(path) {
             Some(open) => open,
             None => match self.vault.bytes_if_any(path)? {
-                Some(bytes) => Open { now: EditedCanvas::new(text(bytes.clone(), path)?, path.as_str())?, before: Some(bytes) },
+                Some(bytes) => Open {
+                    now: EditedCanvas::new(text(bytes.clone(), path)?, path.as_str())?,
+                    before: Some(bytes),
+                },
                 None if make && *path == self.projects.options.canvas => {
                     Open { now: EditedCanvas::new(String::new(), path.as_str())?, before: None }
                 }
@@ -109,7 +137,10 @@ impl Change<'_> {
     }
 
     /// A canvas, if it exists; as [`Change::canvas`].
-    pub(super) fn canvas_if_any(&mut self, path: &VaultPath) -> Result<Option<&mut EditedCanvas>, Error> {
+    pub(super) fn canvas_if_any(
+        &mut self,
+        path: &VaultPath,
+    ) -> Result<Option<&mut EditedCanvas>, Error> {
         match self.canvas(path, false) {
             Err(Error::CanvasNotFound(_)) => Ok(None),
             other => other.map(Some),
@@ -148,8 +179,12 @@ impl Change<'_> {
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let source = accomplishment.canvas_source.as_deref().map(str::trim);
         // A person may have written it as a link.
-        let target = source.and_then(|text| text.strip_prefix("[[")?.strip_suffix("]]")?.split(['|', '#']).next());
-        let named = self.projects.canvas(target.or(source)).unwrap_or_else(|_| self.projects.options.canvas.clone());
+        let target = source
+            .and_then(|text| text.strip_prefix("[[")?.strip_suffix("]]")?.split(['|', '#']).next());
+        let named = self
+            .projects
+            .canvas(target.or(source))
+            .unwrap_or_else(|_| self.projects.options.canvas.clone());
         let is_on_canvas = match self.projects.canvas_at(self.vault, &named) {
             Err(Error::CanvasNotFound(_)) => false,
             canvas => canvas?.node_of(&accomplishment.path).is_some(),
@@ -179,7 +214,9 @@ impl Change<'_> {
                     }
                     note.text = text(after, to)?;
                 }
-                Step::Write { path, before: Some(before), after } if path.as_str().ends_with(".canvas") => {
+                Step::Write { path, before: Some(before), after }
+                    if path.as_str().ends_with(".canvas") =>
+                {
                     let canvas = self.canvas(&path, false)?;
                     if canvas.text.as_bytes() != before {
                         return Err(VaultError::Busy.into());
@@ -219,10 +256,17 @@ impl Change<'_> {
             }
         }
         self.canvases.values().try_for_each(|open| open.now.check())?;
-        let notes = self.notes.iter().map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
-        let canvases = self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));
-        let edited = notes.chain(canvases).filter(|(_, before, now)| before.as_deref() != Some(now.as_bytes()));
-        let edited = edited.map(|(path, before, now)| Step::write(path, before.clone(), now.clone().into_bytes()));
+        let notes = self
+            .notes
+            .iter()
+            .map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
+        let canvases =
+            self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));
+        let edited = notes
+            .chain(canvases)
+            .filter(|(_, before, now)| before.as_deref() != Some(now.as_bytes()));
+        let edited = edited
+            .map(|(path, before, now)| Step::write(path, before.clone(), now.clone().into_bytes()));
         Ok(self.moved.iter().cloned().chain(edited).collect())
     }
 }
@@ -240,8 +284,10 @@ pub struct FullAccomplishment {
 
 impl FullAccomplishment {
     fn of(path: &VaultPath, text: &str) -> Result<FullAccomplishment, Error> {
-        let properties = crate::markdown::properties::parse(text).map_err(malformed(path.as_str()))?;
-        let accomplishment = Accomplishment::read(path, text, &properties).map_err(malformed(path.as_str()))?;
+        let properties =
+            crate::markdown::properties::parse(text).map_err(malformed(path.as_str()))?;
+        let accomplishment =
+            Accomplishment::read(path, text, &properties).map_err(malformed(path.as_str()))?;
         Ok(FullAccomplishment { accomplishment, properties, etag: etag(text.as_bytes()) })
     }
 }
@@ -251,7 +297,12 @@ impl Accomplishments {
     ///
     /// # Errors
     /// Those of [`Snapshot::find`], or the vault's.
-    pub fn get(&self, vault: &Vault, snapshot: &Snapshot, id: &str) -> Result<FullAccomplishment, Error> {
+    pub fn get(
+        &self,
+        vault: &Vault,
+        snapshot: &Snapshot,
+        id: &str,
+    ) -> Result<FullAccomplishment, Error> {
         let path = &snapshot.find(id)?.path;
         FullAccomplishment::of(path, &text(vault.bytes(path)?, path)?)
     }

@@ -33,11 +33,20 @@ pub(super) fn criteria(note: &parts::Note<'_>) -> Vec<CriterionInNote> {
     let found = |(lines, item): (Range<usize>, &str)| {
         let (done, text) = split_checkbox(item).unwrap_or((false, item));
         let below = (lines.start + 1..lines.end).map(|at| note.line(at));
-        let indent = below.clone().find(|line| !is_blank(line)).map_or(0, |line| line.len() - line.trim_start().len());
-        let dedented = below.map(|line| line.get(indent..).filter(|_| is_indented(line)).unwrap_or(line.trim_start()));
+        let indent = below
+            .clone()
+            .find(|line| !is_blank(line))
+            .map_or(0, |line| line.len() - line.trim_start().len());
+        let dedented = below.map(|line| {
+            line.get(indent..).filter(|_| is_indented(line)).unwrap_or(line.trim_start())
+        });
         let details = dedented.collect::<Vec<_>>().join("\n").trim_end().to_owned();
         let group = headings.partition_point(|heading| heading.lines.start < lines.start);
-        CriterionInNote { criterion: Criterion { text: text.trim().to_owned(), done, details }, lines, group }
+        CriterionInNote {
+            criterion: Criterion { text: text.trim().to_owned(), done, details },
+            lines,
+            group,
+        }
     };
     let body = section(note, "Acceptance Criteria").unwrap_or_default();
     items(note, body).into_iter().map(found).collect()
@@ -58,20 +67,36 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     let note = parts::Note::of(text);
     let old = criteria(&note);
     if old.is_empty() {
-        let list: Vec<String> = wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
-        return if list.is_empty() { text.to_owned() } else { with_appended(text, "Acceptance Criteria", &list.join(eol)) };
+        let list: Vec<String> =
+            wanted.iter().map(|(ticked, text)| new_criterion(*ticked, text)).collect();
+        return if list.is_empty() {
+            text.to_owned()
+        } else {
+            with_appended(text, "Acceptance Criteria", &list.join(eol))
+        };
     }
     let chosen = match_to_old(&old, wanted);
-    let range_of = |found: &CriterionInNote| note.start(found.lines.start)..note.start(found.lines.end);
-    let is_in_order =
-        |group: usize| chosen.iter().flatten().filter(|number| old.get(**number).is_some_and(|found| found.group == group)).is_sorted();
-    let mut edits: Vec<Edit> = old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
+    let range_of =
+        |found: &CriterionInNote| note.start(found.lines.start)..note.start(found.lines.end);
+    let is_in_order = |group: usize| {
+        chosen
+            .iter()
+            .flatten()
+            .filter(|number| old.get(**number).is_some_and(|found| found.group == group))
+            .is_sorted()
+    };
+    let mut edits: Vec<Edit> =
+        old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
     // A new criterion follows the one before it, below the same heading. A reordered group is written where its first one was.
     let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
         last = chosen.unwrap_or(last);
         let Some(found) = old.get(last) else { continue };
-        let position = if is_in_order(found.group) { last } else { old.partition_point(|other| other.group < found.group) };
+        let position = if is_in_order(found.group) {
+            last
+        } else {
+            old.partition_point(|other| other.group < found.group)
+        };
         let block = match chosen {
             None => new_criterion(*ticked, wanted) + eol,
             Some(_) => {
@@ -79,7 +104,8 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
                 let block = own.trim_end_matches(['\r', '\n']);
                 let end = if block.len() < own.len() { own.part(block.len()..) } else { eol };
                 let ticked = ticked.filter(|ticked| *ticked != found.criterion.done);
-                let block = ticked.map_or_else(|| block.to_owned(), |ticked| with_box(block, ticked));
+                let block =
+                    ticked.map_or_else(|| block.to_owned(), |ticked| with_box(block, ticked));
                 with_words(&block, &found.criterion.text, wanted) + end
             }
         };
@@ -88,7 +114,9 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
         }
     }
     // The last line of a file may have no end.
-    if let Some(edit) = edits.last_mut().filter(|edit| edit.range.end == text.len() && !text.ends_with('\n')) {
+    if let Some(edit) =
+        edits.last_mut().filter(|edit| edit.range.end == text.len() && !text.ends_with('\n'))
+    {
         edit.text.truncate(edit.text.trim_end_matches(['\r', '\n']).len());
     }
     apply_all(text, &edits)
@@ -100,27 +128,42 @@ pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
 
 /// Which old criterion each wanted one is: the one with the same words, or else the most similar of the rest, if it is
 /// similar enough.
-pub(super) fn match_to_old(old: &[CriterionInNote], wanted: &[(Option<bool>, &str)]) -> Vec<Option<usize>> {
+pub(super) fn match_to_old(
+    old: &[CriterionInNote],
+    wanted: &[(Option<bool>, &str)],
+) -> Vec<Option<usize>> {
     let bare = |text: &str| text.part(..marks_start(text)).to_lowercase();
     let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
     let mut taken = vec![false; old.len()];
     let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
     for (choice, (_, text)) in chosen.iter_mut().zip(wanted) {
         let text = bare(text);
-        if let Some((at, is_taken)) = taken.iter_mut().enumerate().find(|(at, taken)| !**taken && known.get(*at) == Some(&text)) {
+        if let Some((at, is_taken)) = taken
+            .iter_mut()
+            .enumerate()
+            .find(|(at, taken)| !**taken && known.get(*at) == Some(&text))
+        {
             *is_taken = true;
             *choice = Some(at);
         }
     }
     let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
-    for (number, (_, text)) in wanted.iter().enumerate().filter(|(number, _)| chosen.get(*number) == Some(&None)) {
+    for (number, (_, text)) in
+        wanted.iter().enumerate().filter(|(number, _)| chosen.get(*number) == Some(&None))
+    {
         let free = known.iter().enumerate().filter(|(at, _)| taken.get(*at) == Some(&false));
-        pairs.extend(free.map(|(at, known)| (strsim::normalized_levenshtein(&bare(text), known), number, at)));
+        pairs.extend(
+            free.map(|(at, known)| {
+                (strsim::normalized_levenshtein(&bare(text), known), number, at)
+            }),
+        );
     }
     pairs.retain(|(likeness, ..)| *likeness >= limits::CRITERION_LIKENESS);
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
     for (_, number, at) in pairs {
-        if let (Some(choice @ None), Some(taken @ false)) = (chosen.get_mut(number), taken.get_mut(at)) {
+        if let (Some(choice @ None), Some(taken @ false)) =
+            (chosen.get_mut(number), taken.get_mut(at))
+        {
             *choice = Some(at);
             *taken = true;
         }
@@ -135,7 +178,9 @@ pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
         return block.to_owned();
     }
     let first_line = block.find('\n').unwrap_or(block.len());
-    let Some(at) = block.get(..first_line).and_then(|line| line.rfind(old)) else { return block.to_owned() };
+    let Some(at) = block.get(..first_line).and_then(|line| line.rfind(old)) else {
+        return block.to_owned();
+    };
     let marks = if new_words == new { old.part(old_words.len()..) } else { "" };
     splice(block, at..at + old.len(), &format!("{new}{marks}"))
 }
@@ -144,7 +189,10 @@ pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
 fn with_box(block: &str, ticked: bool) -> String {
     let sign = if ticked { "[x]" } else { "[ ]" };
     // A box is preceded by spaces, digits and the list marker.
-    let rest = block.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit()).get(1..).unwrap_or_default();
+    let rest = block
+        .trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit())
+        .get(1..)
+        .unwrap_or_default();
     match (split_checkbox(rest), block.find('[')) {
         (Some((_, text)), Some(at)) => [block.part(..at), sign, text].concat(),
         _ => splice(block, block.len() - rest.len()..block.len() - rest.len(), &format!(" {sign}")),

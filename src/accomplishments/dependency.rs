@@ -48,18 +48,29 @@ fn graph_of(snapshot: &Snapshot) -> Graph<'_> {
 ///
 /// # Errors
 /// [`Error::CircularDependency`] naming the shortest cycle.
-fn ensure_acyclic(graph: &Graph<'_>, blockers: &[&str], blocked: &str, hint: &str) -> Result<(), Error> {
+fn ensure_acyclic(
+    graph: &Graph<'_>,
+    blockers: &[&str],
+    blocked: &str,
+    hint: &str,
+) -> Result<(), Error> {
     if blockers.contains(&blocked) {
         return Err(Error::CircularDependency(format!("{blocked} cannot depend on itself.")));
     }
     // All that the blockers depend on, each with the one that depends on it.
-    let mut before: HashMap<&str, Option<&str>> = blockers.iter().map(|blocker| (*blocker, None)).collect();
+    let mut before: HashMap<&str, Option<&str>> =
+        blockers.iter().map(|blocker| (*blocker, None)).collect();
     let mut open: VecDeque<&str> = blockers.iter().copied().collect();
     while let Some(last) = open.pop_front() {
         if last == blocked {
-            let circle: Vec<&str> = successors(Some(last), |step| before.get(step).copied().flatten()).chain([blocked]).collect();
+            let circle: Vec<&str> =
+                successors(Some(last), |step| before.get(step).copied().flatten())
+                    .chain([blocked])
+                    .collect();
             let circle = circle.join(" -> ");
-            return Err(Error::CircularDependency(format!("That would be a circle, each blocking the next: {circle}.{hint}")));
+            return Err(Error::CircularDependency(format!(
+                "That would be a circle, each blocking the next: {circle}.{hint}"
+            )));
         }
         for next in graph.get(last).into_iter().flatten().copied() {
             if let Entry::Vacant(new) = before.entry(next) {
@@ -81,15 +92,25 @@ struct Drawn<'a> {
 
 /// The dependencies drawn on a canvas, and messages about edges between accomplishments without a direction.
 fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec<String>) {
-    let by_path: HashMap<Cow<'_, str>, &str> =
-        snapshot.all.iter().map(|found| (nfc_path(found.path.as_str()), found.id.as_str())).collect();
-    let nodes: HashMap<&str, Option<&str>> =
-        canvas.nodes.iter().map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied()))).collect();
+    let by_path: HashMap<Cow<'_, str>, &str> = snapshot
+        .all
+        .iter()
+        .map(|found| (nfc_path(found.path.as_str()), found.id.as_str()))
+        .collect();
+    let nodes: HashMap<&str, Option<&str>> = canvas
+        .nodes
+        .iter()
+        .map(|node| (&*node.id, node.file.as_deref().and_then(|file| by_path.get(file).copied())))
+        .collect();
     let (mut drawn, mut unclear) = (Vec::new(), Vec::new());
     for (number, edge) in canvas.edges.iter().enumerate() {
         let accomplishment = |node: &str| nodes.get(node).copied().flatten();
         // An edge to any other card is a person's.
-        let (Some(one), Some(other)) = (accomplishment(&edge.from_node), accomplishment(&edge.to_node)) else { continue };
+        let (Some(one), Some(other)) =
+            (accomplishment(&edge.from_node), accomplishment(&edge.to_node))
+        else {
+            continue;
+        };
         match edge.direction() {
             Some((from, _)) if *from == edge.from_node => drawn.push(Drawn { blocker: one, blocked: other, edge: number }),
             Some(_) => drawn.push(Drawn { blocker: other, blocked: one, edge: number }),
@@ -122,7 +143,8 @@ pub(super) fn set_dependencies(
     named: &[&str],
 ) -> Result<(), Error> {
     let snapshot = change.snapshot;
-    let added: Vec<&str> = wanted.iter().filter(|blocker| !old.contains(blocker)).map(String::as_str).collect();
+    let added: Vec<&str> =
+        wanted.iter().filter(|blocker| !old.contains(blocker)).map(String::as_str).collect();
     // A new accomplishment is not in the snapshot.
     for blocker in added.iter().filter(|blocker| **blocker != id) {
         snapshot.find(blocker)?;
@@ -132,7 +154,9 @@ pub(super) fn set_dependencies(
     ensure_acyclic(&graph, named, id, "")?;
     let canvas = match change.canvas(canvas_path, false) {
         // What is on no canvas has no edges to lose.
-        Err(Error::CanvasNotFound(_)) if added.is_empty() => return change.note(path)?.set("depends_on", wanted),
+        Err(Error::CanvasNotFound(_)) if added.is_empty() => {
+            return change.note(path)?.set("depends_on", wanted);
+        }
         other => other?,
     };
     let read = canvas.read()?;
@@ -142,10 +166,14 @@ pub(super) fn set_dependencies(
     }
     ensure_acyclic(&graph, named, id, DISAGREE)?;
     // Where else edges and note disagree, sync_dependencies decides.
-    let is_gone = |blocker: &str| old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker);
+    let is_gone = |blocker: &str| {
+        old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker)
+    };
     let gone = drawn.iter().filter(|drawn| drawn.blocked == id && is_gone(drawn.blocker));
     canvas.remove("edges", &gone.map(|drawn| drawn.edge).collect::<Vec<_>>());
-    for blocker in named.iter().filter(|blocker| !drawn.iter().any(|drawn| drawn.blocker == **blocker && drawn.blocked == id)) {
+    for blocker in named.iter().filter(|blocker| {
+        !drawn.iter().any(|drawn| drawn.blocker == **blocker && drawn.blocked == id)
+    }) {
         let ends = snapshot.find(blocker).and_then(|other| {
             let own = node_of(&read, path, id, canvas_path)?;
             Ok((node_of(&read, &other.path, blocker, canvas_path)?, own))
@@ -167,22 +195,40 @@ impl Accomplishments {
     /// # Errors
     /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
     /// [`Error::CanvasNotFound`], or the vault's.
-    pub fn set_dependency(&self, vault: &Vault, blocker: &str, blocked: &str, add: bool) -> Result<(Option<Position>, String), Error> {
+    pub fn set_dependency(
+        &self,
+        vault: &Vault,
+        blocker: &str,
+        blocked: &str,
+        add: bool,
+    ) -> Result<(Option<Position>, String), Error> {
         let (position, message, canvas) = self.change(vault, |change| {
             let snapshot = change.snapshot;
             let accomplishment = snapshot.find(blocked)?;
-            let others: Vec<String> = accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
+            let others: Vec<String> =
+                accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let known = others.len() < accomplishment.depends_on.len();
             if add || !known {
                 // A dependency on a deleted accomplishment can be removed; any other id has to exist.
                 snapshot.find(blocker)?;
             }
-            let all = if known { accomplishment.depends_on.clone() } else { [others.as_slice(), &[blocker.to_owned()]].concat() };
+            let all = if known {
+                accomplishment.depends_on.clone()
+            } else {
+                [others.as_slice(), &[blocker.to_owned()]].concat()
+            };
             // A dependency that only note or canvas has is added to the other; one that only the canvas has is removed too.
-            let (old, wanted, named) = if add { (&others, &all, &[blocker][..]) } else { (&all, &others, &[][..]) };
+            let (old, wanted, named) =
+                if add { (&others, &all, &[blocker][..]) } else { (&all, &others, &[][..]) };
             let path = change.canvas_of(accomplishment)?;
             let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
-            set_dependencies(change, Blocked { id: blocked, note: &accomplishment.path, canvas: &path }, old, wanted, named)?;
+            set_dependencies(
+                change,
+                Blocked { id: blocked, note: &accomplishment.path, canvas: &path },
+                old,
+                wanted,
+                named,
+            )?;
             let (mut position, mut is_redrawn) = (None, false);
             if let Some(canvas) = change.canvas_if_any(&path)? {
                 is_redrawn = before.as_ref() != Some(&canvas.text);
@@ -191,7 +237,10 @@ impl Accomplishments {
                 position = own.map(|node| Position { x: node.x, y: node.y });
                 // A dependency that existed already moves nothing.
                 if let Some(own) = own.filter(|_| add && (is_redrawn || !known)) {
-                    let blockers: Vec<_> = wanted.iter().filter_map(|id| read.node_of(&snapshot.first_with_id(id)?.path)).collect();
+                    let blockers: Vec<_> = wanted
+                        .iter()
+                        .filter_map(|id| read.node_of(&snapshot.first_with_id(id)?.path))
+                        .collect();
                     let to = position_for(&read, &blockers, Some(&own.id));
                     if position.replace(to) != Some(to) {
                         canvas.move_node(&own.id, to)?;
@@ -209,7 +258,8 @@ impl Accomplishments {
             };
             Ok((position, message, path))
         })?;
-        let disagree = self.on_canvas(vault, &self.snapshot(vault)?, &canvas).is_ok_and(|(_, agrees)| !agrees);
+        let disagree =
+            self.on_canvas(vault, &self.snapshot(vault)?, &canvas).is_ok_and(|(_, agrees)| !agrees);
         Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
@@ -283,12 +333,23 @@ impl Accomplishments {
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
-    pub fn on_canvas<'a>(&self, vault: &Vault, snapshot: &'a Snapshot, path: &VaultPath) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
+    pub fn on_canvas<'a>(
+        &self,
+        vault: &Vault,
+        snapshot: &'a Snapshot,
+        path: &VaultPath,
+    ) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.with_node_on(&canvas);
-        let drawn: HashSet<(&str, &str)> = drawn_on(&canvas, snapshot).0.iter().map(|drawn| (drawn.blocker, drawn.blocked)).collect();
+        let drawn: HashSet<(&str, &str)> = drawn_on(&canvas, snapshot)
+            .0
+            .iter()
+            .map(|drawn| (drawn.blocker, drawn.blocked))
+            .collect();
         let ids: HashSet<&str> = shown.iter().map(|found| found.id.as_str()).collect();
-        let all = shown.iter().flat_map(|found| found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str())));
+        let all = shown.iter().flat_map(|found| {
+            found.depends_on.iter().map(|blocker| (blocker.as_str(), found.id.as_str()))
+        });
         let agrees = drawn == all.filter(|(blocker, _)| ids.contains(blocker)).collect();
         Ok((shown, agrees))
     }

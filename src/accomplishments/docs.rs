@@ -14,7 +14,11 @@ impl Accomplishments {
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
-    pub fn documents(&self, vault: &Vault, canvas: &VaultPath) -> Result<Vec<(String, VaultPath)>, Error> {
+    pub fn documents(
+        &self,
+        vault: &Vault,
+        canvas: &VaultPath,
+    ) -> Result<Vec<(String, VaultPath)>, Error> {
         vault.refresh()?;
         let shown = self.canvas_at(vault, canvas)?;
         let folder = canvas.parent();
@@ -39,9 +43,16 @@ impl Accomplishments {
     /// # Errors
     /// [`VaultError::NotAllowed`] for a note that is on the canvas, [`VaultError::Invalid`] for anything but a note,
     /// [`Error::CanvasNotFound`], or the vault's.
-    pub fn document(&self, vault: &Vault, name: &str, canvas: &VaultPath, to_delete: bool) -> Result<VaultPath, Error> {
+    pub fn document(
+        &self,
+        vault: &Vault,
+        name: &str,
+        canvas: &VaultPath,
+        to_delete: bool,
+    ) -> Result<VaultPath, Error> {
         // A note may be named without its extension.
-        let has_extension = name.rsplit('/').next().is_some_and(|last| media::extension_of(last).is_some());
+        let has_extension =
+            name.rsplit('/').next().is_some_and(|last| media::extension_of(last).is_some());
         let whole = if has_extension { name.to_owned() } else { format!("{name}.md") };
         let path = vault.spelled(&self.path_of(&whole, canvas)?);
         if !media::is_note(path.name()) {
@@ -67,12 +78,17 @@ impl Accomplishments {
     fn path_of(&self, name: &str, canvas: &VaultPath) -> Result<VaultPath, Error> {
         let (folder, below) = match name.strip_prefix(PREFIX) {
             Some(below) => (
-                self.options.docs.as_ref().ok_or_else(|| invalid("There is no folder for context: documents (CONTEXT_DOCS_FOLDER)."))?,
+                self.options.docs.as_ref().ok_or_else(|| {
+                    invalid("There is no folder for context: documents (CONTEXT_DOCS_FOLDER).")
+                })?,
                 below,
             ),
             None if name.contains('/') => {
                 let why = "documents in the folder of the canvas have no folder in their names";
-                return Err(Error::Vault(VaultError::NotAllowed { path: VaultPath::folder(name)?.as_str().into(), why }));
+                return Err(Error::Vault(VaultError::NotAllowed {
+                    path: VaultPath::folder(name)?.as_str().into(),
+                    why,
+                }));
             }
             None => (&canvas.parent(), name),
         };
@@ -93,7 +109,9 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
         )));
     }
     if to > lines {
-        return Err(VaultError::InvalidRange(format!("The document has {lines} lines, counted from 0; there is no range {from} to {to}.")));
+        return Err(VaultError::InvalidRange(format!(
+            "The document has {lines} lines, counted from 0; there is no range {from} to {to}."
+        )));
     }
     Ok(())
 }
@@ -102,10 +120,15 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
 ///
 /// # Errors
 /// [`VaultError::InvalidRange`], [`VaultError::Invalid`] for no content.
-pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Result<(String, usize), VaultError> {
+pub fn with_lines(
+    text: &str,
+    (from, to): (usize, usize),
+    content: &str,
+) -> Result<(String, usize), VaultError> {
     // A byte order mark begins the file, and is not part of a line.
     if let Some(rest) = text.strip_prefix('\u{feff}') {
-        return with_lines(rest, (from, to), content).map(|(text, count)| (format!("\u{feff}{text}"), count));
+        return with_lines(rest, (from, to), content)
+            .map(|(text, count)| (format!("\u{feff}{text}"), count));
     }
     check_range((from, to), count_lines(text.as_bytes()))?;
     if content.is_empty() && from == to {
@@ -118,7 +141,11 @@ pub fn with_lines(text: &str, (from, to): (usize, usize), content: &str) -> Resu
     let count = count_lines(content.as_bytes());
     let missing = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { eol };
     // What follows has to begin on its own line; whether the text ends in a line break stays as it was.
-    let end = if after.is_empty() && !text.ends_with('\n') && !text.is_empty() { "" } else { missing(&content) };
+    let end = if after.is_empty() && !text.ends_with('\n') && !text.is_empty() {
+        ""
+    } else {
+        missing(&content)
+    };
     Ok((format!("{before}{}{content}{end}{after}", missing(&before)), count))
 }
 
@@ -140,7 +167,9 @@ mod tests {
         ] {
             assert_eq!(with_lines(text, range, content).unwrap().0, after, "{text:?} {range:?}");
         }
-        for (text, range, content) in [("a\n", (2, 2), "x"), ("a\n", (1, 0), "x"), ("a\n", (0, 2), "x"), ("a\n", (0, 0), "")] {
+        for (text, range, content) in
+            [("a\n", (2, 2), "x"), ("a\n", (1, 0), "x"), ("a\n", (0, 2), "x"), ("a\n", (0, 0), "")]
+        {
             assert!(with_lines(text, range, content).is_err(), "{range:?}");
         }
     }

@@ -13,7 +13,8 @@ const STATUS: &str = r"(?i)^(?:not started|in[ -]?progress|on[ -]?hold|incomplet
 const HOURS: &str = r"(?i)^[0-9.]+(?: *(?:h|hrs?|hours?)\b)?";
 
 /// The fields, by the name they have in a note, in the order in which they are written.
-pub(super) const FIELDS: [&str; 6] = ["Goal", "Description", "Technical Notes", "Estimate", "Status", "Notes"];
+pub(super) const FIELDS: [&str; 6] =
+    ["Goal", "Description", "Technical Notes", "Estimate", "Status", "Notes"];
 
 #[derive(Debug)]
 pub(super) struct Field {
@@ -39,7 +40,10 @@ impl Field {
                 let line = text.part(self.value.start..self.first_end);
                 // In another unit there are no words that state hours.
                 let words = if hours(line).is_some() { HOURS } else { "" };
-                (self.value.start..self.first_end, with_leading(line, value, words, |line| hours(line) == hours(value)))
+                (
+                    self.value.start..self.first_end,
+                    with_leading(line, value, words, |line| hours(line) == hours(value)),
+                )
             }
             _ => (self.value.clone(), written(value, eol)),
         }
@@ -50,7 +54,8 @@ pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
     let end = |at: usize| note.start(at) + note.line(at).len();
     let field = |(lines, item): (Range<usize>, &str)| {
         let first_end = end(lines.start);
-        let (name, start) = named(item).map_or((String::new(), first_end), |(name, value)| (name, first_end - value.len()));
+        let (name, start) = named(item)
+            .map_or((String::new(), first_end), |(name, value)| (name, first_end - value.len()));
         Field { name, value: start..end(lines.end - 1), first_end, lines }
     };
     items(note, body).into_iter().map(field).collect()
@@ -73,20 +78,40 @@ pub(super) fn named(item: &str) -> Option<(String, &str)> {
 pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
     let text = note.text.part(field.value.start..field.first_end).trim().to_owned();
     let text = field.lines.clone().skip(1).map(|at| note.line(at)).fold(text, |text, line| {
-        text + "\n" + line.strip_prefix("\t").or_else(|| line.strip_prefix("  ")).unwrap_or(line.trim_start()).trim_end()
+        text + "\n"
+            + line
+                .strip_prefix("\t")
+                .or_else(|| line.strip_prefix("  "))
+                .unwrap_or(line.trim_start())
+                .trim_end()
     });
     text.trim_matches('\n').to_owned()
 }
 
 /// A line with a new value instead of the words that stated the old one, so that what a person wrote after them
 /// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
-pub(super) fn with_leading(line: &str, value: &str, words: &str, is_read: impl Fn(&str) -> bool) -> String {
+pub(super) fn with_leading(
+    line: &str,
+    value: &str,
+    words: &str,
+    is_read: impl Fn(&str) -> bool,
+) -> String {
     let old = line.trim_start();
-    let old_words = Regex::new(words).ok().and_then(|words| words.find(old)).map_or(0, |found| found.end());
+    let old_words =
+        Regex::new(words).ok().and_then(|words| words.find(old)).map_or(0, |found| found.end());
     let rest = old.part(old_words..);
-    let gap = if rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation()) { "" } else { " " };
+    let gap = if rest.is_empty()
+        || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation())
+    {
+        ""
+    } else {
+        " "
+    };
     let new = format!(" {value}{gap}{rest}");
-    let is_known = old_words > 0 || rest.is_empty() || rest.starts_with("%%") || super::markdown::marks_start(rest) == 0;
+    let is_known = old_words > 0
+        || rest.is_empty()
+        || rest.starts_with("%%")
+        || super::markdown::marks_start(rest) == 0;
     if value.is_empty() || is_known && is_read(&new) {
         return new;
     }
@@ -129,8 +154,10 @@ pub(super) fn written(value: &str, eol: &str) -> String {
     let mut lines = value.split('\n').map(str::trim_end);
     let first = lines.next().unwrap_or_default().trim_start();
     // A block is not recognized right after the name, so it gets its own line.
-    let block =
-        value.contains('\n') && ["```", "~~~", "- ", "* ", "+ ", "1. ", "1) ", "> ", "|"].iter().any(|sign| first.starts_with(sign));
+    let block = value.contains('\n')
+        && ["```", "~~~", "- ", "* ", "+ ", "1. ", "1) ", "> ", "|"]
+            .iter()
+            .any(|sign| first.starts_with(sign));
     let mut text = match (block, first.is_empty()) {
         (true, _) => format!("{eol}  {first}"),
         (false, true) => String::new(),

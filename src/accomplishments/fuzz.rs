@@ -13,17 +13,28 @@ use std::collections::BTreeMap;
 
 /// A property set in a note's frontmatter.
 pub fn properties(text: &str) {
-    for (key, new) in [("status", json!("a: b #c")), ("done", json!(true)), ("depends_on", json!(["ACC-1", "x, y", 5]))] {
+    for (key, new) in [
+        ("status", json!("a: b #c")),
+        ("done", json!(true)),
+        ("depends_on", json!(["ACC-1", "x, y", 5])),
+    ] {
         let Ok(edited) = properties::set(text, key, Some(&new)) else { continue };
         let before = properties::parse(text).unwrap_or_default();
         let after = properties::parse(&edited).expect("is read");
         assert!(
-            before.iter().all(|(name, value)| name.as_str() == Some(key) || after.get(name) == Some(value)),
+            before
+                .iter()
+                .all(|(name, value)| name.as_str() == Some(key) || after.get(name) == Some(value)),
             "{text:?} became {edited:?}"
         );
-        let body = |text: &str| text.get(crate::markdown::frontmatter::end(text)..).map(str::to_owned);
+        let body =
+            |text: &str| text.get(crate::markdown::frontmatter::end(text)..).map(str::to_owned);
         assert_eq!(body(text), body(&edited), "below the frontmatter");
-        assert_eq!(properties::set(&edited, key, Some(&new)).as_ref(), Ok(&edited), "once is enough");
+        assert_eq!(
+            properties::set(&edited, key, Some(&new)).as_ref(),
+            Ok(&edited),
+            "once is enough"
+        );
     }
 }
 
@@ -38,7 +49,8 @@ pub fn canvas(text: &str) {
     edited.add_node("new-node-1", &path, at);
     let with_node = edited.check().is_ok();
     // Only where the id is taken, or the position too far out, it cannot be.
-    let is_taken = canvas.read().expect("it was read").nodes.iter().any(|node| node.id == "new-node-1");
+    let is_taken =
+        canvas.read().expect("it was read").nodes.iter().any(|node| node.id == "new-node-1");
     let is_far = at.y.abs() > 1e9;
     assert!(with_node || is_taken || is_far, "{text:?} became {:?}", edited.text);
     if !with_node {
@@ -53,14 +65,19 @@ pub fn canvas(text: &str) {
     edited.rename_file(&path, &other).expect("renamed");
     edited.check().expect("renamed");
     let edges = edited.read().expect("it is read").edges;
-    let of_node = edges.iter().enumerate().filter(|(_, edge)| edge.from_node == "new-node-1" || edge.to_node == "new-node-1");
+    let of_node = edges
+        .iter()
+        .enumerate()
+        .filter(|(_, edge)| edge.from_node == "new-node-1" || edge.to_node == "new-node-1");
     edited.remove("edges", &of_node.map(|(number, _)| number).collect::<Vec<_>>());
     edited.remove_file(&other).expect("without the node");
     edited.check().expect("as before");
     let left = edited.read().expect("it is read").nodes.len();
     assert!(left <= nodes, "{text:?} became {:?}", edited.text);
     // Not as values: a number of an unknown property may be too large for one.
-    let members = serde_json::from_str::<BTreeMap<String, serde::de::IgnoredAny>>(edited.text.trim_start_matches('\u{feff}'));
+    let members = serde_json::from_str::<BTreeMap<String, serde::de::IgnoredAny>>(
+        edited.text.trim_start_matches('\u{feff}'),
+    );
     assert!(members.is_ok(), "{text:?} became {:?}", edited.text);
 }
 
@@ -76,7 +93,11 @@ pub fn note(text: &str, value: &str) {
         // It says yes only if nothing but that goal is another.
         if taken.set_tasks(edited, &expected).is_ok() {
             let now: Vec<Task> = taken.tasks().into_iter().map(|found| found.task).collect();
-            assert!(now == expected && taken.properties().ok() == note.properties().ok(), "{text:?} became {:?}", taken.text);
+            assert!(
+                now == expected && taken.properties().ok() == note.properties().ok(),
+                "{text:?} became {:?}",
+                taken.text
+            );
         }
         let edited = found.with(&note.text, "Status", "Complete");
         let again = Note::new(edited.clone(), "a.md").expect("still a note");
@@ -88,7 +109,12 @@ pub fn note(text: &str, value: &str) {
     }
     let renumbered = task::renumbered(&note.text);
     let names = |text: &str| {
-        Note::new(text.to_owned(), "a.md").expect("a note").tasks().into_iter().map(|found| found.task.name).collect::<Vec<_>>()
+        Note::new(text.to_owned(), "a.md")
+            .expect("a note")
+            .tasks()
+            .into_iter()
+            .map(|found| found.task.name)
+            .collect::<Vec<_>>()
     };
     assert_eq!(names(&renumbered), names(text), "{text:?}");
     assert_eq!(task::renumbered(&renumbered), renumbered, "{text:?}");

@@ -61,16 +61,28 @@ impl Accomplishments {
     /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is taken,
     /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
     /// [`Invalid`](crate::vault::Error::Invalid), or the vault's.
-    pub fn create(&self, vault: &Vault, id: Option<&str>, data: &Data<'_>) -> Result<FullAccomplishment, Error> {
-        let missing = |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
+    pub fn create(
+        &self,
+        vault: &Vault,
+        id: Option<&str>,
+        data: &Data<'_>,
+    ) -> Result<FullAccomplishment, Error> {
+        let missing =
+            |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
         if data.notes.is_some() || data.in_progress.is_some() {
-            return Err(invalid("data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards."));
+            return Err(invalid(
+                "data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards.",
+            ));
         }
         let title = checked_title(data.title.ok_or_else(|| missing("title"))?)?;
         let effort = data.effort.ok_or_else(|| missing("effort"))?;
         let canvas_path = self.canvas(data.canvas_source)?;
         self.change(vault, |change| {
-            let path = VaultPath::file(&format!("{}/{}.md", self.options.folder.as_str(), file_name(&title)))?;
+            let path = VaultPath::file(&format!(
+                "{}/{}.md",
+                self.options.folder.as_str(),
+                file_name(&title)
+            ))?;
             must_be_free(change, &title, &path, None)?;
             let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
             let blockers = unique(data.depends_on.iter().flatten().copied());
@@ -101,9 +113,18 @@ impl Accomplishments {
             let snapshot = change.snapshot;
             let canvas = change.canvas(&canvas_path, true)?;
             let read = canvas.read()?;
-            let nodes: Vec<_> = blockers.iter().filter_map(|blocker| read.node_of(&snapshot.first_with_id(blocker)?.path)).collect();
+            let nodes: Vec<_> = blockers
+                .iter()
+                .filter_map(|blocker| read.node_of(&snapshot.first_with_id(blocker)?.path))
+                .collect();
             canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None));
-            set_dependencies(change, Blocked { id: &id, note: &path, canvas: &canvas_path }, &[], &blockers, &names(&blockers))?;
+            set_dependencies(
+                change,
+                Blocked { id: &id, note: &path, canvas: &canvas_path },
+                &[],
+                &blockers,
+                &names(&blockers),
+            )?;
             change.after_change(&path)
         })
         .inspect(|changed| {
@@ -115,9 +136,17 @@ impl Accomplishments {
     ///
     /// # Errors
     /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not what the caller has read.
-    pub fn update(&self, vault: &Vault, id: &str, data: &Data<'_>, if_match: Option<&str>) -> Result<FullAccomplishment, Error> {
+    pub fn update(
+        &self,
+        vault: &Vault,
+        id: &str,
+        data: &Data<'_>,
+        if_match: Option<&str>,
+    ) -> Result<FullAccomplishment, Error> {
         if data.canvas_source.is_some() {
-            return Err(invalid("data.canvas_source cannot be changed: an accomplishment stays on its canvas."));
+            return Err(invalid(
+                "data.canvas_source cannot be changed: an accomplishment stays on its canvas.",
+            ));
         }
         let title = data.title.map(checked_title).transpose()?;
         let changed = self.change_note(vault, id, if_match, |change, accomplishment| {
@@ -126,7 +155,9 @@ impl Accomplishments {
                 retitle(change, accomplishment, title)?;
             }
             let note = change.note(path)?;
-            for (key, value) in [("effort", data.effort), ("status", data.status), ("priority", data.priority)] {
+            for (key, value) in
+                [("effort", data.effort), ("status", data.status), ("priority", data.priority)]
+            {
                 if let Some(value) = value {
                     note.set(key, value)?;
                 }
@@ -139,7 +170,13 @@ impl Accomplishments {
                 let canvas = change.canvas_of(accomplishment)?;
                 let blocked = Blocked { id, note: path, canvas: &canvas };
                 let wanted = unique(wanted.iter().copied());
-                set_dependencies(change, blocked, &accomplishment.depends_on, &wanted, &names(&wanted))?;
+                set_dependencies(
+                    change,
+                    blocked,
+                    &accomplishment.depends_on,
+                    &wanted,
+                    &names(&wanted),
+                )?;
             }
             Ok(())
         })?;
@@ -160,9 +197,13 @@ impl Accomplishments {
             for canvas in change.canvases_with(path)? {
                 change.canvas(&canvas, false)?.remove_file(path)?;
             }
-            let waiting = change.snapshot.all.iter().filter(|other| other.id != id && other.depends_on.iter().any(|known| known == id));
+            let waiting =
+                change.snapshot.all.iter().filter(|other| {
+                    other.id != id && other.depends_on.iter().any(|known| known == id)
+                });
             for other in waiting.cloned().collect::<Vec<_>>() {
-                let left: Vec<String> = other.depends_on.iter().filter(|known| *known != id).cloned().collect();
+                let left: Vec<String> =
+                    other.depends_on.iter().filter(|known| *known != id).cloned().collect();
                 change.note(&other.path)?.set("depends_on", left.as_slice())?;
                 change.set_updated(&other.path)?;
             }
@@ -175,7 +216,13 @@ impl Accomplishments {
     ///
     /// # Errors
     /// Those of [`super::Snapshot::find`], [`Invalid`](crate::vault::Error::Invalid), or the vault's.
-    pub fn add_task(&self, vault: &Vault, id: &str, data: &TaskData<'_>, if_match: Option<&str>) -> Result<Task, Error> {
+    pub fn add_task(
+        &self,
+        vault: &Vault,
+        id: &str,
+        data: &TaskData<'_>,
+        if_match: Option<&str>,
+    ) -> Result<Task, Error> {
         let missing = |what: &str| invalid(format!("data.{what} is required to add a task."));
         let (Some(_), Some(_)) = (data.name, data.goal) else {
             return Err(missing(if data.name.is_none() { "name" } else { "goal" }));
@@ -186,8 +233,10 @@ impl Accomplishments {
             let nothing = Task { number, status: "Open", ..Task::default() };
             let task = with_data(&nothing, data)?;
             let always = |name: &str| matches!(name, "Goal" | "Description" | "Status");
-            let fields: Vec<(&str, String)> =
-                field_texts(&task).into_iter().filter(|(name, value)| always(name) || !value.is_empty()).collect();
+            let fields: Vec<(&str, String)> = field_texts(&task)
+                .into_iter()
+                .filter(|(name, value)| always(name) || !value.is_empty())
+                .collect();
             let edited = task::add(&note.text, number, &task.name, &fields);
             note.set_tasks(edited, &[before, vec![task.clone()]].concat())?;
             Ok(task)
@@ -198,7 +247,14 @@ impl Accomplishments {
     ///
     /// # Errors
     /// As [`Accomplishments::add_task`], and [`Error::TaskNotFound`].
-    pub fn update_task(&self, vault: &Vault, id: &str, task_id: &str, data: &TaskData<'_>, if_match: Option<&str>) -> Result<Task, Error> {
+    pub fn update_task(
+        &self,
+        vault: &Vault,
+        id: &str,
+        task_id: &str,
+        data: &TaskData<'_>,
+        if_match: Option<&str>,
+    ) -> Result<Task, Error> {
         self.change_tasks(vault, id, if_match, |note| edit_task(note, id, task_id, data))
     }
 
@@ -206,13 +262,24 @@ impl Accomplishments {
     ///
     /// # Errors
     /// As [`Accomplishments::update_task`].
-    pub fn remove_task(&self, vault: &Vault, id: &str, task_id: &str, if_match: Option<&str>) -> Result<(), Error> {
+    pub fn remove_task(
+        &self,
+        vault: &Vault,
+        id: &str,
+        task_id: &str,
+        if_match: Option<&str>,
+    ) -> Result<(), Error> {
         self.change_tasks(vault, id, if_match, |note| {
             let tasks = note.tasks();
             let (at, found) = find_task(&tasks, id, task_id)?;
             let without = found.removed(&note.text);
-            let left = tasks.iter().enumerate().filter(|(number, _)| *number != at).map(|(_, found)| found.task.clone());
-            let expected: Vec<Task> = (1..).zip(left).map(|(number, task)| Task { number, ..task }).collect();
+            let left = tasks
+                .iter()
+                .enumerate()
+                .filter(|(number, _)| *number != at)
+                .map(|(_, found)| found.task.clone());
+            let expected: Vec<Task> =
+                (1..).zip(left).map(|(number, task)| Task { number, ..task }).collect();
             note.set_tasks(task::renumbered(&without), &expected)
         })
     }
@@ -233,8 +300,11 @@ impl Accomplishments {
         let with_status = |status| TaskData { status: Some(status), ..TaskData::default() };
         self.change_note(vault, id, if_match, |change, found| {
             let note = change.note(&found.path)?;
-            let task = task.map(|(task_id, status)| edit_task(note, id, task_id, &with_status(status))).transpose()?;
-            let begun = task.as_ref().is_some_and(|task| task.status == "InProgress").then_some(true);
+            let task = task
+                .map(|(task_id, status)| edit_task(note, id, task_id, &with_status(status)))
+                .transpose()?;
+            let begun =
+                task.as_ref().is_some_and(|task| task.status == "InProgress").then_some(true);
             if let Some(truth) = in_progress.or(begun) {
                 note.set("inProgress", truth)?;
             }
@@ -254,7 +324,9 @@ impl Accomplishments {
         if_match: Option<&str>,
         edit: impl Fn(&mut Note) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        Ok(self.change_note(vault, id, if_match, |change, found| edit(change.note(&found.path)?))?.1)
+        Ok(self
+            .change_note(vault, id, if_match, |change, found| edit(change.note(&found.path)?))?
+            .1)
     }
 
     /// Makes a change that begins with the note of an accomplishment; gives it as it is afterwards.
@@ -283,7 +355,11 @@ fn write_sections(note: &mut Note, data: &Data<'_>) -> Result<(), Error> {
     data.notes.map_or(Ok(()), |text| note.set_section("Notes", text))
 }
 
-fn retitle(change: &mut Change<'_>, accomplishment: &Accomplishment, title: &str) -> Result<(), Error> {
+fn retitle(
+    change: &mut Change<'_>,
+    accomplishment: &Accomplishment,
+    title: &str,
+) -> Result<(), Error> {
     let old = &accomplishment.path;
     let new = old.parent().child(&format!("{}.md", file_name(title)))?;
     must_be_free(change, title, &new, Some(old))?;
@@ -314,8 +390,14 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
     let mut task = task.clone();
     if let Some(name) = data.name {
         let name = name.trim();
-        if name.is_empty() || name.chars().any(char::is_control) || name.chars().count() > limits::TITLE_CHARS {
-            return wrong(&format!("data.name must be one line of 1 to {} characters.", limits::TITLE_CHARS));
+        if name.is_empty()
+            || name.chars().any(char::is_control)
+            || name.chars().count() > limits::TITLE_CHARS
+        {
+            return wrong(&format!(
+                "data.name must be one line of 1 to {} characters.",
+                limits::TITLE_CHARS
+            ));
         }
         task.name = name.to_owned();
     }
@@ -326,7 +408,9 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
         task.estimate = Some(estimate);
         task.others.remove("Estimate");
     }
-    for text in [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten() {
+    for text in
+        [data.goal, data.description, data.technical_notes, data.notes].into_iter().flatten()
+    {
         must_be_text("Tasks", &text.replace("\r\n", "\n"))?;
     }
     // A text that is replaced keeps its block id.
@@ -334,12 +418,15 @@ fn with_data(task: &Task, data: &TaskData<'_>) -> Result<Task, Error> {
         Some(new) => with_block_id(&old, &as_read_back(new)),
         None => old,
     };
-    let filled = |old: Option<String>, new| Some(replaced(old.unwrap_or_default(), new)).filter(|text| !text.is_empty());
+    let filled = |old: Option<String>, new| {
+        Some(replaced(old.unwrap_or_default(), new)).filter(|text| !text.is_empty())
+    };
     task.goal = replaced(task.goal, data.goal);
     task.description = replaced(task.description, data.description);
     task.technical_notes = filled(task.technical_notes, data.technical_notes);
     task.notes = filled(task.notes, data.notes);
-    task.status = data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
+    task.status =
+        data.status.and_then(|status| one_of(&TASK_STATUSES, status)).unwrap_or(task.status);
     Ok(task)
 }
 
@@ -347,7 +434,11 @@ fn names(ids: &[String]) -> Vec<&str> {
     ids.iter().map(String::as_str).collect()
 }
 
-fn find_task<'t>(tasks: &'t [TaskInNote], id: &str, task_id: &str) -> Result<(usize, &'t TaskInNote), Error> {
+fn find_task<'t>(
+    tasks: &'t [TaskInNote],
+    id: &str,
+    task_id: &str,
+) -> Result<(usize, &'t TaskInNote), Error> {
     let mut same = tasks.iter().enumerate().filter(|(_, found)| found.task.id(id) == task_id);
     match (same.next(), same.next()) {
         (Some(found), None) => return Ok(found),
@@ -358,9 +449,17 @@ fn find_task<'t>(tasks: &'t [TaskInNote], id: &str, task_id: &str) -> Result<(us
         }
         (None, _) => {}
     }
-    let known: Vec<String> = tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
-    let known = if known.is_empty() { "the accomplishment has none".to_owned() } else { format!("the tasks are: {}", known.join("; ")) };
-    Err(Error::TaskNotFound(format!("There is no task {:?}; {known}.", task_id.chars().take(200).collect::<String>())))
+    let known: Vec<String> =
+        tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
+    let known = if known.is_empty() {
+        "the accomplishment has none".to_owned()
+    } else {
+        format!("the tasks are: {}", known.join("; "))
+    };
+    Err(Error::TaskNotFound(format!(
+        "There is no task {:?}; {known}.",
+        task_id.chars().take(200).collect::<String>()
+    )))
 }
 
 /// Changes each field that differs; everything else in the note stays.
@@ -368,8 +467,10 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
     let tasks = note.tasks();
     let (at, TaskInNote { task: before, .. }) = find_task(&tasks, id, task_id)?;
     let after = with_data(before, data)?;
-    let others = |number: usize, task: &Task| if number == at { after.clone() } else { task.clone() };
-    let expected: Vec<Task> = tasks.iter().enumerate().map(|(number, found)| others(number, &found.task)).collect();
+    let others =
+        |number: usize, task: &Task| if number == at { after.clone() } else { task.clone() };
+    let expected: Vec<Task> =
+        tasks.iter().enumerate().map(|(number, found)| others(number, &found.task)).collect();
     let mut text = note.text.clone();
     let again = |text: &str| task::tasks(&parts::Note::of(text)).into_iter().nth(at);
     for ((name, value), (_, old)) in field_texts(&after).into_iter().zip(field_texts(before)) {
@@ -378,7 +479,9 @@ fn edit_task(note: &mut Note, id: &str, task_id: &str, data: &TaskData<'_>) -> R
             && let Some(found) = again(&text)
         {
             if found.has_twice(name) {
-                return Err(invalid(format!("The task has the field {name} twice; a person has to remove one.")));
+                return Err(invalid(format!(
+                    "The task has the field {name} twice; a person has to remove one."
+                )));
             }
             text = found.with(&text, name, &value);
         }

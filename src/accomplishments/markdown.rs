@@ -11,7 +11,9 @@ use std::sync::LazyLock;
 /// The lines below the heading of the second level with this name, ignoring case, up to the next heading of the first or second level.
 pub(super) fn section(note: &parts::Note<'_>, name: &str) -> Option<Range<usize>> {
     let headings = note.headings();
-    let number = headings.iter().position(|heading| heading.level == 2 && heading.text.eq_ignore_ascii_case(name))?;
+    let number = headings
+        .iter()
+        .position(|heading| heading.level == 2 && heading.text.eq_ignore_ascii_case(name))?;
     Some(headings.get(number)?.lines.end..note.section_end(&headings, number))
 }
 
@@ -28,13 +30,17 @@ pub(super) fn is_indented(line: &str) -> bool {
 pub(super) fn item<'a>(note: &parts::Note<'a>, at: usize) -> Option<&'a str> {
     let Some(Kind::Item { .. }) = note.kind(at) else { return None };
     let line = note.line(at);
-    let unnumbered = line.strip_prefix(' ').unwrap_or(line).trim_start_matches(|c: char| c.is_ascii_digit());
+    let unnumbered =
+        line.strip_prefix(' ').unwrap_or(line).trim_start_matches(|c: char| c.is_ascii_digit());
     let content = unnumbered.strip_prefix(['-', '*', '+', '.', ')'])?;
     Some(content.strip_prefix([' ', '\t']).unwrap_or(content))
 }
 
 /// The list items among some lines that are not indented: the lines of each, and what follows its marker.
-pub(super) fn items<'a>(note: &parts::Note<'a>, body: Range<usize>) -> Vec<(Range<usize>, &'a str)> {
+pub(super) fn items<'a>(
+    note: &parts::Note<'a>,
+    body: Range<usize>,
+) -> Vec<(Range<usize>, &'a str)> {
     let mut items: Vec<(Range<usize>, &str)> = Vec::new();
     let mut blank = 0;
     for at in body {
@@ -61,20 +67,28 @@ fn continues_item(note: &parts::Note<'_>, at: usize, is_below_blank: bool) -> bo
         return is_indented(note.line(at)) && !matches!(note.kind(at), Some(Kind::Heading(_)));
     }
     let begun = note.line(at).trim_start();
-    let is_rule = begun.len() > 2 && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
-    note.kind(at) == Some(Kind::Text) && !is_rule && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
+    let is_rule = begun.len() > 2
+        && ["-", "*", "_"].iter().any(|sign| begun.replace(sign, "").trim().is_empty());
+    note.kind(at) == Some(Kind::Text)
+        && !is_rule
+        && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
 }
 
 /// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
 /// the Tasks plugin (`✅ 2026-11-22`). They belong to the line and not to its words.
 pub(super) fn marks_start(text: &str) -> usize {
-    static MARKS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?:\s+\^[A-Za-z0-9-]+|\s*\[\^[^\]\s]+\]|\s*[✅➕❌📅⏳🛫]\s*\d{4}-\d\d-\d\d)*\s*$").ok());
+    static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(
+            r"(?:\s+\^[A-Za-z0-9-]+|\s*\[\^[^\]\s]+\]|\s*[✅➕❌📅⏳🛫]\s*\d{4}-\d\d-\d\d)*\s*$",
+        )
+        .ok()
+    });
     MARKS.as_ref().and_then(|marks| marks.find(text)).map_or(text.len(), |found| found.start())
 }
 
 /// Filler that earlier versions wrote into the empty sections of a new note; it is read as nothing.
-pub(super) const NOTHING: [&str; 4] = ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
+pub(super) const NOTHING: [&str; 4] =
+    ["_No outcome yet._", "_No criteria yet._", "_No tasks yet._", "_No notes yet._"];
 
 /// A new text with the block id at the end of the old one, to which links may point.
 pub(super) fn with_block_id(old: &str, new: &str) -> String {
@@ -93,7 +107,11 @@ pub(super) fn without_block_id(text: &str) -> &str {
     let text = text.trim_end();
     let words = text.rfind(char::is_whitespace).map_or("", |at| text.part(..at));
     let last = text.part(words.len()..);
-    if last.trim_start().starts_with('^') && marks_start(text) <= words.len() { words.trim_end() } else { text }
+    if last.trim_start().starts_with('^') && marks_start(text) <= words.len() {
+        words.trim_end()
+    } else {
+        text
+    }
 }
 
 /// A note's text with this content in a section, which is created if missing. The blank lines around it stay.
@@ -105,7 +123,11 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
         let mut filled = body.clone().filter(|at| !is_blank(note.line(*at)));
         if let Some(first) = filled.next() {
             let last = filled.next_back().unwrap_or(first);
-            return splice(text, note.start(first)..note.start(last) + note.line(last).len(), &content);
+            return splice(
+                text,
+                note.start(first)..note.start(last) + note.line(last).len(),
+                &content,
+            );
         }
         if content.is_empty() {
             return text.to_owned();
@@ -118,11 +140,16 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
         return splice(text, above..above, &format!("{unfinished}{gap}{content}{eol}{below}"));
     }
     let order = |name: &str| SECTIONS.iter().position(|section| section.eq_ignore_ascii_case(name));
-    let later = note.headings().into_iter().find(|heading| heading.level == 2 && order(&heading.text) > order(name));
+    let later = note
+        .headings()
+        .into_iter()
+        .find(|heading| heading.level == 2 && order(&heading.text) > order(name));
     let at = later.as_ref().map_or(text.len(), |later| note.start(later.lines.start));
     let before = text.part(..at);
     let gap = match before.trim_end_matches(['\r', ' ']) {
-        before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => String::new(),
+        before if before.is_empty() || before.ends_with("\n\n") || before.ends_with("\n\r\n") => {
+            String::new()
+        }
         before if before.ends_with('\n') => eol.to_owned(),
         _ => format!("{eol}{eol}"),
     };
@@ -134,7 +161,8 @@ pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
 pub(super) fn with_appended(text: &str, name: &str, block: &str) -> String {
     let eol = line_end(text, 0);
     let note = parts::Note::of(text);
-    let mut filled = section(&note, name).unwrap_or_default().filter(|at| !is_blank(note.line(*at)));
+    let mut filled =
+        section(&note, name).unwrap_or_default().filter(|at| !is_blank(note.line(*at)));
     let (first, last) = (filled.next(), filled.next_back());
     match last.or(first.filter(|first| !NOTHING.contains(&note.line(*first).trim()))) {
         None => with_section(text, name, block),

@@ -87,7 +87,9 @@ impl Accomplishments {
     /// # Errors
     /// [`VaultError::Invalid`] for anything but the path of a canvas.
     pub fn canvas(&self, named: Option<&str>) -> Result<VaultPath, Error> {
-        let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else { return Ok(self.options.canvas.clone()) };
+        let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) else {
+            return Ok(self.options.canvas.clone());
+        };
         let path = VaultPath::file(named)?;
         if !path.as_str().to_lowercase().ends_with(".canvas") {
             return Err(invalid("canvas_source must be the path of a .canvas file in the vault."));
@@ -111,9 +113,17 @@ impl Accomplishments {
 
 fn no_canvas(vault: &Vault, path: &VaultPath) -> Error {
     let known = vault.files_below(&VaultPath::root(), ".canvas");
-    let known: Vec<&str> = known.iter().take(limits::NOTES_NAMED).map(|entry| &*entry.path).collect();
-    let known = if known.is_empty() { String::new() } else { format!(" Some that exist: {}.", known.join(", ")) };
-    Error::CanvasNotFound(format!("There is no canvas {}.{known} A new file with the text {{}} is an empty one.", path.as_str()))
+    let known: Vec<&str> =
+        known.iter().take(limits::NOTES_NAMED).map(|entry| &*entry.path).collect();
+    let known = if known.is_empty() {
+        String::new()
+    } else {
+        format!(" Some that exist: {}.", known.join(", "))
+    };
+    Error::CanvasNotFound(format!(
+        "There is no canvas {}.{known} A new file with the text {{}} is an empty one.",
+        path.as_str()
+    ))
 }
 
 fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {
@@ -122,7 +132,12 @@ fn text(bytes: Vec<u8>, path: &VaultPath) -> Result<String, Error> {
 
 /// The value in a list that a text means, ignoring case, spaces and punctuation.
 fn one_of(known: &[&'static str], text: &str) -> Option<&'static str> {
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    let plain = |text: &str| {
+        text.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
     let wanted = plain(text);
     known.iter().find(|known| plain(known) == wanted).copied()
 }

@@ -11,12 +11,20 @@ use unicode_normalization::UnicodeNormalization;
 pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     let title = title.trim();
     if title.contains("%%") || title.contains("<!--") {
-        return Err(invalid("data.title must not begin a comment (%% or <!--): it would hide the note's text."));
+        return Err(invalid(
+            "data.title must not begin a comment (%% or <!--): it would hide the note's text.",
+        ));
     }
     // Control characters, Unicode line separators, byte order marks and noncharacters.
-    let odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+    };
     if title.is_empty() || title.chars().any(odd) || title.chars().count() > limits::TITLE_CHARS {
-        return Err(invalid(format!("data.title must be one line of 1 to {} characters.", limits::TITLE_CHARS)));
+        return Err(invalid(format!(
+            "data.title must be one line of 1 to {} characters.",
+            limits::TITLE_CHARS
+        )));
     }
     Ok(title.to_owned())
 }
@@ -47,13 +55,30 @@ pub(super) fn fold_name(name: &str) -> String {
 }
 
 /// Refuses a title that exists already, as a title or as a file, also with different case or Unicode normalization.
-pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, own: Option<&VaultPath>) -> Result<(), Error> {
-    let taken = |by: &str| Err(Error::AlreadyExists(format!("There is {by} already; choose another title, or update that one.")));
-    if let Some(other) = change.snapshot.all.iter().find(|other| Some(&other.path) != own && fold_name(&other.title) == fold_name(title)) {
+pub(super) fn must_be_free(
+    change: &Change<'_>,
+    title: &str,
+    path: &VaultPath,
+    own: Option<&VaultPath>,
+) -> Result<(), Error> {
+    let taken = |by: &str| {
+        Err(Error::AlreadyExists(format!(
+            "There is {by} already; choose another title, or update that one."
+        )))
+    };
+    if let Some(other) = change
+        .snapshot
+        .all
+        .iter()
+        .find(|other| Some(&other.path) != own && fold_name(&other.title) == fold_name(title))
+    {
         return taken(&format!("{} with the title {:?}", other.id, other.title));
     }
     let files = change.vault.files_below(&path.parent(), ".md");
-    match files.iter().find(|file| own.is_none_or(|own| own.as_str() != &*file.path) && fold_name(&file.path) == fold_name(path.as_str())) {
+    match files.iter().find(|file| {
+        own.is_none_or(|own| own.as_str() != &*file.path)
+            && fold_name(&file.path) == fold_name(path.as_str())
+    }) {
         Some(file) => taken(&format!("a note {}", file.path)),
         None => Ok(()),
     }
@@ -62,14 +87,29 @@ pub(super) fn must_be_free(change: &Change<'_>, title: &str, path: &VaultPath, o
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
     if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
-        return Err(invalid("id must be ACC- and a number of at most six digits; leave it out to get the next one."));
+        return Err(invalid(
+            "id must be ACC- and a number of at most six digits; leave it out to get the next one.",
+        ));
     }
     let by_number = |other: &str| number_of(other).is_some() && number_of(other) == number_of(id);
-    let taken = change.snapshot.all.iter().find(|other| by_number(&other.id)).map(|other| other.path.as_str().to_owned());
-    let broken =
-        || change.snapshot.problems.iter().find(|problem| problem.id.as_deref().is_some_and(by_number)).map(|problem| problem.path.clone());
+    let taken = change
+        .snapshot
+        .all
+        .iter()
+        .find(|other| by_number(&other.id))
+        .map(|other| other.path.as_str().to_owned());
+    let broken = || {
+        change
+            .snapshot
+            .problems
+            .iter()
+            .find(|problem| problem.id.as_deref().is_some_and(by_number))
+            .map(|problem| problem.path.clone())
+    };
     match taken.or_else(broken) {
-        Some(path) => Err(Error::DuplicateId(format!("{id} is the id of {path}. Leave id out to get the next free one."))),
+        Some(path) => Err(Error::DuplicateId(format!(
+            "{id} is the id of {path}. Leave id out to get the next free one."
+        ))),
         None => Ok(id.to_owned()),
     }
 }
@@ -78,7 +118,11 @@ pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
 pub(super) fn next_id(change: &Change<'_>) -> String {
     let canvases = change.vault.files_below(&VaultPath::root(), ".canvas");
     let notes = change.vault.files_below(&change.projects.options.folder, ".md");
-    let numbers = canvases.iter().chain(&notes).filter_map(|entry| highest(&change.vault.text(entry).ok()?)).max();
+    let numbers = canvases
+        .iter()
+        .chain(&notes)
+        .filter_map(|entry| highest(&change.vault.text(entry).ok()?))
+        .max();
     format!("ACC-{:03}", change.projects.raise_highest(numbers.unwrap_or(0)).saturating_add(1))
 }
 
@@ -88,8 +132,11 @@ pub(super) fn has_next(number: u32) -> bool {
 }
 
 pub(super) fn highest(text: &str) -> Option<u32> {
-    let after = memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
-    let digits = after.filter_map(|rest| rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())));
+    let after =
+        memchr::memmem::find_iter(text.as_bytes(), b"ACC-").filter_map(|at| text.get(at + 4..));
+    let digits = after.filter_map(|rest| {
+        rest.get(..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()))
+    });
     digits.filter_map(|digits| digits.parse().ok()).filter(|number| has_next(*number)).max()
 }
 

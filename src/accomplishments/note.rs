@@ -91,13 +91,23 @@ impl Note {
     ///
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed) when it is written so that replacing it is not safe.
-    pub(super) fn set(&mut self, key: &str, new: impl Into<serde_json::Value>) -> Result<(), Error> {
+    pub(super) fn set(
+        &mut self,
+        key: &str,
+        new: impl Into<serde_json::Value>,
+    ) -> Result<(), Error> {
         let refused = malformed(&self.name);
         let properties = self.properties()?;
         let key = properties::name_in(&properties, key);
         // Items that are not texts are not ours, and would be lost.
-        if properties.get(&key).and_then(|own| own.as_sequence()).is_some_and(|items| items.iter().any(|item| !item.is_string())) {
-            return Err(refused(format!("its {key:?} has items that are not texts; it is not replaced")));
+        if properties
+            .get(&key)
+            .and_then(|own| own.as_sequence())
+            .is_some_and(|items| items.iter().any(|item| !item.is_string()))
+        {
+            return Err(refused(format!(
+                "its {key:?} has items that are not texts; it is not replaced"
+            )));
         }
         self.text = properties::set(&self.text, &key, Some(&new.into())).map_err(refused)?;
         Ok(())
@@ -110,7 +120,8 @@ impl Note {
     pub(super) fn set_section(&mut self, name: &'static str, content: &str) -> Result<(), Error> {
         let content = content.replace("\r\n", "\n");
         must_be_text(name, &content)?;
-        let content = with_block_id(&section_text(&parts::Note::of(&self.text), name), content.trim());
+        let content =
+            with_block_id(&section_text(&parts::Note::of(&self.text), name), content.trim());
         let edited = with_section(&self.text, name, &content);
         let written = section_text(&parts::Note::of(&edited), name);
         self.take(edited, name, written == content)
@@ -125,9 +136,12 @@ impl Note {
         let mut wanted = Vec::new();
         for text in texts {
             // A line copied from a note has its list marker.
-            let item = ["- ", "* ", "+ "].iter().find_map(|marker| text.trim_start().strip_prefix(marker));
-            let (ticked, text) =
-                item.and_then(split_checkbox).or_else(|| split_checkbox(text)).map_or((None, *text), |(done, text)| (Some(done), text));
+            let item =
+                ["- ", "* ", "+ "].iter().find_map(|marker| text.trim_start().strip_prefix(marker));
+            let (ticked, text) = item
+                .and_then(split_checkbox)
+                .or_else(|| split_checkbox(text))
+                .map_or((None, *text), |(done, text)| (Some(done), text));
             let text = text.trim();
             must_be_text("Acceptance Criteria", text)?;
             if text.is_empty() || text.contains('\n') {
@@ -137,7 +151,10 @@ impl Note {
         }
         let edited = with_criteria(&self.text, &wanted);
         let bare = |text: &str| text.part(..marks_start(text)).to_owned();
-        let mut now: Vec<String> = criteria(&parts::Note::of(&edited)).iter().map(|found| bare(&found.criterion.text)).collect();
+        let mut now: Vec<String> = criteria(&parts::Note::of(&edited))
+            .iter()
+            .map(|found| bare(&found.criterion.text))
+            .collect();
         let mut as_wanted: Vec<String> = wanted.iter().map(|(_, text)| bare(text)).collect();
         // Each stays below its own heading, so the order in the note may be another.
         now.sort_unstable();
@@ -155,7 +172,8 @@ impl Note {
     /// # Errors
     /// [`Invalid`](crate::vault::Error::Invalid) when they are not: something in a field broke the note's structure.
     pub(super) fn set_tasks(&mut self, edited: String, expected: &[Task]) -> Result<(), Error> {
-        let as_expected = task::tasks(&parts::Note::of(&edited)).iter().map(|found| &found.task).eq(expected);
+        let as_expected =
+            task::tasks(&parts::Note::of(&edited)).iter().map(|found| &found.task).eq(expected);
         self.take(edited, "Tasks", as_expected)
     }
 
@@ -164,7 +182,9 @@ impl Note {
         let note = parts::Note::of(&self.text);
         let headings = note.headings();
         let first = headings.iter().position(|heading| heading.level == 1);
-        let Some(range) = first.and_then(|first| note.heading_text(&headings, first)) else { return };
+        let Some(range) = first.and_then(|first| note.heading_text(&headings, first)) else {
+            return;
+        };
         let made_of = |title: &str| format!("{title} (Accomplishment)");
         if self.text.part(range.clone()) == made_of(old_title).trim() {
             let edited = splice(&self.text, range, &made_of(new_title));
@@ -198,11 +218,18 @@ pub(super) fn must_be_text(name: &str, text: &str) -> Result<(), Error> {
 /// The texts of all sections but one, without white space at line ends.
 fn other_sections(text: &str, but: &str) -> Vec<String> {
     let note = parts::Note::of(text);
-    let headings: Vec<parts::Heading> = note.headings().into_iter().filter(|heading| heading.level <= 2).collect();
+    let headings: Vec<parts::Heading> =
+        note.headings().into_iter().filter(|heading| heading.level <= 2).collect();
     let starts = headings.iter().map(|heading| (heading.lines.start, heading.text.as_str()));
     let ends = headings.iter().map(|heading| heading.lines.start).chain([note.lines.len()]);
-    let sections = [(note.body(), "")].into_iter().chain(starts).zip(ends).filter(|((_, heading), _)| !heading.eq_ignore_ascii_case(but));
-    let texts = sections.map(|((start, _), end)| (start..end).map(|at| note.line(at).trim_end()).collect::<Vec<_>>().join("\n"));
+    let sections = [(note.body(), "")]
+        .into_iter()
+        .chain(starts)
+        .zip(ends)
+        .filter(|((_, heading), _)| !heading.eq_ignore_ascii_case(but));
+    let texts = sections.map(|((start, _), end)| {
+        (start..end).map(|at| note.line(at).trim_end()).collect::<Vec<_>>().join("\n")
+    });
     texts.map(|text| text.trim().to_owned()).collect()
 }
 
@@ -234,7 +261,11 @@ mod tests {
     #[test]
     fn a_section_is_replaced_and_its_surroundings_kept() {
         for (before, content, after) in [
-            ("## Outcome\n\nold\ntext\n\n\n## Notes\nn", "new", "## Outcome\n\nnew\n\n\n## Notes\nn"),
+            (
+                "## Outcome\n\nold\ntext\n\n\n## Notes\nn",
+                "new",
+                "## Outcome\n\nnew\n\n\n## Notes\nn",
+            ),
             ("## Outcome", "new", "## Outcome\n\nnew\n"),
             ("## Outcome\n\n## Notes\n", "new", "## Outcome\n\nnew\n\n## Notes\n"),
             ("## Outcome\n\n\n## Notes\n", "new", "## Outcome\n\nnew\n\n## Notes\n"),
@@ -247,7 +278,9 @@ mod tests {
             note.set_section("Outcome", content).unwrap();
             assert_eq!(body(&note), after, "{before:?}");
         }
-        let mut windows = Note::new("---\r\na: 1\r\n---\r\n## Outcome\r\nold\r\n## Notes\r\n".into(), "n.md").unwrap();
+        let mut windows =
+            Note::new("---\r\na: 1\r\n---\r\n## Outcome\r\nold\r\n## Notes\r\n".into(), "n.md")
+                .unwrap();
         windows.set_section("Outcome", "a\nb").unwrap();
         assert_eq!(windows.text, "---\r\na: 1\r\n---\r\n## Outcome\r\na\r\nb\r\n## Notes\r\n");
         for content in ["a\n## Notes\nb", "# A", "```\nopen", "<!-- open", "%%\nopen"] {
@@ -268,22 +301,34 @@ mod tests {
             (vec!["a", "c", "d"], LIST.replace("- [ ] b\n", "")),
             (
                 vec!["n", "a", "b", "m", "c", "d", "o"],
-                LIST.replace("- [x] a", "- [ ] n\n- [x] a").replace("- [ ] b\n", "- [ ] b\n- [ ] m\n").replace("- d\n", "- d\n- [ ] o\n"),
+                LIST.replace("- [x] a", "- [ ] n\n- [x] a")
+                    .replace("- [ ] b\n", "- [ ] b\n- [ ] m\n")
+                    .replace("- d\n", "- d\n- [ ] o\n"),
             ),
             (vec!["n"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n\nEnd.\n".to_owned()),
-            (vec!["d", "a"], "## Acceptance Criteria\nIntro:\n- d\n- [x] a\n  - detail\n\nBetween.\n\nEnd.\n".to_owned()),
+            (
+                vec!["d", "a"],
+                "## Acceptance Criteria\nIntro:\n- d\n- [x] a\n  - detail\n\nBetween.\n\nEnd.\n"
+                    .to_owned(),
+            ),
             (
                 vec!["[ ] a", "[x] b", "c", "[x] d"],
-                LIST.replace("[x] a", "[ ] a").replace("[ ] b", "[x] b").replace("\n- d\n", "\n- [x] d\n"),
+                LIST.replace("[x] a", "[ ] a")
+                    .replace("[ ] b", "[x] b")
+                    .replace("\n- d\n", "\n- [x] d\n"),
             ),
             (vec![], "## Acceptance Criteria\nIntro:\n\nBetween.\n\nEnd.\n".to_owned()),
-            (vec!["n", "c"], "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n* [-] c\n\nEnd.\n".to_owned()),
+            (
+                vec!["n", "c"],
+                "## Acceptance Criteria\nIntro:\n- [ ] n\n\nBetween.\n* [-] c\n\nEnd.\n".to_owned(),
+            ),
         ] {
             let mut note = note(LIST);
             note.set_criteria(&wanted).unwrap();
             assert_eq!(body(&note), after, "{wanted:?}");
         }
-        let done: Vec<bool> = Body::of(&note(LIST).text).criteria.iter().map(|criterion| criterion.done).collect();
+        let done: Vec<bool> =
+            Body::of(&note(LIST).text).criteria.iter().map(|criterion| criterion.done).collect();
         assert_eq!(done, [true, false, false, false]);
         let mut empty = note("## Acceptance Criteria\n\n_No criteria yet._\n");
         empty.set_criteria(&["a", "b"]).unwrap();
@@ -296,24 +341,39 @@ mod tests {
         const LIST: &str = "## Acceptance Criteria\n\n### Must\n- [x] Starts cold ^c1\n  - measured 4 s\nlazy line\n- [ ] Burns clean[^1] ✅ 2026-11-22\n\n### Should\n- [ ] Is quiet\n- [ ] Is cheap\n  > really\n";
         for (wanted, after) in [
             (vec!["Starts cold", "Burns clean", "Is quiet", "Is cheap"], LIST.to_owned()),
-            (vec!["Starts when cold", "Burns clean", "Is quiet", "Is cheap"], LIST.replace("Starts cold", "Starts when cold")),
-            (vec!["Starts cold", "Burns very clean", "Is quiet", "Is cheap"], LIST.replace("Burns clean", "Burns very clean")),
+            (
+                vec!["Starts when cold", "Burns clean", "Is quiet", "Is cheap"],
+                LIST.replace("Starts cold", "Starts when cold"),
+            ),
+            (
+                vec!["Starts cold", "Burns very clean", "Is quiet", "Is cheap"],
+                LIST.replace("Burns clean", "Burns very clean"),
+            ),
             (
                 vec!["Starts cold", "Burns clean", "Is cheap", "Is quiet"],
-                LIST.replace("- [ ] Is quiet\n- [ ] Is cheap\n  > really\n", "- [ ] Is cheap\n  > really\n- [ ] Is quiet\n"),
+                LIST.replace(
+                    "- [ ] Is quiet\n- [ ] Is cheap\n  > really\n",
+                    "- [ ] Is cheap\n  > really\n- [ ] Is quiet\n",
+                ),
             ),
             (
                 vec!["Starts cold", "Burns clean", "Is quiet", "Lasts", "Is cheap"],
                 LIST.replace("- [ ] Is cheap", "- [ ] Lasts\n- [ ] Is cheap"),
             ),
-            (vec!["Starts cold ^c9", "Burns clean", "Is quiet", "Is cheap"], LIST.replace("^c1", "^c9")),
+            (
+                vec!["Starts cold ^c9", "Burns clean", "Is quiet", "Is cheap"],
+                LIST.replace("^c1", "^c9"),
+            ),
         ] {
             let mut note = note(LIST);
             note.set_criteria(&wanted).unwrap();
             assert_eq!(body(&note), after, "{wanted:?}");
         }
         let found = Body::of(&note(LIST).text).criteria;
-        assert_eq!((found[0].details.as_str(), found[3].details.as_str()), ("- measured 4 s\nlazy line", "> really"));
+        assert_eq!(
+            (found[0].details.as_str(), found[3].details.as_str()),
+            ("- measured 4 s\nlazy line", "> really")
+        );
     }
 
     #[test]

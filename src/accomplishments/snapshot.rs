@@ -46,11 +46,18 @@ impl Accomplishment {
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub(super) fn read(path: &VaultPath, text: &str, properties: &Mapping) -> Result<Accomplishment, String> {
+    pub(super) fn read(
+        path: &VaultPath,
+        text: &str,
+        properties: &Mapping,
+    ) -> Result<Accomplishment, String> {
         let value = |key: &str| text_of(properties, key).filter(|text| !text.is_empty());
         let id = value("id").ok_or("it has no id")?;
         if number_of(&id).is_none() {
-            return Err(format!("its id {:?} is not ACC- and a number", id.chars().take(40).collect::<String>()));
+            return Err(format!(
+                "its id {:?} is not ACC- and a number",
+                id.chars().take(40).collect::<String>()
+            ));
         }
         let mut unknown_values = Vec::new();
         let mut chosen = |key: &str, known: &[&'static str], missing: &'static str| {
@@ -58,13 +65,18 @@ impl Accomplishment {
             one_of(known, &text).unwrap_or_else(|| {
                 let nearest = nearest(known, &text).unwrap_or(missing);
                 let shown: String = text.chars().take(40).collect();
-                unknown_values.push(format!("its {key} {shown:?} is none of {}; it counts as {nearest}", known.join(", ")));
+                unknown_values.push(format!(
+                    "its {key} {shown:?} is none of {}; it counts as {nearest}",
+                    known.join(", ")
+                ));
                 nearest
             })
         };
         let name = path.name();
         Ok(Accomplishment {
-            title: value("title").unwrap_or_else(|| name.get(..name.len().saturating_sub(3)).unwrap_or(name).to_owned()),
+            title: value("title").unwrap_or_else(|| {
+                name.get(..name.len().saturating_sub(3)).unwrap_or(name).to_owned()
+            }),
             effort: chosen("effort", &EFFORTS, "Engineering"),
             status: chosen("status", &STATUSES, "Not Started"),
             priority: chosen("priority", &PRIORITIES, "High"),
@@ -86,7 +98,9 @@ impl Accomplishment {
 
 /// The number in `ACC-012`.
 pub(super) fn number_of(id: &str) -> Option<u32> {
-    id.strip_prefix("ACC-").filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit())).and_then(|digits| digits.parse().ok())
+    id.strip_prefix("ACC-")
+        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .and_then(|digits| digits.parse().ok())
 }
 
 /// A note that calls itself an accomplishment but cannot be read as one.
@@ -150,10 +164,14 @@ impl Accomplishments {
 }
 
 fn read(vault: &Vault, entry: &Entry) -> Read {
-    let problem = |id: Option<String>, why: String| Problem { path: entry.path.to_string(), id, why };
-    let path = VaultPath::file(&entry.path).map_err(|_| problem(None, "its name is not served".into()))?;
+    let problem =
+        |id: Option<String>, why: String| Problem { path: entry.path.to_string(), id, why };
+    let path =
+        VaultPath::file(&entry.path).map_err(|_| problem(None, "its name is not served".into()))?;
     let text = vault.text(entry).map_err(|error| problem(None, error.to_string()))?;
-    let is_one = |properties: &Mapping| text_of(properties, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+    let is_one = |properties: &Mapping| {
+        text_of(properties, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"))
+    };
     let properties = match properties::parse(&text) {
         Ok(properties) => properties,
         Err(why) => {
@@ -162,10 +180,13 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
             let line = |key: &str| {
                 text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
                     let (name, value) = line.split_once(':')?;
-                    bare(name).eq_ignore_ascii_case(key).then(|| bare(value.split(" #").next().unwrap_or_default()))
+                    bare(name)
+                        .eq_ignore_ascii_case(key)
+                        .then(|| bare(value.split(" #").next().unwrap_or_default()))
                 })
             };
-            let is_one = line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
+            let is_one =
+                line("type").is_some_and(|kind| kind.eq_ignore_ascii_case("accomplishment"));
             return if is_one { Err(problem(line("id"), why)) } else { Ok(None) };
         }
     };
@@ -179,16 +200,21 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
 
 impl Snapshot {
     pub(super) fn of(mut all: Vec<Arc<Accomplishment>>, problems: Vec<Problem>) -> Snapshot {
-        all.sort_unstable_by(|a, b| (number_of(&a.id), &a.id, &a.path).cmp(&(number_of(&b.id), &b.id, &b.path)));
+        all.sort_unstable_by(|a, b| {
+            (number_of(&a.id), &a.id, &a.path).cmp(&(number_of(&b.id), &b.id, &b.path))
+        });
         let same_id = all.chunk_by(|a, b| a.id == b.id);
-        let mut duplicates: Vec<String> = same_id.filter_map(|notes| Some(notes.get(1)?.id.clone())).collect();
+        let mut duplicates: Vec<String> =
+            same_id.filter_map(|notes| Some(notes.get(1)?.id.clone())).collect();
         duplicates.sort_unstable();
         Snapshot { all, problems, duplicates }
     }
 
     /// All that have this id.
     fn with_id(&self, id: &str) -> &[Arc<Accomplishment>] {
-        let from = self.all.partition_point(|found| (number_of(&found.id), found.id.as_str()) < (number_of(id), id));
+        let from = self.all.partition_point(|found| {
+            (number_of(&found.id), found.id.as_str()) < (number_of(id), id)
+        });
         let rest = self.all.part(from..);
         rest.part(..rest.partition_point(|found| found.id == id))
     }
@@ -198,17 +224,34 @@ impl Snapshot {
     /// # Errors
     /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
     pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
-        let taken = |by: String| Error::DuplicateId(format!("{id} is the id of {by}. A person has to give one of them another id."));
-        match (self.with_id(id), self.problems.iter().find(|problem| problem.id.as_deref() == Some(id))) {
+        let taken = |by: String| {
+            Error::DuplicateId(format!(
+                "{id} is the id of {by}. A person has to give one of them another id."
+            ))
+        };
+        match (
+            self.with_id(id),
+            self.problems.iter().find(|problem| problem.id.as_deref() == Some(id)),
+        ) {
             ([one], None) => Ok(one),
-            ([one], Some(broken)) => Err(taken(format!("{} and of {}, which cannot be read", one.path.as_str(), broken.path))),
+            ([one], Some(broken)) => Err(taken(format!(
+                "{} and of {}, which cannot be read",
+                one.path.as_str(),
+                broken.path
+            ))),
             ([], Some(Problem { path, why, .. })) => Err(malformed(path)(why.clone())),
             ([], None) => {
                 let id: String = id.chars().take(60).collect();
-                Err(Error::AccomplishmentNotFound(format!("There is no accomplishment {id}. list_accomplishments shows those that exist.")))
+                Err(Error::AccomplishmentNotFound(format!(
+                    "There is no accomplishment {id}. list_accomplishments shows those that exist."
+                )))
             }
             (several, _) => {
-                let paths: Vec<&str> = several.iter().take(limits::NOTES_NAMED).map(|found| found.path.as_str()).collect();
+                let paths: Vec<&str> = several
+                    .iter()
+                    .take(limits::NOTES_NAMED)
+                    .map(|found| found.path.as_str())
+                    .collect();
                 Err(taken(paths.join(" and ")))
             }
         }
@@ -221,7 +264,10 @@ impl Snapshot {
     }
 
     /// What an accomplishment waits for: the dependencies that are not completed.
-    pub fn blocking<'a>(&'a self, accomplishment: &'a Accomplishment) -> impl Iterator<Item = &'a str> {
+    pub fn blocking<'a>(
+        &'a self,
+        accomplishment: &'a Accomplishment,
+    ) -> impl Iterator<Item = &'a str> {
         accomplishment.depends_on.iter().map(String::as_str).filter(|id| !self.is_completed(id))
     }
 
@@ -247,7 +293,10 @@ impl Snapshot {
 
     /// Those whose note is on a canvas.
     pub(super) fn with_node_on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
-        let shown: HashSet<&str> = canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
-        self.iter().filter(|accomplishment| shown.contains(&*nfc_path(accomplishment.path.as_str()))).collect()
+        let shown: HashSet<&str> =
+            canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
+        self.iter()
+            .filter(|accomplishment| shown.contains(&*nfc_path(accomplishment.path.as_str())))
+            .collect()
     }
 }

@@ -5,7 +5,8 @@ pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"
 
 /// The status of a task, as a person may have written it.
 pub(super) fn task_status(text: &str) -> &'static str {
-    nearest(&TASK_STATUSES, &without_comments(text.lines().next().unwrap_or_default())).unwrap_or("Open")
+    nearest(&TASK_STATUSES, &without_comments(text.lines().next().unwrap_or_default()))
+        .unwrap_or("Open")
 }
 
 /// The known value that is nearest to what a person may have written for it.
@@ -28,8 +29,10 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
     let is_meant = |meant: &[&str]| words.iter().any(|word| meant.contains(word));
     // "Not done" must not count as done.
     let negated = words.first() == Some(&"not") || text.contains("to be ");
-    let found =
-        WORDS.iter().filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started")).find(|(_, meant)| is_meant(meant));
+    let found = WORDS
+        .iter()
+        .filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started"))
+        .find(|(_, meant)| is_meant(meant));
     found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
 }
 
@@ -37,5 +40,10 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
 fn without_comments(line: &str) -> String {
     let parts: Vec<&str> = line.split("%%").collect();
     // An unclosed `%%` does not begin a comment on this line.
-    parts.iter().enumerate().filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len()).map(|(_, part)| *part).collect()
+    parts
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len())
+        .map(|(_, part)| *part)
+        .collect()
 }

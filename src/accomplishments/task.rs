@@ -54,14 +54,18 @@ pub(super) fn tasks(note: &parts::Note<'_>) -> Vec<TaskInNote> {
     let Some(body) = section(note, "Tasks") else { return Vec::new() };
     let headings = note.headings();
     let ends = headings.iter().skip(1).map(|next| next.lines.start).chain([note.lines.len()]);
-    let own = headings.iter().zip(ends).filter(|(heading, _)| heading.level == 3 && body.contains(&heading.lines.start));
+    let own = headings
+        .iter()
+        .zip(ends)
+        .filter(|(heading, _)| heading.level == 3 && body.contains(&heading.lines.start));
     own.filter_map(|(heading, end)| found(note, heading, end)).collect()
 }
 
 fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskInNote> {
     let (number, name) = numbered(&heading.text)?;
     let fields = fields(note, heading.lines.end..end);
-    let text = |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(note, field));
+    let text =
+        |name: &str| fields.iter().find(|field| field.name == name).map(|field| value(note, field));
     let filled = |name: &str| text(name).filter(|text| !text.is_empty());
     let estimate = filled("Estimate").and_then(|text| hours(&text));
     let is_other = |field: &&Field| match &*field.name {
@@ -69,7 +73,8 @@ fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskIn
         "Estimate" => estimate.is_none(),
         name => !FIELDS.contains(&name),
     };
-    let others = fields.iter().filter(is_other).map(|field| (field.name.clone(), value(note, field)));
+    let others =
+        fields.iter().filter(is_other).map(|field| (field.name.clone(), value(note, field)));
     let task = Task {
         number,
         name: name.to_owned(),
@@ -86,7 +91,10 @@ fn found(note: &parts::Note<'_>, heading: &Heading, end: usize) -> Option<TaskIn
 
 /// `Task 3: Name`, or with a dash between spaces instead of the colon.
 fn numbered(heading: &str) -> Option<(u32, &str)> {
-    let rest = heading.get(..4).filter(|word| word.eq_ignore_ascii_case("task")).and_then(|_| heading.get(4..))?;
+    let rest = heading
+        .get(..4)
+        .filter(|word| word.eq_ignore_ascii_case("task"))
+        .and_then(|_| heading.get(4..))?;
     let (number, name) = [":", " - ", " – ", " — "].iter().find_map(|mark| {
         let (number, name) = rest.split_once(mark)?;
         Some((number.trim().parse().ok()?, name))
@@ -127,15 +135,25 @@ impl TaskInNote {
             return splice(text, range, &value);
         }
         let order = |name: &str| FIELDS.iter().position(|field| *field == name);
-        let before = self.fields.iter().rev().find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
+        let before = self
+            .fields
+            .iter()
+            .rev()
+            .find(|field| order(&field.name).is_some_and(|at| Some(at) < order(name)));
         let after = before.map_or(self.heading, |field| field.lines.end - 1);
         let note = parts::Note::of(text);
         let (end, next) = (note.start(after + 1), after + 1);
         let field = format!("- **{name}:**{}", written(value, eol));
         // A paragraph right below would become part of the item.
-        let is_parted = is_blank(note.line(next)) || item(&note, next).is_some() || matches!(note.kind(next), Some(Kind::Heading(_)));
+        let is_parted = is_blank(note.line(next))
+            || item(&note, next).is_some()
+            || matches!(note.kind(next), Some(Kind::Heading(_)));
         let gap = if is_parted { "" } else { eol };
-        let inserted = if text.part(..end).ends_with('\n') { format!("{field}{eol}{gap}") } else { format!("{eol}{field}") };
+        let inserted = if text.part(..end).ends_with('\n') {
+            format!("{field}{eol}{gap}")
+        } else {
+            format!("{eol}{field}")
+        };
         splice(text, end..end, &inserted)
     }
 
@@ -143,14 +161,21 @@ impl TaskInNote {
     pub(super) fn removed(&self, text: &str) -> String {
         let note = parts::Note::of(text);
         let mut gone: Vec<usize> = std::iter::once(self.heading).collect();
-        self.fields.iter().filter(|field| !field.name.is_empty()).for_each(|field| gone.extend(field.lines.clone()));
+        self.fields
+            .iter()
+            .filter(|field| !field.name.is_empty())
+            .for_each(|field| gone.extend(field.lines.clone()));
         // The blank line after it is removed too, if there is one before it as well.
         let last = gone.iter().max().copied().unwrap_or(self.heading);
-        if self.heading.checked_sub(1).is_some_and(|before| is_blank(note.line(before))) && is_blank(note.line(last + 1)) {
+        if self.heading.checked_sub(1).is_some_and(|before| is_blank(note.line(before)))
+            && is_blank(note.line(last + 1))
+        {
             gone.push(last + 1);
         }
         gone.sort_unstable();
-        let edits = gone.into_iter().map(|at| Edit { range: note.start(at)..note.start(at + 1), text: String::new() });
+        let edits = gone
+            .into_iter()
+            .map(|at| Edit { range: note.start(at)..note.start(at + 1), text: String::new() });
         apply_all(text, &edits.collect::<Vec<_>>())
     }
 }
@@ -158,13 +183,16 @@ impl TaskInNote {
 /// The note with its tasks numbered from 1 in their order.
 pub(super) fn renumbered(text: &str) -> String {
     let note = parts::Note::of(text);
-    let edits = (1..).zip(tasks(&note)).filter(|(number, found)| found.task.number != *number).map(|(number, found)| {
-        let line = note.line(found.heading);
-        let behind = line.trim_start_matches(|c: char| !c.is_ascii_digit());
-        let start = note.start(found.heading) + line.len() - behind.len();
-        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        Edit { range: start..start + digits, text: number.to_string() }
-    });
+    let edits = (1..).zip(tasks(&note)).filter(|(number, found)| found.task.number != *number).map(
+        |(number, found)| {
+            let line = note.line(found.heading);
+            let behind = line.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let start = note.start(found.heading) + line.len() - behind.len();
+            let digits =
+                behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            Edit { range: start..start + digits, text: number.to_string() }
+        },
+    );
     apply_all(text, &edits.collect::<Vec<_>>())
 }
 
@@ -187,7 +215,10 @@ mod tests {
             (1, "One", "a", "b\nmore\n\nand more")
         );
         assert_eq!((task.estimate, task.status, &task.notes), (None, "InProgress", &None));
-        assert_eq!((found[1].task.name.as_str(), found[1].task.goal.as_str(), found.len()), ("Two: b", "g", 2));
+        assert_eq!(
+            (found[1].task.name.as_str(), found[1].task.goal.as_str(), found.len()),
+            ("Two: b", "g", 2)
+        );
         for (text, status) in [
             ("done!", "Complete"),
             ("not done", "Open"),
@@ -198,8 +229,14 @@ mod tests {
         ] {
             assert_eq!(task_status(text), status);
         }
-        let others =
-            |text: &str| all(&format!("## Tasks\n### Task 7 - A: b\n{text}"))[0].task.others.clone().into_iter().collect::<Vec<_>>();
+        let others = |text: &str| {
+            all(&format!("## Tasks\n### Task 7 - A: b\n{text}"))[0]
+                .task
+                .others
+                .clone()
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             others("- **Owner:** Ann\n- **Estimate:** 3 days\n- **Notes:** n\n- x\n"),
             [("Estimate".into(), "3 days".into()), ("Owner".into(), "Ann".into())]
@@ -215,11 +252,21 @@ mod tests {
     #[test]
     fn an_edit_touches_its_field_alone() {
         let first = &all(NOTE)[0];
-        assert_eq!(first.with(NOTE, "Status", "Complete"), NOTE.replace("In progress since May", "Complete since May"));
-        assert_eq!(first.with(NOTE, "Estimate", "5h"), NOTE.replace("about 4h", "5h %% about 4h %%"));
+        assert_eq!(
+            first.with(NOTE, "Status", "Complete"),
+            NOTE.replace("In progress since May", "Complete since May")
+        );
+        assert_eq!(
+            first.with(NOTE, "Estimate", "5h"),
+            NOTE.replace("about 4h", "5h %% about 4h %%")
+        );
         for (before, status, after) in [
             ("Open %% waiting for parts %% ^st", "OnHold", "OnHold %% waiting for parts %% ^st"),
-            ("In Progress since monday, see [[Log]]", "Complete", "Complete since monday, see [[Log]]"),
+            (
+                "In Progress since monday, see [[Log]]",
+                "Complete",
+                "Complete since monday, see [[Log]]",
+            ),
             ("not done, in progress", "Complete", "Complete %% not done, in progress %%"),
             ("almost done ^s", "Open", "Open %% almost done %% ^s"),
             ("", "Open", "Open"),
@@ -227,25 +274,53 @@ mod tests {
         ] {
             let note = format!("## Tasks\n### Task 1: A\n- **Status:** {before}\n");
             let edited = all(&note)[0].with(&note, "Status", status);
-            assert_eq!(edited, format!("## Tasks\n### Task 1: A\n- **Status:** {after}\n"), "{before:?}");
+            assert_eq!(
+                edited,
+                format!("## Tasks\n### Task 1: A\n- **Status:** {after}\n"),
+                "{before:?}"
+            );
             assert_eq!(all(&edited)[0].task.status, status);
         }
-        for (before, after) in [("4h (with paint) ^e", "6h (with paint) ^e"), ("4 hours", "6h"), ("2.5", "6h")] {
+        for (before, after) in
+            [("4h (with paint) ^e", "6h (with paint) ^e"), ("4 hours", "6h"), ("2.5", "6h")]
+        {
             let note = format!("## Tasks\n### Task 1: A\n- **Estimate:** {before}\n");
-            assert_eq!(all(&note)[0].with(&note, "Estimate", "6h"), format!("## Tasks\n### Task 1: A\n- **Estimate:** {after}\n"));
+            assert_eq!(
+                all(&note)[0].with(&note, "Estimate", "6h"),
+                format!("## Tasks\n### Task 1: A\n- **Estimate:** {after}\n")
+            );
         }
-        assert_eq!(first.with(NOTE, "Description", "c\nd"), NOTE.replace("b\n  more\n\n  and more\n", "c\n  d\n"));
-        assert_eq!(first.with(NOTE, "Notes", "n"), NOTE.replace("since May\n", "since May\n- **Notes:** n\n"));
-        assert_eq!(first.with(NOTE, "Technical Notes", "t"), NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n"));
+        assert_eq!(
+            first.with(NOTE, "Description", "c\nd"),
+            NOTE.replace("b\n  more\n\n  and more\n", "c\n  d\n")
+        );
+        assert_eq!(
+            first.with(NOTE, "Notes", "n"),
+            NOTE.replace("since May\n", "since May\n- **Notes:** n\n")
+        );
+        assert_eq!(
+            first.with(NOTE, "Technical Notes", "t"),
+            NOTE.replace("  and more\n", "  and more\n- **Technical Notes:** t\n")
+        );
         assert_eq!(first.named(NOTE, "Uno"), NOTE.replace("Task 1: One", "Task 1: Uno"));
         let below = NOTE.replace("since May\n", "since May\n  - [x] asked Ann\n> a quote\n");
-        assert_eq!(all(&below)[0].with(&below, "Status", "Complete"), below.replace("In progress since May", "Complete since May"));
+        assert_eq!(
+            all(&below)[0].with(&below, "Status", "Complete"),
+            below.replace("In progress since May", "Complete since May")
+        );
         let prose = "## Tasks\n### Task 1: A\nProse.\nMore.\n";
         let once = all(prose)[0].with(prose, "Status", "Open");
         assert_eq!(once, "## Tasks\n### Task 1: A\n- **Status:** Open\n\nProse.\nMore.\n");
-        assert_eq!(all(&once)[0].with(&once, "Status", "Complete"), once.replace("Open", "Complete"));
-        let parted = "## Tasks\n### Task 1: A\n- **Goal:** g\n> quote\n\nText.\n- **Status:** Complete\n";
-        assert_eq!((all(parted)[0].task.status, all(parted)[0].task.goal.as_str()), ("Complete", "g"));
+        assert_eq!(
+            all(&once)[0].with(&once, "Status", "Complete"),
+            once.replace("Open", "Complete")
+        );
+        let parted =
+            "## Tasks\n### Task 1: A\n- **Goal:** g\n> quote\n\nText.\n- **Status:** Complete\n";
+        assert_eq!(
+            (all(parted)[0].task.status, all(parted)[0].task.goal.as_str()),
+            ("Complete", "g")
+        );
         assert_eq!(all(parted)[0].removed(parted), "## Tasks\n> quote\n\nText.\n");
         let mixed = "## Tasks\n### Task 1: A\nProse.\n- **Goal:** g\n\n- [x] mine\n";
         assert_eq!(all(mixed)[0].removed(mixed), "## Tasks\nProse.\n\n- [x] mine\n");
@@ -254,7 +329,12 @@ mod tests {
             removed,
             "# T\n\n## Tasks\nIntro.\n\nA person's words.\n\n### Task 1: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n"
         );
-        let more = add(NOTE, 3, "Three", &[("Goal", "x".into()), ("Description", "```\ncode\n```".into())]);
+        let more = add(
+            NOTE,
+            3,
+            "Three",
+            &[("Goal", "x".into()), ("Description", "```\ncode\n```".into())],
+        );
         assert_eq!(
             more,
             NOTE.replace("### Later\nx\n", "### Later\nx\n\n### Task 3: Three\n- **Goal:** x\n- **Description:**\n  ```\n  code\n  ```\n")
@@ -269,7 +349,10 @@ mod tests {
             ("## Tasks\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
             ("## Tasks\n\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
             ("## Tasks\n## Notes\n", "## Tasks\n\n### Task 1: N\n- **Goal:** g\n\n## Notes\n"),
-            ("x\r\n## Notes\r\n", "x\r\n\r\n## Tasks\r\n\r\n### Task 1: N\r\n- **Goal:** g\r\n\r\n## Notes\r\n"),
+            (
+                "x\r\n## Notes\r\n",
+                "x\r\n\r\n## Tasks\r\n\r\n### Task 1: N\r\n- **Goal:** g\r\n\r\n## Notes\r\n",
+            ),
             ("## Tasks\n\t", "## Tasks\n\t\n### Task 1: N\n- **Goal:** g\n"),
             ("x", "x\n\n## Tasks\n\n### Task 1: N\n- **Goal:** g\n"),
         ] {

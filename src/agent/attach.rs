@@ -37,7 +37,11 @@ pub(super) enum Attached {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that is not allowed, as the caller named it.
-pub(super) fn read(agent: &Agent, files: &[String], given: &[AttachedFile]) -> Result<Vec<Attached>, Failure> {
+pub(super) fn read(
+    agent: &Agent,
+    files: &[String],
+    given: &[AttachedFile],
+) -> Result<Vec<Attached>, Failure> {
     let refused = |argument: &str, file: &str, why: String| {
         let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
         Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
@@ -46,8 +50,12 @@ pub(super) fn read(agent: &Agent, files: &[String], given: &[AttachedFile]) -> R
     let mut add = |file: Attached| {
         total += if let Attached::New(_, bytes) = &file { bytes.len() } else { 0 };
         attached.push(file);
-        let too_much =
-            || Failure::NotAllowed(format!("files: together they exceed {} bytes. Nothing was begun.", limits::CHANGE_BYTES / 2));
+        let too_much = || {
+            Failure::NotAllowed(format!(
+                "files: together they exceed {} bytes. Nothing was begun.",
+                limits::CHANGE_BYTES / 2
+            ))
+        };
         if total > limits::CHANGE_BYTES / 2 { Err(too_much()) } else { Ok(()) }
     };
     for file in files {
@@ -71,7 +79,8 @@ fn check_format(name: &str, bytes: &[u8]) -> Result<(), String> {
     if bytes.is_empty() {
         return Err("is empty".into());
     }
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    let ending =
+        name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_known = ["pdf", "png", "jpg", "jpeg", "gif", "webp"].contains(&ending.as_str());
     if is_known || !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() {
         return Ok(());
@@ -102,12 +111,24 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
         // By where it really lies, with symbolic links resolved, not by its prefix.
         let above = given.ancestors().skip(1).find_map(|above| above.canonicalize().ok());
         let climbs = given.components().any(|part| part == Component::ParentDir);
-        return Err(if !climbs && above.is_some_and(|above| is_allowed(&above)) { "does not exist".into() } else { outside() });
+        return Err(if !climbs && above.is_some_and(|above| is_allowed(&above)) {
+            "does not exist".into()
+        } else {
+            outside()
+        });
     };
-    if agent.options.state.as_deref().and_then(|state| state.canonicalize().ok()).is_some_and(|state| real.starts_with(state)) {
+    if agent
+        .options
+        .state
+        .as_deref()
+        .and_then(|state| state.canonicalize().ok())
+        .is_some_and(|state| real.starts_with(state))
+    {
         return Err("belongs to the server".into());
     }
-    let Some(below) = folders.iter().find_map(|folder| real.strip_prefix(folder).ok()) else { return Err(outside()) };
+    let Some(below) = folders.iter().find_map(|folder| real.strip_prefix(folder).ok()) else {
+        return Err(outside());
+    };
     if below.iter().any(|name| name.to_string_lossy().starts_with('.')) {
         return Err("is hidden".into());
     }
@@ -115,21 +136,34 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     if !found.is_file() {
         return Err("is not a file".into());
     }
-    let in_vault = real.strip_prefix(agent.vault.root()).ok().map(|below| below.to_str().and_then(|path| VaultPath::file(path).ok()));
-    let in_vault = in_vault.map(|path| path.ok_or("has a name that cannot be served")).transpose()?;
+    let in_vault = real
+        .strip_prefix(agent.vault.root())
+        .ok()
+        .map(|below| below.to_str().and_then(|path| VaultPath::file(path).ok()));
+    let in_vault =
+        in_vault.map(|path| path.ok_or("has a name that cannot be served")).transpose()?;
     let served = in_vault.as_ref().map(|path| agent.vault.bytes_if_any(path));
     if matches!(served, Some(Ok(None) | Err(VaultError::NotAllowed { .. }))) {
         return Err("does not exist".into());
     }
-    let is_kept = in_vault.as_ref().is_some_and(|path| path.as_str().starts_with(&format!("{ASSETS}/")));
+    let is_kept =
+        in_vault.as_ref().is_some_and(|path| path.as_str().starts_with(&format!("{ASSETS}/")));
     if found.len() > limits::NOTE_BYTES && !is_kept {
-        return Err(format!("has {} bytes; {} can be copied into {ASSETS}", found.len(), limits::NOTE_BYTES));
+        return Err(format!(
+            "has {} bytes; {} can be copied into {ASSETS}",
+            found.len(),
+            limits::NOTE_BYTES
+        ));
     }
     let name = real.file_name().and_then(|name| name.to_str());
-    let Some(name) = name.filter(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_ok()) else {
+    let Some(name) = name.filter(|name| VaultPath::file(&format!("{ASSETS}/{name}")).is_ok())
+    else {
         return Err("has a name that cannot be a note's".into());
     };
-    let read = served.map_or_else(|| disk::read_plain(&real, limits::NOTE_BYTES).ok(), |served| served.ok().flatten());
+    let read = served.map_or_else(
+        || disk::read_plain(&real, limits::NOTE_BYTES).ok(),
+        |served| served.ok().flatten(),
+    );
     // A kept file may be too large to be read; then it is no text.
     let bytes = read.or(is_kept.then(|| vec![0])).ok_or("cannot be read")?;
     check_format(name, &bytes)?;
@@ -144,7 +178,11 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] for one that has no free name.
-pub(super) fn copy_in(agent: &Agent, files: Vec<Attached>, copy: &WorkingCopy) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
+pub(super) fn copy_in(
+    agent: &Agent,
+    files: Vec<Attached>,
+    copy: &WorkingCopy,
+) -> Result<(Vec<VaultPath>, Vec<Attachment>), Failure> {
     let (mut paths, mut new) = (Vec::new(), Vec::new());
     for file in files {
         paths.push(match file {
@@ -152,7 +190,9 @@ pub(super) fn copy_in(agent: &Agent, files: Vec<Attached>, copy: &WorkingCopy) -
             Attached::New(name, bytes) => {
                 let (path, is_new) = asset_path(agent, Path::new(&name), &bytes, &new)?;
                 if is_new {
-                    copy.add(&path, &bytes).map_err(|error| Failure::Failed(format!("The session's copy: {}", error.kind())))?;
+                    copy.add(&path, &bytes).map_err(|error| {
+                        Failure::Failed(format!("The session's copy: {}", error.kind()))
+                    })?;
                     new.push((path.clone(), bytes));
                 }
                 path
@@ -163,19 +203,35 @@ pub(super) fn copy_in(agent: &Agent, files: Vec<Attached>, copy: &WorkingCopy) -
 }
 
 /// A path below `raw/assets` for these bytes, and whether it is new.
-fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> Result<(VaultPath, bool), Failure> {
-    let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
+fn asset_path(
+    agent: &Agent,
+    file: &Path,
+    bytes: &[u8],
+    new: &[Attachment],
+) -> Result<(VaultPath, bool), Failure> {
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
+    };
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
     let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
     for number in 1..=limits::AGENT_NAMES {
-        let name = if number == 1 { format!("{stem}{ending}") } else { format!("{stem} {number}{ending}") };
+        let name = if number == 1 {
+            format!("{stem}{ending}")
+        } else {
+            format!("{stem} {number}{ending}")
+        };
         let path = VaultPath::file(&format!("{ASSETS}/{}", name.replace(REFUSED_CHARACTERS, "-")))
-            .map_err(|error| Failure::Failed(format!("The vault refuses the attachment's name: {error}")))?;
+            .map_err(|error| {
+                Failure::Failed(format!("The vault refuses the attachment's name: {error}"))
+            })?;
         if new.iter().any(|(known, added)| *known == path && added == bytes) {
             return Ok((path, false));
         }
-        let is_free = |path: &VaultPath| new.iter().all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()));
+        let is_free = |path: &VaultPath| {
+            new.iter()
+                .all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()))
+        };
         match agent.vault.bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),
             Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {
@@ -186,5 +242,9 @@ fn asset_path(agent: &Agent, file: &Path, bytes: &[u8], new: &[Attachment]) -> R
             _ => {}
         }
     }
-    Err(Failure::NotAllowed(format!("{:?} cannot be attached: {}.", file.file_name().unwrap_or_default(), why.trim_end_matches('.'))))
+    Err(Failure::NotAllowed(format!(
+        "{:?} cannot be attached: {}.",
+        file.file_name().unwrap_or_default(),
+        why.trim_end_matches('.')
+    )))
 }

@@ -7,7 +7,8 @@ use crate::wiki::TREES;
 use std::path::Path;
 
 /// All tools that any session may have; one that reports another is ended.
-pub(super) const TOOLS: [&str; 7] = ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
+pub(super) const TOOLS: [&str; 7] =
+    ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
 
 /// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for `Edit` covers `Write` too.
 const HIDDEN: [&str; 2] = ["Read(.*)", "Edit(.*)"];
@@ -18,10 +19,17 @@ const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBund
 
 /// Tools that are denied although none is offered: a session must never start another session, run a program or reach
 /// the network.
-const NEVER: [&str; 7] = ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
+const NEVER: [&str; 7] =
+    ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
 /// The arguments. `budget_usd` is what the session may cost, `folder` the session's folder.
-pub(super) fn arguments(route: &SessionLimits, budget_usd: f64, work: Work, schema: &str, folder: &Path) -> Vec<String> {
+pub(super) fn arguments(
+    route: &SessionLimits,
+    budget_usd: f64,
+    work: Work,
+    schema: &str,
+    folder: &Path,
+) -> Vec<String> {
     let plugin = folder.join("plugin").display().to_string();
     let writes = work.writes();
     let mut list: Vec<String> = Vec::new();
@@ -33,9 +41,23 @@ pub(super) fn arguments(route: &SessionLimits, budget_usd: f64, work: Work, sche
     add(&["--restricted", "--setting-sources", "", "--settings", SETTINGS]);
     // No MCP servers: none is given, and none is discovered.
     add(&["--strict-mcp-config", "--mcp-config", r#"{"mcpServers":{}}"#]);
-    add(&["--no-session-persistence", "--permission-mode", "dontAsk", "--permission-prompts", "none"]);
-    add(&["--plugin-dir", &plugin, "--system-prompt-file", &folder.join("system.md").display().to_string()]);
-    add(&["--tools", if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" }]);
+    add(&[
+        "--no-session-persistence",
+        "--permission-mode",
+        "dontAsk",
+        "--permission-prompts",
+        "none",
+    ]);
+    add(&[
+        "--plugin-dir",
+        &plugin,
+        "--system-prompt-file",
+        &folder.join("system.md").display().to_string(),
+    ]);
+    add(&[
+        "--tools",
+        if writes { "Skill,Read,Glob,Grep,Write,Edit" } else { "Skill,Read,Glob,Grep" },
+    ]);
     // A skill's other files can be read only if a permission rule can express their folder's path.
     let nameable = !plugin.contains(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c));
     if nameable {
@@ -63,9 +85,17 @@ pub(super) fn arguments(route: &SessionLimits, budget_usd: f64, work: Work, sche
 }
 
 /// The environment: of the server's own only `PATH`, `LANG` and the key.
-pub(super) fn environment(options: &Options, key: &str, home: &Path, temporary: &Path) -> Vec<(String, String)> {
+pub(super) fn environment(
+    options: &Options,
+    key: &str,
+    home: &Path,
+    temporary: &Path,
+) -> Vec<(String, String)> {
     let mut list = vec![
-        ("PATH".to_owned(), std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into())),
+        (
+            "PATH".to_owned(),
+            std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into()),
+        ),
         ("LANG".into(), std::env::var("LANG").unwrap_or_else(|_| "C.UTF-8".into())),
         ("HOME".into(), home.display().to_string()),
         ("TMPDIR".into(), temporary.display().to_string()),

@@ -3,8 +3,8 @@
 //! the program's own folder and its temporary files; and connect by TCP to the API's port and port 53. Landlock has no rules for UDP.
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, path_beneath_rules,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,9 @@ impl Confinement {
                 .add_rule(NetPort::new(DNS, AccessNet::ConnectTcp))?
                 .restrict_self()
         })();
-        enforced.map(drop).map_err(|error: RulesetError| format!("the session cannot be confined: {error}"))
+        enforced
+            .map(drop)
+            .map_err(|error: RulesetError| format!("the session cannot be confined: {error}"))
     }
 }
 
@@ -62,10 +64,14 @@ impl Confinement {
 /// `node_modules` folder that holds its files.
 fn programs(program: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
-    let candidates = folders.iter().map(|folder| folder.join(program)).chain([program.to_path_buf()]);
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let candidates =
+        folders.iter().map(|folder| folder.join(program)).chain([program.to_path_buf()]);
     let real = candidates.filter_map(|file| file.canonicalize().ok()).map(|file| {
-        let package = file.ancestors().find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
+        let package = file
+            .ancestors()
+            .find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
         package.unwrap_or(&file).to_path_buf()
     });
     real.chain(folders.clone()).collect()
@@ -73,6 +79,8 @@ fn programs(program: &Path) -> Vec<PathBuf> {
 
 /// Whether the kernel has Landlock.
 pub fn is_supported() -> bool {
-    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(ABI::V1));
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V1));
     ruleset.and_then(Ruleset::create).is_ok()
 }

@@ -62,15 +62,21 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going` returns false.
-    pub(super) fn make(vault: &Vault, folder: PathBuf, keep_going: &dyn Fn() -> bool) -> io::Result<WorkingCopy> {
+    pub(super) fn make(
+        vault: &Vault,
+        folder: PathBuf,
+        keep_going: &dyn Fn() -> bool,
+    ) -> io::Result<WorkingCopy> {
         disk::create_private_folder(&folder)?;
         for tree in TREES {
             disk::create_private_folder(&folder.join(tree))?;
         }
         let mut copy = WorkingCopy { folder, originals: HashMap::new() };
         let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
-        let (wiki, others): (Vec<_>, Vec<_>) =
-            vault.files_below(&VaultPath::root(), "").into_iter().partition(|entry| is_wiki(&entry.path));
+        let (wiki, others): (Vec<_>, Vec<_>) = vault
+            .files_below(&VaultPath::root(), "")
+            .into_iter()
+            .partition(|entry| is_wiki(&entry.path));
         for entry in wiki.iter().chain(&others) {
             if !keep_going() {
                 return Err(io::ErrorKind::Interrupted.into());
@@ -83,7 +89,9 @@ impl WorkingCopy {
             missing += u32::from(!is_copied);
         }
         if missing > 0 {
-            log::warn!("agent: {missing} files are not in the session's copy, because they are too large or unreadable");
+            log::warn!(
+                "agent: {missing} files are not in the session's copy, because they are too large or unreadable"
+            );
         }
         if !copy.originals.contains_key(ALIASES) {
             disk::write_new(&copy.folder.join(ALIASES), b"")?;
@@ -127,7 +135,9 @@ impl WorkingCopy {
     pub(super) fn shown_path(&self, path: &str) -> String {
         let inside = Path::new(path).strip_prefix(&self.folder).ok().and_then(Path::to_str);
         let mut names: Vec<&str> = Vec::new();
-        for name in inside.unwrap_or(path).split('/').filter(|name| !name.is_empty() && *name != ".") {
+        for name in
+            inside.unwrap_or(path).split('/').filter(|name| !name.is_empty() && *name != ".")
+        {
             if name == ".." {
                 names.pop();
             } else {
@@ -136,8 +146,12 @@ impl WorkingCopy {
         }
         match names.iter().position(|name| name.starts_with(SESSION_DIR)) {
             // A file of a skill: plugin/skills/NAME/...
-            Some(at) if inside.is_none() => format!("skill {}", names.get(at + 3..).unwrap_or_default().join("/")),
-            _ if inside.is_none() && path.starts_with('/') => names.last().map(|name| format!(".../{name}")).unwrap_or_default(),
+            Some(at) if inside.is_none() => {
+                format!("skill {}", names.get(at + 3..).unwrap_or_default().join("/"))
+            }
+            _ if inside.is_none() && path.starts_with('/') => {
+                names.last().map(|name| format!(".../{name}")).unwrap_or_default()
+            }
             _ => names.join("/"),
         }
     }
@@ -156,7 +170,9 @@ impl WorkingCopy {
         for path in self.wiki_files(&mut changes.left_out) {
             let step = match self.read(&path) {
                 Ok(bytes) if self.originals.get(&path) == Some(&etag(&bytes)) => continue,
-                Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => Err(format!("a session may change {} pages", limits::AGENT_PAGES)),
+                Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => {
+                    Err(format!("a session may change {} pages", limits::AGENT_PAGES))
+                }
                 Ok(bytes) => self.step(vault, &path, bytes, mark, &mut budget),
                 Err(error) => Err(format!("it cannot be read: {}", error.kind())),
             };
@@ -164,7 +180,10 @@ impl WorkingCopy {
             match step {
                 Ok(None) => {}
                 Ok(Some((step, conflict))) => {
-                    changes.pages.push(Page { path: step.path().to_owned(), created: matches!(step, Step::Write { before: None, .. }) });
+                    changes.pages.push(Page {
+                        path: step.path().to_owned(),
+                        created: matches!(step, Step::Write { before: None, .. }),
+                    });
                     changes.conflicts.extend(conflict);
                     changes.steps.push(step);
                 }
@@ -180,7 +199,8 @@ impl WorkingCopy {
     /// The plain files of the wiki, by path.
     fn wiki_files(&self, left_out: &mut Vec<String>) -> Vec<String> {
         let mut found = vec![ALIASES.to_owned()];
-        let mut open: Vec<(String, usize)> = TREES.iter().map(|tree| ((*tree).to_owned(), 0)).collect();
+        let mut open: Vec<(String, usize)> =
+            TREES.iter().map(|tree| ((*tree).to_owned(), 0)).collect();
         while let Some((folder, depth)) = open.pop() {
             let Ok(entries) = std::fs::read_dir(self.folder.join(&folder)) else {
                 left_out.push(format!("{folder}: the folder cannot be read"));
@@ -190,9 +210,15 @@ impl WorkingCopy {
                 let name = entry.file_name();
                 let path = format!("{folder}/{}", name.to_string_lossy());
                 match entry.file_type() {
-                    Ok(_) if name.to_str().is_none() => left_out.push(format!("{path}: its name is not UTF-8")),
-                    Ok(kind) if kind.is_dir() && depth < limits::DEPTH => open.push((path, depth + 1)),
-                    Ok(kind) if kind.is_dir() => left_out.push(format!("{path}: folders are nested too deeply")),
+                    Ok(_) if name.to_str().is_none() => {
+                        left_out.push(format!("{path}: its name is not UTF-8"))
+                    }
+                    Ok(kind) if kind.is_dir() && depth < limits::DEPTH => {
+                        open.push((path, depth + 1))
+                    }
+                    Ok(kind) if kind.is_dir() => {
+                        left_out.push(format!("{path}: folders are nested too deeply"))
+                    }
                     Ok(kind) if kind.is_file() => found.push(path),
                     _ => {}
                 }
@@ -223,15 +249,19 @@ impl WorkingCopy {
             return Err("no session may change this file".into());
         }
         if !vault.is_real(&known) {
-            return Err("it is, or lies behind, a symbolic link, whose target no session may change".into());
+            return Err(
+                "it is, or lies behind, a symbolic link, whose target no session may change".into(),
+            );
         }
         let now = vault.bytes_if_any(&known).map_err(|error| error.to_string());
         if now.as_ref().is_ok_and(|now| now.as_deref() == Some(&*bytes)) {
             return Ok(None);
         }
         let size = bytes.len() + now.as_ref().map_or(0, |now| now.as_ref().map_or(0, Vec::len));
-        budget.bytes =
-            budget.bytes.checked_sub(size).ok_or_else(|| format!("all changes together exceed {} bytes", limits::CHANGE_BYTES))?;
+        budget.bytes = budget
+            .bytes
+            .checked_sub(size)
+            .ok_or_else(|| format!("all changes together exceed {} bytes", limits::CHANGE_BYTES))?;
         if let (Ok(Some(before)), Some(original)) = (&now, self.originals.get(path))
             && etag(before) == *original
         {
@@ -239,9 +269,15 @@ impl WorkingCopy {
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
         // An empty original was recorded for a missing aliases.md, so that a new one is no conflict.
-        let had_none = self.originals.get(path).is_none_or(|original| path == ALIASES && *original == etag(b""));
+        let had_none = self
+            .originals
+            .get(path)
+            .is_none_or(|original| path == ALIASES && *original == etag(b""));
         let is_new = matches!(now, Ok(None)) && had_none;
-        if is_new && vault.may_write(&known, bytes.len()).is_ok() && budget.new.insert(comparable_name(path)) {
+        if is_new
+            && vault.may_write(&known, bytes.len()).is_ok()
+            && budget.new.insert(comparable_name(path))
+        {
             return Ok(Some((Step::write(known, None, bytes), None)));
         }
         let kept_as = conflict_name(path, mark);
@@ -250,7 +286,10 @@ impl WorkingCopy {
         if !budget.new.insert(comparable_name(&kept_as)) {
             return Err("the name of its second page is taken".into());
         }
-        Ok(Some((Step::write(second, None, bytes), Some(Conflict { path: path.to_owned(), kept_as }))))
+        Ok(Some((
+            Step::write(second, None, bytes),
+            Some(Conflict { path: path.to_owned(), kept_as }),
+        )))
     }
 
     /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the result: where they are, and which could
@@ -264,12 +303,19 @@ impl WorkingCopy {
             let made = to.parent().map_or(Ok(()), disk::create_private_folder);
             match made.and_then(|()| disk::set_aside(&self.folder.join(path), &to)) {
                 Ok(()) => moved += 1,
-                Err(error) => words.push(format!("{path}: it could not be kept either: {}", error.kind())),
+                Err(error) => {
+                    words.push(format!("{path}: it could not be kept either: {}", error.kind()))
+                }
             }
         }
         if moved > 0 {
-            words.push(format!("What was refused is kept on the server, in {name} next to the folders of sessions"));
-            log::warn!("agent: {moved} files of a session that the vault refused are in {}", base.join(&name).display());
+            words.push(format!(
+                "What was refused is kept on the server, in {name} next to the folders of sessions"
+            ));
+            log::warn!(
+                "agent: {moved} files of a session that the vault refused are in {}",
+                base.join(&name).display()
+            );
         }
         words
     }

@@ -63,7 +63,9 @@ impl Gate {
 
     /// Waits until no session that writes runs or waits; false on timeout.
     pub(super) fn has_no_writer_within(&self, patience: Duration) -> bool {
-        let is_used = |state: &mut State| state.is_filing || state.queue.iter().any(|(_, work)| work.writes());
+        let is_used = |state: &mut State| {
+            state.is_filing || state.queue.iter().any(|(_, work)| work.writes())
+        };
         let waited = self.changed.wait_timeout_while(self.state(), patience, is_used);
         !waited.unpoisoned().1.timed_out()
     }
@@ -78,9 +80,12 @@ impl Ticket {
     pub(super) fn wait(&mut self, proceed: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {
-            let ahead = state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
+            let ahead =
+                state.queue.iter().position(|&(number, _)| number == self.number).unwrap_or(0);
             let next = state.queue.iter().find(|(_, work)| !work.writes() || !state.is_filing);
-            if state.running < self.gate.slots && next.is_some_and(|&(number, _)| number == self.number) {
+            if state.running < self.gate.slots
+                && next.is_some_and(|&(number, _)| number == self.number)
+            {
                 state.queue.remove(ahead);
                 state.running += 1;
                 state.is_filing |= self.work.writes();
@@ -132,7 +137,8 @@ mod tests {
         let gate = Gate::new(1);
         let mut first = gate.queue(Work::Query).unwrap();
         assert!(first.wait(&|_| panic!("it may run")));
-        let mut waiting: Vec<Ticket> = (0..limits::AGENT_QUEUE).map(|_| gate.queue(Work::Query).unwrap()).collect();
+        let mut waiting: Vec<Ticket> =
+            (0..limits::AGENT_QUEUE).map(|_| gate.queue(Work::Query).unwrap()).collect();
         assert!(gate.queue(Work::Query).is_none());
         assert!(!waiting[0].wait(&|_| false), "one runs already");
         assert!(!waiting[2].wait(&|ahead| {
@@ -148,7 +154,8 @@ mod tests {
     #[test]
     fn sessions_that_write_run_one_after_the_other_and_questions_do_not_wait_for_them() {
         let gate = Gate::new(2);
-        let [mut one, mut two, mut question] = [Work::Ingest, Work::Ingest, Work::Query].map(|work| gate.queue(work).unwrap());
+        let [mut one, mut two, mut question] =
+            [Work::Ingest, Work::Ingest, Work::Query].map(|work| gate.queue(work).unwrap());
         assert!(one.wait(&|_| panic!("it may run")));
         assert!(!two.wait(&|_| false));
         assert!(question.wait(&|_| panic!("it may run")));

@@ -69,16 +69,33 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`], [`Failure::NotAllowed`].
     pub(super) fn check_request(&self, request: &Request) -> Result<(), Failure> {
-        if request.content.trim().is_empty() && request.files.is_empty() && request.attachments.is_empty() {
-            return Err(Failure::Argument("Argument content is empty, and there are no files.".into()));
+        if request.content.trim().is_empty()
+            && request.files.is_empty()
+            && request.attachments.is_empty()
+        {
+            return Err(Failure::Argument(
+                "Argument content is empty, and there are no files.".into(),
+            ));
         }
-        for (name, list, most) in [("files", &request.files, limits::AGENT_FILES), ("cases", &request.cases, limits::AGENT_CASES)] {
+        for (name, list, most) in [
+            ("files", &request.files, limits::AGENT_FILES),
+            ("cases", &request.cases, limits::AGENT_CASES),
+        ] {
             if list.len() > most {
-                return Err(Failure::Argument(format!("Argument {name} must have {most} entries at most.")));
+                return Err(Failure::Argument(format!(
+                    "Argument {name} must have {most} entries at most."
+                )));
             }
         }
-        if request.cases.iter().any(|case| case.trim().is_empty() || case.chars().any(char::is_control)) {
-            return Err(Failure::Argument("Argument cases must have ids, each in one line, for example CASE-12 — New boiler.".into()));
+        if request
+            .cases
+            .iter()
+            .any(|case| case.trim().is_empty() || case.chars().any(char::is_control))
+        {
+            return Err(Failure::Argument(
+                "Argument cases must have ids, each in one line, for example CASE-12 — New boiler."
+                    .into(),
+            ));
         }
         attach::read(self, &request.files, &request.attachments).map(drop)
     }
@@ -95,9 +112,16 @@ impl Agent {
     ) -> Result<Ingested, Failure> {
         session::with_session(self, ticket, asked, watcher, progress, |ready, progress| {
             let copy = &ready.dir.copy;
-            let (paths, attached) = attach::copy_in(self, attach::read(self, &request.files, &request.attachments)?, copy)?;
+            let (paths, attached) = attach::copy_in(
+                self,
+                attach::read(self, &request.files, &request.attachments)?,
+                copy,
+            )?;
             let filed_before = self.filed_before(&ready.begun);
-            let task = Task { prompt: prompt(request, &paths, &filed_before), schema: include_str!("ingest_schema.json") };
+            let task = Task {
+                prompt: prompt(request, &paths, &filed_before),
+                schema: include_str!("ingest_schema.json"),
+            };
             let end = self.run_and_apply(ready, &task, &attached, id, watcher, progress)?;
             Ok(self.report(request, end, &progress.filed, filed_before, copy))
         })
@@ -117,9 +141,16 @@ impl Agent {
         progress: &mut Progress,
     ) -> Result<End, Failure> {
         let outcome = session::run(ready, task, watcher, progress);
-        let author = Arc::new(Author::new(&ready.begun.login, ready.request.work.name(), self.commits.clone()));
+        let author = Arc::new(Author::new(
+            &ready.begun.login,
+            ready.request.work.name(),
+            self.commits.clone(),
+        ));
         // Where others take too long, or the session has to end, its changes and theirs may be in one commit.
-        let _alone = self.commits.as_ref().and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)));
+        let _alone = self
+            .commits
+            .as_ref()
+            .and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)));
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
         progress.filed = filed;
         match (outcome, trouble) {
@@ -131,11 +162,18 @@ impl Agent {
     /// The source pages that earlier sessions made from the same material.
     fn filed_before(&self, begun: &Session) -> Vec<String> {
         // Calls with files alone all have the hash of an empty text.
-        let same = |session: &Session| session.material == begun.material && session.folder != begun.folder && !begun.about.is_empty();
-        let earlier = self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
+        let same = |session: &Session| {
+            session.material == begun.material
+                && session.folder != begun.folder
+                && !begun.about.is_empty()
+        };
+        let earlier =
+            self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
         let files = vault_files(self);
-        let mut pages: Vec<String> =
-            earlier.flat_map(|ended| ended.pages).filter(|page| is_source(page) && files.named(page).is_some()).collect();
+        let mut pages: Vec<String> = earlier
+            .flat_map(|ended| ended.pages)
+            .filter(|page| is_source(page) && files.named(page).is_some())
+            .collect();
         pages.sort_unstable();
         pages.dedup();
         pages
@@ -168,11 +206,22 @@ impl Agent {
                 }
             }
             let used: usize = brought.iter().map(|(_, bytes)| bytes.len()).sum();
-            let attachments = brought.iter().map(|(path, _)| path.as_str().to_owned()).chain(refused.iter().cloned()).collect::<Vec<_>>();
-            let mut changes = copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
+            let attachments = brought
+                .iter()
+                .map(|(path, _)| path.as_str().to_owned())
+                .chain(refused.iter().cloned())
+                .collect::<Vec<_>>();
+            let mut changes =
+                copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
-                changes.pages.extend(brought.iter().map(|(path, _)| Page { path: path.as_str().to_owned(), created: true }));
-                let steps = brought.into_iter().map(|(path, bytes)| Step::write(path.clone(), None, bytes.clone()));
+                changes.pages.extend(
+                    brought
+                        .iter()
+                        .map(|(path, _)| Page { path: path.as_str().to_owned(), created: true }),
+                );
+                let steps = brought
+                    .into_iter()
+                    .map(|(path, bytes)| Step::write(path.clone(), None, bytes.clone()));
                 changes.steps.splice(0..0, steps);
             }
             changes.refused.extend(refused);
@@ -194,34 +243,66 @@ impl Agent {
             changes.pages.retain(|page| !replaced.contains(&page.path));
             let was_replaced = !replaced.is_empty();
             let remote_images = remote_images(&vault, &changes.pages);
-            let filed = Filed { pages: changes.pages, conflicts: changes.conflicts, left_out: changes.left_out, remote_images, commit };
-            let took_nothing = filed.pages.is_empty() && (was_replaced || !filed.left_out.is_empty());
-            return (filed, took_nothing.then(|| "The vault took nothing of what the session wrote.".into()));
+            let filed = Filed {
+                pages: changes.pages,
+                conflicts: changes.conflicts,
+                left_out: changes.left_out,
+                remote_images,
+                commit,
+            };
+            let took_nothing =
+                filed.pages.is_empty() && (was_replaced || !filed.left_out.is_empty());
+            return (
+                filed,
+                took_nothing.then(|| "The vault took nothing of what the session wrote.".into()),
+            );
         }
     }
 
     fn commit(&self, author: &Author, how: &str) -> Option<Committed> {
         let changed = author.changed();
         let commits = self.commits.as_ref().filter(|_| !changed.is_empty())?;
-        let summary = format!("{}{how}: {} page{} (via MCP)", author.tool, changed.len(), if changed.len() == 1 { "" } else { "s" });
+        let summary = format!(
+            "{}{how}: {} page{} (via MCP)",
+            author.tool,
+            changed.len(),
+            if changed.len() == 1 { "" } else { "s" }
+        );
         Some(commits.commit_files(&changed, &summary, author).unwrap_or_else(|failure| {
             log::warn!("agent: {}: not committed: {failure}", author.tool);
             Committed { trouble: Some(failure), ..Committed::default() }
         }))
     }
 
-    fn report(&self, request: &Request, end: End, filed: &Filed, filed_before: Vec<String>, copy: &WorkingCopy) -> Ingested {
+    fn report(
+        &self,
+        request: &Request,
+        end: End,
+        filed: &Filed,
+        filed_before: Vec<String>,
+        copy: &WorkingCopy,
+    ) -> Ingested {
         let given = Structured::of(copy, end.structured_output);
         let files = vault_files(self);
         let replaced = replaced_in(filed.commit.as_ref());
-        let is_kept = |name: &String| files.named(name).is_some_and(|path| !replaced.iter().any(|other| *other == *path));
-        let (claimed_sources, claimed_pages) = (given.list("sourcesCreated"), given.list("pagesResynthesized"));
-        let not_found = claimed_sources.iter().chain(&claimed_pages).filter(|name| files.named(name).is_none()).cloned().collect();
-        let is_knowledge = |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
+        let is_kept = |name: &String| {
+            files.named(name).is_some_and(|path| !replaced.iter().any(|other| *other == *path))
+        };
+        let (claimed_sources, claimed_pages) =
+            (given.list("sourcesCreated"), given.list("pagesResynthesized"));
+        let not_found = claimed_sources
+            .iter()
+            .chain(&claimed_pages)
+            .filter(|name| files.named(name).is_none())
+            .cloned()
+            .collect();
+        let is_knowledge =
+            |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
         // What was actually written, joined with what the session claims, as far as the vault has that.
         let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
             let known = claimed.iter().filter(|name| is_kept(name));
-            let mut list: Vec<String> = known.map(|name| links::link_target(name).to_owned()).collect();
+            let mut list: Vec<String> =
+                known.map(|name| links::link_target(name).to_owned()).collect();
             for page in facts {
                 if !list.iter().any(|known| files.named(known) == Some(&*page.path)) {
                     list.push(page.path.clone());
@@ -229,12 +310,24 @@ impl Agent {
             }
             list
         };
-        let sources_created = join(&claimed_sources, &mut filed.pages.iter().filter(|page| page.created && is_source(&page.path)));
-        let pages_resynthesized = join(&claimed_pages, &mut filed.pages.iter().filter(|page| is_knowledge(&page.path)));
+        let sources_created = join(
+            &claimed_sources,
+            &mut filed.pages.iter().filter(|page| page.created && is_source(&page.path)),
+        );
+        let pages_resynthesized =
+            join(&claimed_pages, &mut filed.pages.iter().filter(|page| is_knowledge(&page.path)));
         let mut per_domain = Map::new();
         for domain in TREES {
-            if let Some(words) = given.value.get("perDomain").and_then(|domains| domains.get(domain)).and_then(Value::as_str) {
-                per_domain.insert(domain.to_owned(), cut(&copy.without_root(words), limits::AGENT_DOMAIN_CHARS).into());
+            if let Some(words) = given
+                .value
+                .get("perDomain")
+                .and_then(|domains| domains.get(domain))
+                .and_then(Value::as_str)
+            {
+                per_domain.insert(
+                    domain.to_owned(),
+                    cut(&copy.without_root(words), limits::AGENT_DOMAIN_CHARS).into(),
+                );
             }
         }
         // Only cases that the caller gave are reported.
@@ -244,7 +337,11 @@ impl Agent {
             sources_created,
             pages_resynthesized,
             contradictions: given.list("contradictions"),
-            board_refs_recorded: given.list("boardRefsRecorded").into_iter().filter(is_given).collect(),
+            board_refs_recorded: given
+                .list("boardRefsRecorded")
+                .into_iter()
+                .filter(is_given)
+                .collect(),
             not_found,
             summary: cut(&copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS),
             filed_before,
@@ -265,7 +362,10 @@ fn is_source(page: &str) -> bool {
 fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
     let mut found = Vec::new();
     for page in pages.iter().filter(|page| page.path.ends_with(".md")) {
-        let bytes = VaultPath::file(&page.path).ok().and_then(|path| vault.bytes_if_any(&path).ok().flatten()).unwrap_or_default();
+        let bytes = VaultPath::file(&page.path)
+            .ok()
+            .and_then(|path| vault.bytes_if_any(&path).ok().flatten())
+            .unwrap_or_default();
         let lines = links::remote_images(&String::from_utf8_lossy(&bytes));
         found.extend(lines.iter().map(|line| format!("{}:{line}", page.path)));
     }
@@ -277,15 +377,26 @@ fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
 fn is_case(given: &str, recorded: &str) -> bool {
     let (given, recorded) = (given.trim(), recorded.trim());
     let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
-    let ends_word = |(at, _): (usize, &str)| recorded.get(at + given.len()..).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-    recorded.match_indices(given).any(ends_word) || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
+    let ends_word = |(at, _): (usize, &str)| {
+        recorded
+            .get(at + given.len()..)
+            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    recorded.match_indices(given).any(ends_word)
+        || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
 }
 
 fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> String {
-    let mut text = format!("Use the skill {} to file the material below into this vault.\n", Work::Ingest.skill());
+    let mut text = format!(
+        "Use the skill {} to file the material below into this vault.\n",
+        Work::Ingest.skill()
+    );
     text.push_str(&match request.domain.as_deref() {
         Some(domain) => format!("The caller says that it belongs to {}.\n", domain_words(domain)),
-        None => format!("Decide from what it says to which domain it belongs ({}), or to which parts of it.\n", DOMAINS.join(", ")),
+        None => format!(
+            "Decide from what it says to which domain it belongs ({}), or to which parts of it.\n",
+            DOMAINS.join(", ")
+        ),
     });
     for (about, entries) in [
         (
@@ -337,15 +448,29 @@ pub(super) struct Structured<'a> {
 
 impl<'a> Structured<'a> {
     pub(super) fn of(copy: &'a WorkingCopy, value: Option<Value>) -> Structured<'a> {
-        Structured { value: value.unwrap_or(Value::Null), copy, left: Cell::new(limits::AGENT_LISTED_CHARS) }
+        Structured {
+            value: value.unwrap_or(Value::Null),
+            copy,
+            left: Cell::new(limits::AGENT_LISTED_CHARS),
+        }
     }
 
     /// A list of texts, as far as the characters left for all lists allow. Files are named by their paths in the vault.
     pub(super) fn list(&self, name: &str) -> Vec<String> {
-        let list = self.value.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let list = self
+            .value
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         let mut taken = Vec::new();
         for text in list.take(limits::AGENT_LISTED) {
-            let text = if text.starts_with('/') { self.copy.shown_path(text) } else { self.copy.without_root(text) };
+            let text = if text.starts_with('/') {
+                self.copy.shown_path(text)
+            } else {
+                self.copy.without_root(text)
+            };
             let Some(left) = self.left.get().checked_sub(text.chars().count()) else { break };
             self.left.set(left);
             taken.push(text);

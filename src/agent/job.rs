@@ -69,7 +69,12 @@ impl Agent {
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
-    pub fn begin(self: &Arc<Agent>, owner: &str, login: &str, request: Request) -> Result<Arc<Job>, Failure> {
+    pub fn begin(
+        self: &Arc<Agent>,
+        owner: &str,
+        login: &str,
+        request: Request,
+    ) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
         let route = self.options.route(Work::Ingest, &request.overrides)?;
         let mut jobs = self.jobs.lock().unpoisoned();
@@ -78,9 +83,18 @@ impl Agent {
             return Ok(Arc::clone(job));
         }
         let ticket = self.ticket(Work::Ingest)?;
-        let first_file =
-            || request.files.first().map(String::as_str).or(request.attachments.first().map(|file| file.name.as_str())).map(str::to_owned);
-        let about = Some(first_line(&request.content)).filter(|line| !line.is_empty()).or_else(first_file).unwrap_or_default();
+        let first_file = || {
+            request
+                .files
+                .first()
+                .map(String::as_str)
+                .or(request.attachments.first().map(|file| file.name.as_str()))
+                .map(str::to_owned)
+        };
+        let about = Some(first_line(&request.content))
+            .filter(|line| !line.is_empty())
+            .or_else(first_file)
+            .unwrap_or_default();
         let request = Arc::new(request);
         let job = Arc::new(Job {
             id: secret::new_id(),
@@ -89,14 +103,21 @@ impl Agent {
             about,
             begun: Moment::read(),
             started: clock::instant(),
-            state: Mutex::new(JobState { callers: 1, request: Some(Arc::clone(&request)), ..JobState::default() }),
+            state: Mutex::new(JobState {
+                callers: 1,
+                request: Some(Arc::clone(&request)),
+                ..JobState::default()
+            }),
             changed: Condvar::new(),
         });
         let (agent, own, login) = (Arc::clone(self), Arc::clone(&job), login.to_owned());
         let work = move || {
             let mut progress = Progress::default();
-            let asked = SessionRequest { work: Work::Ingest, login: &login, text: &request.content, route };
-            let filed = catch_unwind(AssertUnwindSafe(|| agent.run_ingest(&request, &asked, ticket, &own.id, &*own, &mut progress)));
+            let asked =
+                SessionRequest { work: Work::Ingest, login: &login, text: &request.content, route };
+            let filed = catch_unwind(AssertUnwindSafe(|| {
+                agent.run_ingest(&request, &asked, ticket, &own.id, &*own, &mut progress)
+            }));
             let outcome = filed.unwrap_or_else(|_| {
                 progress = own.state().progress.clone();
                 Err(Failure::Failed("Internal error; see the server's log.".into()))
@@ -104,10 +125,13 @@ impl Agent {
             own.end(outcome, progress);
         };
         let thread = std::thread::Builder::new().name("agent job".into()).spawn(work);
-        thread.map_err(|error| Failure::Failed(format!("The job's thread cannot be started: {}", error.kind())))?;
+        thread.map_err(|error| {
+            Failure::Failed(format!("The job's thread cannot be started: {}", error.kind()))
+        })?;
         if jobs.len() >= limits::AGENT_JOBS {
             // One has ended: fewer may run and wait at once than are kept.
-            let oldest = jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
+            let oldest =
+                jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
         jobs.push(Arc::clone(&job));
@@ -125,19 +149,29 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`] where there is no such job.
     pub fn request_of(&self, owner: &str, id: &str) -> Result<Request, Failure> {
-        let wrong =
-            "Argument continue names no job of yours, or one that still runs, has its result or is too old; give the material again.";
+        let wrong = "Argument continue names no job of yours, or one that still runs, has its result or is too old; give the material again.";
         let job = self.jobs_of(owner).into_iter().find(|job| job.id == id);
-        let state = job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
-        let mut request = state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
-        request.written_before.extend(state.progress.filed.pages.iter().map(|page| page.path.clone()));
+        let state =
+            job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
+        let mut request =
+            state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
+        request
+            .written_before
+            .extend(state.progress.filed.pages.iter().map(|page| page.path.clone()));
         request.written_before.truncate(limits::AGENT_LISTED);
         Ok(request)
     }
 
     /// The jobs of an owner, newest first.
     pub fn jobs_of(&self, owner: &str) -> Vec<Arc<Job>> {
-        self.jobs.lock().unpoisoned().iter().rev().filter(|job| job.owner == owner).cloned().collect()
+        self.jobs
+            .lock()
+            .unpoisoned()
+            .iter()
+            .rev()
+            .filter(|job| job.owner == owner)
+            .cloned()
+            .collect()
     }
 }
 
@@ -145,7 +179,9 @@ impl Job {
     /// Adds one more caller, if it does the same and is not about to end.
     fn join(&self, request: &Request) -> bool {
         let mut state = self.state();
-        let joins = state.outcome.is_none() && !state.cancelled && state.request.as_deref() == Some(request);
+        let joins = state.outcome.is_none()
+            && !state.cancelled
+            && state.request.as_deref() == Some(request);
         state.callers += usize::from(joins);
         joins
     }
@@ -155,8 +191,12 @@ impl Job {
         let mut reported = String::new();
         loop {
             let (has_ended, progress, doing) = {
-                let is_as_reported = |state: &mut JobState| state.outcome.is_none() && state.doing == reported;
-                let (state, _) = self.changed.wait_timeout_while(self.state(), limits::HANG_UP_EVERY, is_as_reported).unpoisoned();
+                let is_as_reported =
+                    |state: &mut JobState| state.outcome.is_none() && state.doing == reported;
+                let (state, _) = self
+                    .changed
+                    .wait_timeout_while(self.state(), limits::HANG_UP_EVERY, is_as_reported)
+                    .unpoisoned();
                 (state.outcome.is_some(), state.progress.clone(), state.doing.clone())
             };
             if has_ended {
@@ -183,7 +223,8 @@ impl Job {
     /// Whether it ends within this time.
     pub fn has_ended_within(&self, patience: Duration) -> bool {
         let state = self.state();
-        let waited = self.changed.wait_timeout_while(state, patience, |state| state.outcome.is_none());
+        let waited =
+            self.changed.wait_timeout_while(state, patience, |state| state.outcome.is_none());
         waited.unpoisoned().0.outcome.is_some()
     }
 

@@ -54,7 +54,17 @@ impl Session {
         let folder = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let material = crate::secret::SecretHash::of(text.trim()).to_hex();
         let [login, tool, model] = [login, tool, model].map(str::to_owned);
-        Session { folder, at: Moment::read().0, login, tool, model, about: first_line(text), material, allowed_usd: 0.0, ended: None }
+        Session {
+            folder,
+            at: Moment::read().0,
+            login,
+            tool,
+            model,
+            about: first_line(text),
+            material,
+            allowed_usd: 0.0,
+            ended: None,
+        }
     }
 
     /// Dollars that count towards the daily budget: the cost, or the allowance where that is unknown.
@@ -80,13 +90,20 @@ impl Ledger {
     ///
     /// # Errors
     /// Those of `allow`; that the ledger cannot be read or written.
-    pub(super) fn begin(&self, mut session: Session, allow: impl FnOnce(f64) -> Result<f64, String>) -> Result<Session, String> {
-        let failed = |error: io::Error| format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind());
+    pub(super) fn begin(
+        &self,
+        mut session: Session,
+        allow: impl FnOnce(f64) -> Result<f64, String>,
+    ) -> Result<Session, String> {
+        let failed = |error: io::Error| {
+            format!("The ledger of sessions in STATE_DIR cannot be used: {}", error.kind())
+        };
         // One at a time: two that start together must not both get what is left.
         let mut memory = self.memory.lock().unpoisoned();
         let since = session.at.saturating_sub(limits::AGENT_BUDGET_SPAN.as_secs());
         let sessions = self.read(&memory).map_err(failed)?;
-        let spent = sessions.iter().filter(|session| session.at >= since).map(Session::charged_usd).sum();
+        let spent =
+            sessions.iter().filter(|session| session.at >= since).map(Session::charged_usd).sum();
         session.allowed_usd = allow(spent)?;
         self.write(&mut memory, &session).map_err(failed)?;
         Ok(session)
@@ -96,14 +113,22 @@ impl Ledger {
     pub(super) fn end(&self, begun: &Session, outcome: &str, progress: &Progress) {
         let Session { login, tool, model, .. } = begun;
         let pages: Vec<String> = progress.filed.shown().map(|page| page.path.clone()).collect();
-        let (turns, cost_usd, refused, ms) = (progress.turns, progress.cost_usd, progress.refused.len(), progress.took.as_millis() as u64);
+        let (turns, cost_usd, refused, ms) = (
+            progress.turns,
+            progress.cost_usd,
+            progress.refused.len(),
+            progress.took.as_millis() as u64,
+        );
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
         let written = progress.filed.pages.len();
         log::info!(
             "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
         );
-        let ended = Some(Ended { outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
-        if let Err(error) = self.write(&mut self.memory.lock().unpoisoned(), &Session { ended, ..begun.clone() }) {
+        let ended =
+            Some(Ended { outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
+        if let Err(error) =
+            self.write(&mut self.memory.lock().unpoisoned(), &Session { ended, ..begun.clone() })
+        {
             log::error!("agent: the cost of a session cannot be recorded: {}", error.kind());
         }
     }
@@ -130,7 +155,9 @@ impl Ledger {
         let file = folder.join(FILE);
         if file.metadata().is_ok_and(|found| found.len() > limits::AGENT_LEDGER_BYTES) {
             let newer_half = disk::read_end(&file, limits::AGENT_LEDGER_BYTES / 2)?;
-            return disk::replace(&file, &[newer_half, line].concat(), Mode::Private, |_| Ok::<(), io::Error>(()));
+            return disk::replace(&file, &[newer_half, line].concat(), Mode::Private, |_| {
+                Ok::<(), io::Error>(())
+            });
         }
         disk::append_durably(&file, &line)
     }
@@ -142,12 +169,16 @@ impl Ledger {
 /// What the disk says.
 pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
     let folder = state.join("agent");
-    let runs = |session: &Session| session.ended.is_none() && session_dir::is_running(&folder.join(&session.folder)) == Some(true);
+    let runs = |session: &Session| {
+        session.ended.is_none()
+            && session_dir::is_running(&folder.join(&session.folder)) == Some(true)
+    };
     Ok(read(&folder)?.into_iter().map(|session| (session.clone(), runs(&session))).collect())
 }
 
 fn read(folder: &Path) -> io::Result<Vec<Session>> {
-    let bytes = disk::none_if_missing(disk::read_end(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES))?;
+    let bytes =
+        disk::none_if_missing(disk::read_end(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES))?;
     Ok(sessions(&bytes.unwrap_or_default()))
 }
 
@@ -155,7 +186,10 @@ fn read(folder: &Path) -> io::Result<Vec<Session>> {
 fn sessions(bytes: &[u8]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
-    for session in bytes.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Session>(line).ok()) {
+    for session in bytes
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<Session>(line).ok())
+    {
         let number = *numbers.entry(session.folder.clone()).or_insert(sessions.len());
         match sessions.get_mut(number) {
             Some(known) => *known = session,

@@ -121,21 +121,31 @@ impl Options {
     /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the configured ones.
     fn route(&self, work: Work, overrides: &Overrides) -> Result<SessionLimits, Failure> {
         let route = if work == Work::Query { &self.query } else { &self.ingest };
-        let known: BTreeSet<&String> = [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
+        let known: BTreeSet<&String> =
+            [&self.ingest.model, &self.query.model].into_iter().chain(&self.models).collect();
         let model = overrides.model.as_ref().unwrap_or(&route.model);
         if !known.contains(&model) {
             let known = known.iter().map(|model| model.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(Failure::Argument(format!("Argument model must be one of: {known} (COS_VAULT_MODELS).")));
+            return Err(Failure::Argument(format!(
+                "Argument model must be one of: {known} (COS_VAULT_MODELS)."
+            )));
         }
         let max_turns = overrides.max_turns.filter(|turns| *turns < route.max_turns);
-        let timeout = overrides.timeout_ms.map(Duration::from_millis).filter(|timeout| *timeout < route.timeout);
+        let timeout = overrides
+            .timeout_ms
+            .map(Duration::from_millis)
+            .filter(|timeout| *timeout < route.timeout);
         let [model_setting, turns_setting, timeout_setting] = route.settings;
         Ok(SessionLimits {
             model: model.clone(),
             max_turns: max_turns.unwrap_or(route.max_turns),
             timeout: timeout.unwrap_or(route.timeout),
             // A limit that the call sets is named as its argument.
-            settings: [model_setting, max_turns.map_or(turns_setting, |_| "max_turns"), timeout.map_or(timeout_setting, |_| "timeout_ms")],
+            settings: [
+                model_setting,
+                max_turns.map_or(turns_setting, |_| "max_turns"),
+                timeout.map_or(timeout_setting, |_| "timeout_ms"),
+            ],
         })
     }
 }
@@ -236,7 +246,9 @@ impl Filed {
     /// The first pages, as many as fit by name into a result or a line of the ledger.
     pub fn shown(&self) -> impl Iterator<Item = &Page> {
         let mut left = limits::AGENT_WRITTEN_BYTES;
-        self.pages.iter().take_while(move |page| left.checked_sub(page.path.len()).inspect(|rest| left = *rest).is_some())
+        self.pages.iter().take_while(move |page| {
+            left.checked_sub(page.path.len()).inspect(|rest| left = *rest).is_some()
+        })
     }
 }
 
@@ -267,7 +279,10 @@ impl Failure {
     /// What happened, for a person or a model.
     pub fn words(&self) -> &str {
         match self {
-            Failure::Argument(words) | Failure::NotAllowed(words) | Failure::Failed(words) | Failure::TimedOut(words) => words,
+            Failure::Argument(words)
+            | Failure::NotAllowed(words)
+            | Failure::Failed(words)
+            | Failure::TimedOut(words) => words,
             Failure::Cancelled => "The session was ended before it had finished.",
         }
     }
@@ -293,7 +308,8 @@ impl Agent {
     /// Sessions on a vault; their changes are committed by `commits`, where the vault has a repository.
     pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
-        let callers = Quota::new(Bounds { total: options.callers, per_owner: options.callers, waiting: 0 });
+        let callers =
+            Quota::new(Bounds { total: options.callers, per_owner: options.callers, waiting: 0 });
         Agent {
             vault,
             commits,
@@ -367,7 +383,10 @@ impl Agent {
     /// # Errors
     /// [`Failure::Failed`] when so many wait already that no worker would be left for other calls.
     pub fn permit_waiting(&self) -> Result<Permit, Failure> {
-        let words = || "Too many calls wait for sessions; try again later, or call ingest with background.".to_owned();
+        let words = || {
+            "Too many calls wait for sessions; try again later, or call ingest with background."
+                .to_owned()
+        };
         self.callers.take("", Duration::ZERO).ok_or_else(|| Failure::Failed(words()))
     }
 
@@ -377,7 +396,12 @@ impl Agent {
     }
 
     fn ticket(&self, work: Work) -> Result<gate::Ticket, Failure> {
-        let busy = || format!("{} sessions are waiting already; try again when some have ended.", limits::AGENT_QUEUE);
+        let busy = || {
+            format!(
+                "{} sessions are waiting already; try again when some have ended.",
+                limits::AGENT_QUEUE
+            )
+        };
         self.gate.queue(work).ok_or_else(|| Failure::Failed(busy()))
     }
 }

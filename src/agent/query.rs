@@ -36,16 +36,29 @@ impl Agent {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let asked = SessionRequest { work: Work::Query, login, text: question, route: self.options.route(Work::Query, overrides)? };
+        let asked = SessionRequest {
+            work: Work::Query,
+            login,
+            text: question,
+            route: self.options.route(Work::Query, overrides)?,
+        };
         let ticket = self.ticket(Work::Query)?;
         session::with_session(self, ticket, &asked, watcher, progress, |ready, progress| {
-            let task = Task { prompt: prompt(question, domain), schema: include_str!("query_schema.json") };
+            let task = Task {
+                prompt: prompt(question, domain),
+                schema: include_str!("query_schema.json"),
+            };
             let end = session::run(ready, &task, watcher, progress)?;
             let given = Structured::of(&ready.dir.copy, end.structured_output);
             let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
             let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
             let files = vault_files(self);
-            let not_found = citations.iter().chain(&artifacts).filter(|name| files.named(name).is_none()).cloned().collect();
+            let not_found = citations
+                .iter()
+                .chain(&artifacts)
+                .filter(|name| files.named(name).is_none())
+                .cloned()
+                .collect();
             let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
             Ok(Answer { answer, citations, artifacts, not_found })
         })
@@ -54,8 +67,13 @@ impl Agent {
 
 fn prompt(question: &str, domain: Option<&str>) -> String {
     let domain = match domain {
-        Some(domain) => format!("Answer from {}, and from shared/ where it is needed.\n", domain_words(domain)),
-        None => format!("The wiki has these domains: {}. Look where the answer is likely to be.\n", DOMAINS.join(", ")),
+        Some(domain) => {
+            format!("Answer from {}, and from shared/ where it is needed.\n", domain_words(domain))
+        }
+        None => format!(
+            "The wiki has these domains: {}. Look where the answer is likely to be.\n",
+            DOMAINS.join(", ")
+        ),
     };
     format!(
         "Use the skill {} to answer the question below from this vault.\n{domain}\

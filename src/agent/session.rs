@@ -66,7 +66,11 @@ pub(super) fn with_session<T>(
     };
     // A session that failed before its first turn cost nothing; without a cost it would count with its whole allowance.
     let without_cost = Progress { cost_usd: Some(0.0), ..Progress::default() };
-    agent.ledger.end(&ready.begun, name, if name == "failed" && progress.turns == 0 { &without_cost } else { progress });
+    agent.ledger.end(
+        &ready.begun,
+        name,
+        if name == "failed" && progress.turns == 0 { &without_cost } else { progress },
+    );
     outcome
 }
 
@@ -78,7 +82,10 @@ fn prepare<'a>(
     watcher: &dyn Watcher,
 ) -> Result<PreparedSession<'a>, Failure> {
     let waits = |ahead: usize| {
-        watcher.report(&Progress { ahead: Some(ahead), ..Progress::default() }, &format!("waiting; {ahead} before this one"));
+        watcher.report(
+            &Progress { ahead: Some(ahead), ..Progress::default() },
+            &format!("waiting; {ahead} before this one"),
+        );
         !agent.must_stop(watcher)
     };
     if !ticket.wait(&waits) {
@@ -96,12 +103,19 @@ fn prepare<'a>(
     let _ = agent.vault.refresh_now();
     let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
     let keep_going = || !agent.must_stop(watcher);
-    let dir = SessionDir::make(agent.options.state.as_deref(), &agent.vault, &skills, &system_prompt, &keep_going);
+    let dir = SessionDir::make(
+        agent.options.state.as_deref(),
+        &agent.vault,
+        &skills,
+        &system_prompt,
+        &keep_going,
+    );
     let dir = dir.map_err(|error| match keep_going() {
         true => Failure::Failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled,
     })?;
-    let begun = Session::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
+    let begun =
+        Session::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
     let allow = |spent| agent.allowance(spent).inspect(|_| ticket.note_allowance());
     let begun = agent.ledger.begin(begun, allow).map_err(Failure::Failed)?;
     Ok(PreparedSession { agent, request: asked, key, dir, begun })
@@ -111,26 +125,45 @@ fn prepare<'a>(
 ///
 /// # Errors
 /// [`Failure`].
-pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watcher, progress: &mut Progress) -> Result<End, Failure> {
+pub(super) fn run(
+    ready: &PreparedSession<'_>,
+    task: &Task,
+    watcher: &dyn Watcher,
+    progress: &mut Progress,
+) -> Result<End, Failure> {
     let PreparedSession { agent, request: SessionRequest { work, route, .. }, begun, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
     if work.writes() {
         write.extend(TREES.iter().chain([&ALIASES]).map(|name| copy.folder.join(name)));
     }
-    let confinement = Confinement { read: vec![folder.clone()], write, port: api_port(agent.options.base_url.as_deref()) };
+    let confinement = Confinement {
+        read: vec![folder.clone()],
+        write,
+        port: api_port(agent.options.base_url.as_deref()),
+    };
     let started = clock::instant();
     let start = || {
         let mut command = process::program(process::own_executable()?);
         command.arg0("vault-sync-mcp").args([SUPERVISE, &agent.options.command]);
         command.args(command::arguments(route, begun.allowed_usd, *work, task.schema, folder));
-        command.env_clear().envs(command::environment(&agent.options, &ready.key.0, home, temporary)).current_dir(&copy.folder);
-        let mut input = serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
+        command
+            .env_clear()
+            .envs(command::environment(&agent.options, &ready.key.0, home, temporary))
+            .current_dir(&copy.folder);
+        let mut input =
+            serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
         input.push(b'\n');
-        let spawn = SpawnOptions { hold_stdin: true, keep: limits::AGENT_LINE_BYTES + 1, kill_group_at_end: true };
+        let spawn = SpawnOptions {
+            hold_stdin: true,
+            keep: limits::AGENT_LINE_BYTES + 1,
+            kill_group_at_end: true,
+        };
         Process::start(&mut command, input, spawn)
     };
-    let mut running = start().map_err(|error| Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind())))?;
+    let mut running = start().map_err(|error| {
+        Failure::Failed(format!("The session's supervisor cannot be started: {}", error.kind()))
+    })?;
     let mut transcript = Transcript::default();
     let followed = follow(ready, &mut running, &mut transcript, watcher);
     // The supervisor ends a session that still runs when its standard input closes.
@@ -140,7 +173,9 @@ pub(super) fn run(ready: &PreparedSession<'_>, task: &Task, watcher: &dyn Watche
     let followed = followed?;
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
-        Some(end) => Err(Failure::Failed(agent.failure_text(&end, ready.request, begun.allowed_usd))),
+        Some(end) => {
+            Err(Failure::Failed(agent.failure_text(&end, ready.request, begun.allowed_usd)))
+        }
         None => Err(Failure::Failed(missing_result(agent, followed, &stderr))),
     }
 }
@@ -166,7 +201,11 @@ fn follow(
     watcher: &dyn Watcher,
 ) -> Result<Option<i32>, Failure> {
     let SessionRequest { work, route, .. } = ready.request;
-    let too_much_output = || Failure::Failed("The session printed more than it may, in total or in one line, and was ended.".into());
+    let too_much_output = || {
+        Failure::Failed(
+            "The session printed more than it may, in total or in one line, and was ended.".into(),
+        )
+    };
     let page = |path: &str| ready.dir.copy.shown_path(path);
     watcher.report(&transcript.progress, "the session starts");
     let (mut printed, mut grace) = (0, None);
@@ -188,15 +227,20 @@ fn follow(
             return Err(Failure::Cancelled);
         }
         // The program may go on running after its result.
-        Ok(transcript.end.is_none() || grace.get_or_insert_with(|| Deadline::after(limits::AGENT_GRACE)).left().is_some())
+        Ok(transcript.end.is_none()
+            || grace.get_or_insert_with(|| Deadline::after(limits::AGENT_GRACE)).left().is_some())
     };
     let mut outcome = Ok(true);
-    let ended = running.wait_with_output(Deadline::after(route.timeout), limits::AGENT_PIPE_PATIENCE, &mut |output| {
-        if matches!(outcome, Ok(true)) {
-            outcome = read(output);
-        }
-        matches!(outcome, Ok(true))
-    });
+    let ended = running.wait_with_output(
+        Deadline::after(route.timeout),
+        limits::AGENT_PIPE_PATIENCE,
+        &mut |output| {
+            if matches!(outcome, Ok(true)) {
+                outcome = read(output);
+            }
+            matches!(outcome, Ok(true))
+        },
+    );
     outcome?;
     if let Some(Ended { status, .. }) = ended {
         // The last line may lack its end.
@@ -206,10 +250,20 @@ fn follow(
     if transcript.end.is_some() {
         return Ok(None);
     }
-    let why = transcript.retry_status.as_ref().map(|status| format!(" The API answered {status} at the end."));
-    let (why, limit, [.., setting]) = (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
-    let go_on = if *work == Work::Ingest { " Call ingest with continue to go on." } else { " Ask for less at once, or allow more time." };
-    Err(Failure::TimedOut(format!("The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}")))
+    let why = transcript
+        .retry_status
+        .as_ref()
+        .map(|status| format!(" The API answered {status} at the end."));
+    let (why, limit, [.., setting]) =
+        (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
+    let go_on = if *work == Work::Ingest {
+        " Call ingest with continue to go on."
+    } else {
+        " Ask for less at once, or allow more time."
+    };
+    Err(Failure::TimedOut(format!(
+        "The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}"
+    )))
 }
 
 /// Why a session ended without a result, and what to do about it.
@@ -217,9 +271,15 @@ fn missing_result(agent: &Agent, code: Option<i32>, stderr: &str) -> String {
     let words = if stderr.is_empty() { String::new() } else { format!(" It said: {stderr}") };
     match code {
         Some(0) => {
-            format!("{} ended without a result: its output was not understood. {}{words}", agent.program(), super::INSTALL)
+            format!(
+                "{} ended without a result: its output was not understood. {}{words}",
+                agent.program(),
+                super::INSTALL
+            )
         }
-        Some(code) => format!("{} ended with exit code {code} and without a result.{words}", agent.program()),
+        Some(code) => {
+            format!("{} ended with exit code {code} and without a result.{words}", agent.program())
+        }
         None => format!("{} ended in an unknown state.{words}", agent.program()),
     }
 }
@@ -236,14 +296,22 @@ fn system_prompt(instructions: Option<&str>) -> String {
 
 impl Agent {
     /// Why a session failed, and what to do about it.
-    fn failure_text(&self, end: &End, SessionRequest { work, route, .. }: &SessionRequest<'_>, allowed_usd: f64) -> String {
+    fn failure_text(
+        &self,
+        end: &End,
+        SessionRequest { work, route, .. }: &SessionRequest<'_>,
+        allowed_usd: f64,
+    ) -> String {
         let [model, turns, _] = route.settings;
         let words = self.without_paths(end.result.as_bytes());
         let advice = if *work == Work::Ingest { "Go on with continue, give" } else { "Give" };
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_error_status) {
             ("error_max_turns", _) => {
-                format!("The session did not finish within {turns} ({}). {advice} it less at once, or allow more.", route.max_turns)
+                format!(
+                    "The session did not finish within {turns} ({}). {advice} it less at once, or allow more.",
+                    route.max_turns
+                )
             }
             ("error_max_budget_usd", _) => format!(
                 "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at once, or raise the setting.",
@@ -255,12 +323,19 @@ impl Agent {
             ),
             (_, Some(401 | 403)) => format!("{}{detail}", super::KEY_REFUSED),
             (_, Some(404)) => {
-                format!("The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{detail}", route.model)
+                format!(
+                    "The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{detail}",
+                    route.model
+                )
             }
-            (_, Some(429)) => format!("The API reports too many requests; try again later.{detail}"),
+            (_, Some(429)) => {
+                format!("The API reports too many requests; try again later.{detail}")
+            }
             (_, Some(status)) => format!("The API answered {status}.{detail}"),
             ("success", None) => format!("The session failed.{detail}"),
-            (subtype, None) => format!("The session failed ({}).{detail}", self.without_paths(subtype.as_bytes())),
+            (subtype, None) => {
+                format!("The session failed ({}).{detail}", self.without_paths(subtype.as_bytes()))
+            }
         }
     }
 
@@ -291,15 +366,36 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions { hold_stdin: false, keep: limits::AGENT_MESSAGE_CHARS, kill_group_at_end: true };
+        let spawn = SpawnOptions {
+            hold_stdin: false,
+            keep: limits::AGENT_MESSAGE_CHARS,
+            kill_group_at_end: true,
+        };
         let started = Process::start(&mut command, Vec::new(), spawn);
-        let mut running = started.map_err(|error| format!("{}: {error}. {}", self.program(), super::INSTALL))?;
-        if running.wait_with_output(Deadline::after(limits::AGENT_VERSION_WAIT), limits::AGENT_PIPE_PATIENCE, &mut |_| true).is_none() {
+        let mut running =
+            started.map_err(|error| format!("{}: {error}. {}", self.program(), super::INSTALL))?;
+        if running
+            .wait_with_output(
+                Deadline::after(limits::AGENT_VERSION_WAIT),
+                limits::AGENT_PIPE_PATIENCE,
+                &mut |_| true,
+            )
+            .is_none()
+        {
             running.end(limits::AGENT_GRACE);
-            return Err(format!("{} did not report its version in time. {}", self.program(), super::INSTALL));
+            return Err(format!(
+                "{} did not report its version in time. {}",
+                self.program(),
+                super::INSTALL
+            ));
         }
         let detail = String::from_utf8_lossy(&running.stdout).into_owned();
-        let mut numbers = detail.split_whitespace().next().unwrap_or_default().split('.').map_while(|part| part.parse::<u32>().ok());
+        let mut numbers = detail
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .split('.')
+            .map_while(|part| part.parse::<u32>().ok());
         let (major, minor, patch) = limits::AGENT_VERSION;
         match (numbers.next(), numbers.next(), numbers.next()) {
             (Some(a), Some(b), Some(c)) if (a, b, c) >= limits::AGENT_VERSION => {
@@ -311,7 +407,11 @@ impl Agent {
                 self.program(),
                 super::INSTALL
             )),
-            _ => Err(format!("{} does not say a version as Claude Code does. {}", self.program(), super::INSTALL)),
+            _ => Err(format!(
+                "{} does not say a version as Claude Code does. {}",
+                self.program(),
+                super::INSTALL
+            )),
         }
     }
 }

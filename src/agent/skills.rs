@@ -31,20 +31,31 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
     if !is_plain(&vault.join(".claude")) || !is_plain(&folder) {
         return Vec::new();
     }
-    let mut names: Vec<String> = entries(&folder).into_iter().filter(|name| is_name(name) && is_plain(&folder.join(name))).collect();
+    let mut names: Vec<String> = entries(&folder)
+        .into_iter()
+        .filter(|name| is_name(name) && is_plain(&folder.join(name)))
+        .collect();
     // The needed one first, so that the limit keeps it.
     names.sort_by_key(|name| name != needed);
     if names.len() > limits::AGENT_SKILLS {
-        log::warn!("agent: the vault has {} skills; {} are used", names.len(), limits::AGENT_SKILLS);
+        log::warn!(
+            "agent: the vault has {} skills; {} are used",
+            names.len(),
+            limits::AGENT_SKILLS
+        );
         names.truncate(limits::AGENT_SKILLS);
     }
     let mut budget = limits::AGENT_SKILLS_BYTES;
-    names.into_iter().filter_map(|name| Skill::read(&folder.join(&name), name, &mut budget)).collect()
+    names
+        .into_iter()
+        .filter_map(|name| Skill::read(&folder.join(&name), name, &mut budget))
+        .collect()
 }
 
 /// The text of the vault's CLAUDE.md, if it has one.
 pub(super) fn instructions(vault: &Path) -> Option<String> {
-    let bytes = disk::read_plain(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES).ok()?;
+    let bytes =
+        disk::read_plain(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 
@@ -75,9 +86,18 @@ impl Skill {
     fn read(folder: &Path, name: String, budget: &mut usize) -> Option<Skill> {
         let bytes = disk::read_plain(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES).ok()?;
         let text = String::from_utf8(bytes).ok()?;
-        let yaml: Option<serde_yaml::Value> = frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
-        let described = yaml.as_ref().and_then(|yaml| yaml.get("description")).and_then(serde_yaml::Value::as_str);
-        let description = described.unwrap_or(&name).chars().filter(|c| !c.is_control()).take(limits::AGENT_DESCRIPTION_CHARS).collect();
+        let yaml: Option<serde_yaml::Value> =
+            frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
+        let described = yaml
+            .as_ref()
+            .and_then(|yaml| yaml.get("description"))
+            .and_then(serde_yaml::Value::as_str);
+        let description = described
+            .unwrap_or(&name)
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(limits::AGENT_DESCRIPTION_CHARS)
+            .collect();
         let body = text.part(frontmatter::end(&text)..);
         let mut files = Vec::new();
         *budget = budget.checked_sub(text.len())?;
@@ -88,7 +108,12 @@ impl Skill {
     fn reduced(&self) -> String {
         // A JSON string is a YAML string.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        format!("---\nname: {}\ndescription: {}\n---\n{}", quoted(&self.name), quoted(&self.description), self.text)
+        format!(
+            "---\nname: {}\ndescription: {}\n---\n{}",
+            quoted(&self.name),
+            quoted(&self.description),
+            self.text
+        )
     }
 }
 
@@ -106,7 +131,13 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Collects the text files in a skill's folder, except `SKILL.md`.
-fn collect(folder: &Path, below: &str, depth: usize, budget: &mut usize, into: &mut Vec<(String, Vec<u8>)>) {
+fn collect(
+    folder: &Path,
+    below: &str,
+    depth: usize,
+    budget: &mut usize,
+    into: &mut Vec<(String, Vec<u8>)>,
+) {
     for name in entries(folder) {
         if into.len() >= limits::AGENT_SKILL_FILES {
             return;
@@ -129,8 +160,10 @@ fn collect(folder: &Path, below: &str, depth: usize, budget: &mut usize, into: &
 /// The names in a folder that are not hidden, sorted.
 fn entries(folder: &Path) -> Vec<String> {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<String> =
-        found.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| !name.starts_with('.')).collect();
+    let mut names: Vec<String> = found
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
     names.sort_unstable();
     names
 }
@@ -150,9 +183,13 @@ mod tests {
         fs::write(skill.join("run.sh"), "id").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", skill.join("references/more.md")).unwrap();
         fs::create_dir_all(vault.join(".claude/skills/linked")).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", vault.join(".claude/skills/linked/SKILL.md")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", vault.join(".claude/skills/linked/SKILL.md"))
+            .unwrap();
         let skills = of(&vault, "second-brain-ingest");
-        assert_eq!(skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["second-brain-ingest"]);
+        assert_eq!(
+            skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(),
+            ["second-brain-ingest"]
+        );
         let reduced = skills[0].reduced();
         assert_eq!(
             reduced,
@@ -160,7 +197,11 @@ mod tests {
         );
         assert_eq!(skills[0].files, [("references/style.md".to_owned(), b"style".to_vec())]);
         write_plugin(&skills, &vault).unwrap();
-        assert_eq!(fs::read_to_string(vault.join("skills/second-brain-ingest/references/style.md")).unwrap(), "style");
+        assert_eq!(
+            fs::read_to_string(vault.join("skills/second-brain-ingest/references/style.md"))
+                .unwrap(),
+            "style"
+        );
         fs::remove_dir_all(&vault).unwrap();
     }
 }

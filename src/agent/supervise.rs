@@ -33,20 +33,26 @@ pub(super) struct LaunchSpec {
 pub fn supervise(mut words: impl Iterator<Item = OsString>) -> Result<u8, String> {
     let program = words.next().filter(|_| getpgrp() == getpid());
     // The whole group is killed, so nothing else may be in it.
-    let program = program.ok_or("supervise is for the server itself, which starts it to run a session")?;
+    let program =
+        program.ok_or("supervise is for the server itself, which starts it to run a session")?;
     let mut line = Vec::new();
     let read = io::stdin().lock().take(limits::AGENT_ORDER_BYTES).read_until(b'\n', &mut line);
     read.map_err(|error| format!("nothing to run: {}", error.kind()))?;
-    let spec: LaunchSpec = serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
+    let spec: LaunchSpec =
+        serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
     // SIGTERM to the group must not end this process, which sends it and then waits for the session.
     let ignored = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&ignored)).map_err(|error| error.to_string())?;
+    for signal in
+        [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP]
+    {
+        signal_hook::flag::register(signal, Arc::clone(&ignored))
+            .map_err(|error| error.to_string())?;
     }
     // Applies to all threads and programs that are started from here on.
     spec.confinement.enforce(program.as_ref())?;
     let started = process::in_this_group(program).args(words).spawn();
-    let mut child = started.map_err(|error| format!("the program cannot be started: {}", error.kind()))?;
+    let mut child =
+        started.map_err(|error| format!("the program cannot be started: {}", error.kind()))?;
     let input = child.stdin.take();
     let (sender, statuses) = channel();
     let ended = sender.clone();
@@ -64,5 +70,8 @@ pub fn supervise(mut words: impl Iterator<Item = OsString>) -> Result<u8, String
         return Ok(1);
     };
     // What the program has left running is killed by the server.
-    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).map_or(1, |code| code as u8))
+    Ok(status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .map_or(1, |code| code as u8))
 }

@@ -43,8 +43,14 @@ impl Transcript {
     ///
     /// # Errors
     /// Why the session must be ended at once.
-    pub(super) fn read_line(&mut self, line: &[u8], page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
-        let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else { return Ok(None) };
+    pub(super) fn read_line(
+        &mut self,
+        line: &[u8],
+        page: &dyn Fn(&str) -> String,
+    ) -> Result<Option<String>, String> {
+        let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(line) else {
+            return Ok(None);
+        };
         let text = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "system" if text("subtype") == "init" => {
@@ -56,12 +62,17 @@ impl Transcript {
                 if matches!(status, Some(401 | 403)) {
                     return Err(super::KEY_REFUSED.into());
                 }
-                let status = status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
+                let status =
+                    status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
                 self.retry_status = Some(status.clone());
                 return Ok(Some(format!("the API answered {status}; retrying")));
             }
-            "assistant" | "user" if !self.is_initialized => return Err(unconfined("it did not say which tools it has")),
-            "assistant" | "user" if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) => {
+            "assistant" | "user" if !self.is_initialized => {
+                return Err(unconfined("it did not say which tools it has"));
+            }
+            "assistant" | "user"
+                if message.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null()) =>
+            {
                 return Err(unconfined("it has started another agent"));
             }
             "assistant" => return self.read_tool_calls(message.get("message"), page),
@@ -69,7 +80,8 @@ impl Transcript {
                 // Each field by itself: one of another type must not lose the cost or the text of a session that was paid for.
                 self.progress.turns = self.progress.turns.max(field(&message, "num_turns"));
                 self.progress.cost_usd = field(&message, "total_cost_usd");
-                self.progress.refused = refused(&field::<Vec<Value>>(&message, "permission_denials"), page);
+                self.progress.refused =
+                    refused(&field::<Vec<Value>>(&message, "permission_denials"), page);
                 self.end = Some(End {
                     subtype: field(&message, "subtype"),
                     is_error: field(&message, "is_error"),
@@ -84,7 +96,11 @@ impl Transcript {
     }
 
     /// Counts the turn and checks the model's tool calls; returns the last one for display.
-    fn read_tool_calls(&mut self, message: Option<&Value>, page: &dyn Fn(&str) -> String) -> Result<Option<String>, String> {
+    fn read_tool_calls(
+        &mut self,
+        message: Option<&Value>,
+        page: &dyn Fn(&str) -> String,
+    ) -> Result<Option<String>, String> {
         let Some(message) = message else { return Ok(None) };
         self.retry_status = None;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -94,10 +110,15 @@ impl Transcript {
         }
         let mut doing = None;
         let blocks = message.get("content").and_then(Value::as_array).into_iter().flatten();
-        for block in blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use")) {
+        for block in
+            blocks.filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
+        {
             let tool = block.get("name").and_then(Value::as_str).unwrap_or_default();
             if !TOOLS.contains(&tool) {
-                return Err(unconfined(&format!("it called a tool that it should not have: {}", plain(tool))));
+                return Err(unconfined(&format!(
+                    "it called a tool that it should not have: {}",
+                    plain(tool)
+                )));
             }
             let call = describe_call(tool, block.get("input"), page);
             doing = Some(format!("turn {}: {call}", self.progress.turns));
@@ -108,7 +129,9 @@ impl Transcript {
 
 /// The error for a session that is not confined as intended.
 fn unconfined(why: &str) -> String {
-    format!("The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?")
+    format!(
+        "The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?"
+    )
 }
 
 /// A tool and the file, skill or pattern that it is called with.
@@ -127,9 +150,15 @@ fn plain(text: &str) -> String {
 
 /// Refuses a session that has more than the command line gave it, however the program understood that.
 fn check(init: &Map<String, Value>) -> Result<(), String> {
-    let list = |member: &str| init.get(member).and_then(Value::as_array).ok_or_else(|| format!("it did not say its {member}"));
+    let list = |member: &str| {
+        init.get(member)
+            .and_then(Value::as_array)
+            .ok_or_else(|| format!("it did not say its {member}"))
+    };
     let tools = list("tools")?;
-    if let Some(more) = tools.iter().find(|tool| !tool.as_str().is_some_and(|tool| TOOLS.contains(&tool))) {
+    if let Some(more) =
+        tools.iter().find(|tool| !tool.as_str().is_some_and(|tool| TOOLS.contains(&tool)))
+    {
         return Err(format!("it has a tool that it should not have: {more}"));
     }
     if !list("mcp_servers")?.is_empty() {
@@ -143,7 +172,9 @@ fn check(init: &Map<String, Value>) -> Result<(), String> {
 
 /// Calls that were refused.
 fn refused(denials: &[Value], page: &dyn Fn(&str) -> String) -> Vec<String> {
-    let call = |denial: &Value| Some(describe_call(denial.get("tool_name")?.as_str()?, denial.get("tool_input"), page));
+    let call = |denial: &Value| {
+        Some(describe_call(denial.get("tool_name")?.as_str()?, denial.get("tool_input"), page))
+    };
     denials.iter().take(limits::AGENT_LISTED).filter_map(call).collect()
 }
 
@@ -153,7 +184,9 @@ mod tests {
     use serde_json::json;
 
     fn read_line(transcript: &mut Transcript, message: &Value) -> Result<Option<String>, String> {
-        transcript.read_line(message.to_string().as_bytes(), &|path| path.trim_start_matches("/vault/").to_owned())
+        transcript.read_line(message.to_string().as_bytes(), &|path| {
+            path.trim_start_matches("/vault/").to_owned()
+        })
     }
 
     fn begun() -> Transcript {
@@ -171,17 +204,31 @@ mod tests {
     #[test]
     fn a_session_that_has_more_than_it_should_is_ended() {
         for (init, why) in [
-            (json!({ "tools": ["Read", "Bash"], "mcp_servers": [], "permissionMode": "dontAsk" }), "Bash"),
-            (json!({ "tools": ["Read"], "mcp_servers": [{ "name": "vault" }], "permissionMode": "dontAsk" }), "MCP"),
-            (json!({ "tools": ["Read"], "mcp_servers": [], "permissionMode": "bypassPermissions" }), "bypass"),
+            (
+                json!({ "tools": ["Read", "Bash"], "mcp_servers": [], "permissionMode": "dontAsk" }),
+                "Bash",
+            ),
+            (
+                json!({ "tools": ["Read"], "mcp_servers": [{ "name": "vault" }], "permissionMode": "dontAsk" }),
+                "MCP",
+            ),
+            (
+                json!({ "tools": ["Read"], "mcp_servers": [], "permissionMode": "bypassPermissions" }),
+                "bypass",
+            ),
             (json!({ "tools": ["Read"], "mcp_servers": [] }), "not said"),
             (json!({ "tools": ["Read"], "permissionMode": "dontAsk" }), "mcp_servers"),
-            (json!({ "tools": { "Bash": true }, "mcp_servers": [], "permissionMode": "dontAsk" }), "tools"),
+            (
+                json!({ "tools": { "Bash": true }, "mcp_servers": [], "permissionMode": "dontAsk" }),
+                "tools",
+            ),
         ] {
             let mut init = init;
             init["type"] = "system".into();
             init["subtype"] = "init".into();
-            let Err(words) = read_line(&mut Transcript::default(), &init) else { panic!("it goes on with {init}") };
+            let Err(words) = read_line(&mut Transcript::default(), &init) else {
+                panic!("it goes on with {init}")
+            };
             assert!(words.contains(why), "{words}");
         }
         let unknown = json!({ "type": "assistant", "message": { "id": "1", "content": [] } });
@@ -201,7 +248,10 @@ mod tests {
     #[test]
     fn turns_are_counted_and_refused_calls_are_named() {
         let mut transcript = begun();
-        assert_eq!(read_line(&mut transcript, &call("Write")).unwrap().unwrap(), "turn 1: Write life/a.md");
+        assert_eq!(
+            read_line(&mut transcript, &call("Write")).unwrap().unwrap(),
+            "turn 1: Write life/a.md"
+        );
         read_line(&mut transcript, &call("Read")).unwrap();
         read_line(&mut transcript, &json!("garbage")).unwrap();
         assert_eq!(transcript.progress.turns, 1);

@@ -17,7 +17,9 @@ pub(super) fn check(raw: &Raw) -> u8 {
     if let Some(trouble) = trouble.flatten() {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
-    let session_description = vault.as_ref().and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
+    let session_description = vault
+        .as_ref()
+        .and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
     if let Some(Err(error)) = vault.as_ref().map(|vault| vault.refresh()) {
         mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
     }
@@ -26,9 +28,15 @@ pub(super) fn check(raw: &Raw) -> u8 {
         _ if is_listen_wrong => {}
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
-            notes.push(format!("LISTEN_ADDR: something is already listening on {}: this server, if it is running", config.listen));
+            notes.push(format!(
+                "LISTEN_ADDR: something is already listening on {}: this server, if it is running",
+                config.listen
+            ));
         }
-        Err(error) => mistakes.push(Mistake { setting: "LISTEN_ADDR", what: format!("cannot be used: {error}{}", serve::hint(&error)) }),
+        Err(error) => mistakes.push(Mistake {
+            setting: "LISTEN_ADDR",
+            what: format!("cannot be used: {error}{}", serve::hint(&error)),
+        }),
     }
     if let Some(vault) = vault {
         notes.extend(missing_folders(&config, &vault));
@@ -41,7 +49,11 @@ pub(super) fn check(raw: &Raw) -> u8 {
         print(&format!("Note: {note}\n"));
     }
     if mistakes.is_empty() {
-        return print(if notes.is_empty() { "Everything is in order.\n" } else { "Nothing is wrong, but see the notes above.\n" });
+        return print(if notes.is_empty() {
+            "Everything is in order.\n"
+        } else {
+            "Nothing is wrong, but see the notes above.\n"
+        });
     }
     print_mistakes(mistakes.iter())
 }
@@ -50,32 +62,65 @@ pub(super) fn check(raw: &Raw) -> u8 {
 fn missing_folders(config: &Config, vault: &Vault) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, secret) in config.logins.tokens.iter().chain(&config.logins.machines) {
-        let folders = secret.folders.iter().flat_map(|folders| folders.read.iter().flatten().chain(&folders.write));
+        let folders = secret
+            .folders
+            .iter()
+            .flat_map(|folders| folders.read.iter().flatten().chain(&folders.write));
         // In either Unicode form, as they are granted.
-        let missing = folders.filter(|folder| !vault.root().join(vault.spelled(folder).as_str()).exists());
+        let missing =
+            folders.filter(|folder| !vault.root().join(vault.spelled(folder).as_str()).exists());
         for folder in missing.map(VaultPath::as_str).collect::<BTreeSet<_>>() {
-            notes.push(format!("{name} is limited to {folder}/, which does not exist (upper and lower case differ)"));
+            notes.push(format!(
+                "{name} is limited to {folder}/, which does not exist (upper and lower case differ)"
+            ));
         }
     }
     notes
 }
 
-fn summary(config: &Config, files: usize, session_description: Option<String>, mistakes: &[Mistake]) -> String {
-    let names = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let state = config.state_dir.as_ref().map_or("in memory: logins end with the server".to_owned(), |folder| folder.display().to_string());
+fn summary(
+    config: &Config,
+    files: usize,
+    session_description: Option<String>,
+    mistakes: &[Mistake],
+) -> String {
+    let names =
+        |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let state = config
+        .state_dir
+        .as_ref()
+        .map_or("in memory: logins end with the server".to_owned(), |folder| {
+            folder.display().to_string()
+        });
     let lines = [
         ("VAULT_PATH", "vault", format!("{} ({files} files)", config.vault_path.display())),
         ("LISTEN_ADDR", "listen", config.listen.to_string()),
         ("SERVER_URL", "MCP endpoint", format!("{}/mcp", config.origin)),
         ("AUTH_USERS", "users", names(config.logins.users.keys().map(String::as_str).collect())),
-        ("CLIENT_CREDENTIALS", "machine clients", names(config.logins.machines.keys().map(String::as_str).collect())),
-        ("API_TOKENS", "API tokens", names(config.logins.tokens.keys().map(String::as_str).collect())),
+        (
+            "CLIENT_CREDENTIALS",
+            "machine clients",
+            names(config.logins.machines.keys().map(String::as_str).collect()),
+        ),
+        (
+            "API_TOKENS",
+            "API tokens",
+            names(config.logins.tokens.keys().map(String::as_str).collect()),
+        ),
         ("STATE_DIR", "state", state),
-        ("TOOLSETS", "toolsets", names(config.toolsets.iter().copied().map(Toolset::name).collect())),
+        (
+            "TOOLSETS",
+            "toolsets",
+            names(config.toolsets.iter().copied().map(Toolset::name).collect()),
+        ),
         ("READ_ONLY", "read-only", config.read_only.to_string()),
     ];
-    let lines = lines.into_iter().chain(session_description.map(|description| ("", "sessions", description)));
+    let lines = lines
+        .into_iter()
+        .chain(session_description.map(|description| ("", "sessions", description)));
     let is_wrong = |setting: &str| mistakes.iter().any(|mistake| mistake.setting == setting);
-    let shown = lines.map(|(setting, name, value)| (name, if is_wrong(setting) { "see the mistakes below".to_owned() } else { value }));
+    let shown = lines.map(|(setting, name, value)| {
+        (name, if is_wrong(setting) { "see the mistakes below".to_owned() } else { value })
+    });
     shown.map(|(name, value)| format!("{name:<16}{value}\n")).collect()
 }

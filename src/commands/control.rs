@@ -40,7 +40,10 @@ pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
         })
     });
     if let Err(error) = listening {
-        log::warn!("no control socket ({}): revoke works only while the server is stopped", error.kind());
+        log::warn!(
+            "no control socket ({}): revoke works only while the server is stopped",
+            error.kind()
+        );
     }
 }
 
@@ -64,7 +67,9 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
 /// # Errors
 /// A message for the owner.
 pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
-    let unreachable = |error: io::Error| format!("the server that uses this folder cannot be reached: {}", error.kind());
+    let unreachable = |error: io::Error| {
+        format!("the server that uses this folder cannot be reached: {}", error.kind())
+    };
     let answer = socket_path(folder).and_then(|(_open, path)| {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;

@@ -35,14 +35,19 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let listen = match raw.get("LISTEN_ADDR").map(|address| (address, address.rsplit_once(':'))) {
         None => free_address().map_err(broken)?,
         // The banner has the port, so it has to be known beforehand.
-        Some((_, Some(("" | "127.0.0.1" | "localhost", port)))) if port != "0" => format!("127.0.0.1:{port}"),
+        Some((_, Some(("" | "127.0.0.1" | "localhost", port)))) if port != "0" => {
+            format!("127.0.0.1:{port}")
+        }
         Some((address, _)) => {
-            return Err(broken(format!("the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}")));
+            return Err(broken(format!(
+                "the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}"
+            )));
         }
     };
     let origin = without_default_port(&format!("http://{listen}")).to_owned();
     let folder = std::env::temp_dir().join(format!("vault-sync-mcp-demo-{}", secret::new_id()));
-    sample_vault::write(&folder).map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
+    sample_vault::write(&folder)
+        .map_err(|error| broken(format!("the sample vault cannot be written: {error}")))?;
     let hash = bcrypt::hash(&password, COST).map_err(broken)?;
     let mut settings = raw.clone();
     settings.insert("VAULT_PATH", folder.display().to_string());
@@ -50,7 +55,8 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     settings.insert("SERVER_URL", origin.clone());
     settings.insert("AUTH_USERS", format!("demo:{hash}"));
     settings.insert("API_TOKENS", format!("demo:{}", SecretHash::of(&token).to_hex()));
-    let shown = Toolset::built_in().filter(|set| matches!(set, Toolset::Vault | Toolset::Notes | Toolset::Context));
+    let shown = Toolset::built_in()
+        .filter(|set| matches!(set, Toolset::Vault | Toolset::Notes | Toolset::Context));
     let shown: Vec<&str> = shown.map(Toolset::name).collect();
     // Toolset accomplishments needs the last two.
     for (setting, value) in [
@@ -62,10 +68,11 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     }
     settings.remove("CLIENT_CREDENTIALS");
     settings.remove("STATE_DIR");
-    let config = Config::read(&settings, Purpose::Network, &Environment::default()).map_err(|mistakes| {
-        let _ = disk::remove_own_folder(&folder);
-        print_mistakes(mistakes.iter())
-    })?;
+    let config =
+        Config::read(&settings, Purpose::Network, &Environment::default()).map_err(|mistakes| {
+            let _ = disk::remove_own_folder(&folder);
+            print_mistakes(mistakes.iter())
+        })?;
     let banner = banner(&origin, &password, &token, &folder);
     Ok((config, folder, banner))
 }
@@ -78,5 +85,11 @@ fn free_address() -> std::io::Result<String> {
 }
 
 fn banner(origin: &str, password: &str, token: &str, folder: &Path) -> String {
-    format!(include_str!("banner.txt"), origin = origin, password = password, token = token, folder = folder.display())
+    format!(
+        include_str!("banner.txt"),
+        origin = origin,
+        password = password,
+        token = token,
+        folder = folder.display()
+    )
 }

@@ -17,7 +17,8 @@ impl Lines {
     fn can_write(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let stderr = io::stderr();
-        let patience = if self.lost == 0 { limits::LOG_PATIENCE } else { std::time::Duration::ZERO };
+        let patience =
+            if self.lost == 0 { limits::LOG_PATIENCE } else { std::time::Duration::ZERO };
         let patience = Timespec::try_from(patience).ok();
         poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], patience.as_ref()) != Ok(0)
     }
@@ -38,7 +39,9 @@ impl Write for Lines {
         }
         if self.lost > 0 {
             let lost = std::mem::take(&mut self.lost);
-            io::stderr().write_all(format!("{lost} lines were lost here: the log was not read\n").as_bytes())?;
+            io::stderr().write_all(
+                format!("{lost} lines were lost here: the log was not read\n").as_bytes(),
+            )?;
         }
         // A pipe that can be written takes at least one piece.
         for (number, piece) in line.chunks(limits::LOG_PIECE_BYTES).enumerate() {

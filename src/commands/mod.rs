@@ -45,13 +45,17 @@ const FAILED: u8 = 1;
 
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    #[cfg_attr(not(feature = "agent"), allow(unused_mut, reason = "without sessions no argument is taken from it"))]
+    #[cfg_attr(
+        not(feature = "agent"),
+        allow(unused_mut, reason = "without sessions no argument is taken from it")
+    )]
     let mut arguments = arguments.into_iter().peekable();
     #[cfg(feature = "agent")]
     if arguments.next_if(|first| first == supervise::SUPERVISE).is_some() {
         return supervise::supervise(arguments).unwrap_or_else(|why| fail(why, WRONG));
     }
-    let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let variable =
+        |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let mut parsed = cli::parse(arguments, variable);
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {
@@ -59,7 +63,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Local),
             _ => None,
         };
-        let more = purpose.map(|purpose| Config::with_mistakes(&parsed.raw, purpose, &environment()).1).unwrap_or_default();
+        let more = purpose
+            .map(|purpose| Config::with_mistakes(&parsed.raw, purpose, &environment()).1)
+            .unwrap_or_default();
         parsed.mistakes.extend(more.iter().map(ToString::to_string));
         return print_mistakes(parsed.mistakes.iter());
     }
@@ -84,9 +90,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "revoke" => exit_code(grants::revoke(raw, word)),
         #[cfg(unix)]
         "undo" => {
-            let (login, since) = (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
+            let (login, since) =
+                (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
             let dry_run = parsed.flag("dry-run").is_some();
-            run_on_vault(raw, LevelFilter::Warn, |config| exit_code(undo::undo(raw, &config, login, since, dry_run)))
+            run_on_vault(raw, LevelFilter::Warn, |config| {
+                exit_code(undo::undo(raw, &config, login, since, dry_run))
+            })
         }
         #[cfg(feature = "agent")]
         "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
@@ -97,9 +106,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "agent")]
         "jobs" => exit_code(jobs::list(raw)),
         "help" => print(&cli::help()),
-        other if cfg!(windows) => {
-            fail(format!("on Windows there is no {other}: this program has stdio, hash-password and generate-token"), WRONG)
-        }
+        other if cfg!(windows) => fail(
+            format!(
+                "on Windows there is no {other}: this program has stdio, hash-password and generate-token"
+            ),
+            WRONG,
+        ),
         other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }
 }
@@ -169,7 +181,10 @@ fn until_signal(work: impl FnOnce() -> u8, _: impl FnOnce()) -> u8 {
 /// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. A second signal ends the process at
 /// once: whoever presses Ctrl-C again does not want to wait. Gives the exit code.
 #[cfg(unix)]
-fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce() + Send + 'static) -> u8 {
+fn until_signal(
+    work: impl FnOnce() -> u8 + Send + 'static,
+    stop: impl FnOnce() + Send + 'static,
+) -> u8 {
     use signal_hook::consts::{SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     let (done, ended) = std::sync::mpsc::channel();
@@ -196,10 +211,12 @@ fn until_signal(work: impl FnOnce() -> u8 + Send + 'static, stop: impl FnOnce() 
                         let _ = in_a_hurry.send(FAILED);
                     }
                 };
-                let start =
-                    |name: &str, work: Box<dyn FnOnce() + Send>| std::thread::Builder::new().name(name.into()).spawn(work).map(drop);
+                let start = |name: &str, work: Box<dyn FnOnce() + Send>| {
+                    std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
+                };
                 // Without threads the process ends at once.
-                let started = start("stop", Box::new(stop)).and_then(|()| start("second signal", Box::new(second)));
+                let started = start("stop", Box::new(stop))
+                    .and_then(|()| start("second signal", Box::new(second)));
                 started.unwrap_or_else(|error| log::warn!("no thread: {error}"));
                 code.recv().unwrap_or(FAILED)
             }
@@ -219,8 +236,11 @@ fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
         .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
         .ok()?;
     let opened = config.state_dir.as_deref().filter(|_| config.versions).map(Versions::open);
-    let versions =
-        opened.and_then(|opened| opened.inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind())).ok());
+    let versions = opened.and_then(|opened| {
+        opened
+            .inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind()))
+            .ok()
+    });
     let vault = Arc::new(vault.with_versions(versions.clone()));
     if !config.read_only {
         vault.recover();
@@ -233,17 +253,29 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     config.warnings.iter().for_each(|note| log::warn!("{note}"));
     let (vault, versions) = open_vault(config)?;
     let systems = systems::open(config, &vault);
-    let engine = Server::new(Arc::clone(&vault), &config.toolsets, config.read_only, config.options.clone(), systems);
+    let engine = Server::new(
+        Arc::clone(&vault),
+        &config.toolsets,
+        config.read_only,
+        config.options.clone(),
+        systems,
+    );
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
     // The index is built while the first client initializes; for toolsets that choose notes by frontmatter, that is
     // read too.
-    let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments].iter().any(|set| config.toolsets.contains(set));
+    let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments]
+        .iter()
+        .any(|set| config.toolsets.contains(set));
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
         match vault.refresh() {
             Ok(()) => {
-                log::info!("index complete: {} files in {} ms", vault.size(), started.elapsed().as_millis());
+                log::info!(
+                    "index complete: {} files in {} ms",
+                    vault.size(),
+                    started.elapsed().as_millis()
+                );
                 vault.prepare_search();
             }
             Err(error) => log::error!("{error}"),
@@ -264,7 +296,12 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
 fn start_logging(level: LevelFilter) {
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let format = move |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
-        let message: String = record.args().to_string().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let message: String = record
+            .args()
+            .to_string()
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
         let level = record.level();
         // The number is syslog's priority; journald strips it (sd-daemon(3)).
         match (in_journal, level) {
@@ -291,9 +328,14 @@ fn print(text: &str) -> u8 {
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {
-        widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.chars().count()));
+        widths
+            .iter_mut()
+            .zip(row)
+            .for_each(|(width, cell)| *width = (*width).max(cell.chars().count()));
     }
-    let line = |row: &[String; N]| row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect::<String>();
+    let line = |row: &[String; N]| {
+        row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}  ")).collect::<String>()
+    };
     rows.iter().map(|row| format!("{}\n", line(row).trim_end())).collect()
 }
 
@@ -311,7 +353,10 @@ fn fail(why: impl std::fmt::Display, code: u8) -> u8 {
 /// Prints mistakes to stderr, and gives the exit code [`WRONG`].
 fn print_mistakes(mistakes: impl ExactSizeIterator<Item = impl std::fmt::Display>) -> u8 {
     let count = mistakes.len();
-    print_error(&format!("vault-sync-mcp: {count} mistake{}:\n", if count == 1 { "" } else { "s" }));
+    print_error(&format!(
+        "vault-sync-mcp: {count} mistake{}:\n",
+        if count == 1 { "" } else { "s" }
+    ));
     for mistake in mistakes {
         print_error(&format!("  - {mistake}\n"));
     }

@@ -46,7 +46,9 @@ impl Answer {
                 continue;
             }
             let headers = lines.filter_map(|line| line.split_once(':'));
-            let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+            let headers = headers
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+                .collect();
             return Some(Answer { status, headers, body: body.to_owned() });
         }
     }
@@ -62,14 +64,26 @@ impl Answer {
     /// What a status usually means, when it is not the one that was expected.
     fn meaning(&self) -> &'static str {
         match self.status {
-            300..=399 => "a redirect; clients do not send their token along. The proxy must serve the URL itself",
-            401 if self.is_html() => "a page; something in front of the server wants a login of its own",
-            403 | 429 if self.is_html() => "a page; a bot filter or a login in front of the server refuses programs",
-            403 => "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, or a filter is in front",
+            300..=399 => {
+                "a redirect; clients do not send their token along. The proxy must serve the URL itself"
+            }
+            401 if self.is_html() => {
+                "a page; something in front of the server wants a login of its own"
+            }
+            403 | 429 if self.is_html() => {
+                "a page; a bot filter or a login in front of the server refuses programs"
+            }
+            403 => {
+                "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, or a filter is in front"
+            }
             404 => "not there; the proxy does not pass this path on",
             413 => "too large for the proxy; nginx needs client_max_body_size 16m",
-            502..=504 => "the proxy does not reach the server; is it running, and is LISTEN_ADDR what the proxy calls?",
-            200..=299 if self.is_html() => "a page of something else; the proxy leads this path to another program",
+            502..=504 => {
+                "the proxy does not reach the server; is it running, and is LISTEN_ADDR what the proxy calls?"
+            }
+            200..=299 if self.is_html() => {
+                "a page of something else; the proxy leads this path to another program"
+            }
             _ => "not what the server itself answers; something in front of it does",
         }
     }
@@ -82,18 +96,42 @@ impl Answer {
 fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
     let mut command = process::program("curl");
     // --globoff and --data-binary: curl interprets nothing of what it sends.
-    command.args(["--disable", "--silent", "--show-error", "--include", "--globoff", "--proto", "=http,https", "--http1.1"]);
-    command.args(["--connect-timeout", "8", "--max-time", "15", "--max-filesize", "1000000", "--user-agent", CLAUDE]);
+    command.args([
+        "--disable",
+        "--silent",
+        "--show-error",
+        "--include",
+        "--globoff",
+        "--proto",
+        "=http,https",
+        "--http1.1",
+    ]);
+    command.args([
+        "--connect-timeout",
+        "8",
+        "--max-time",
+        "15",
+        "--max-filesize",
+        "1000000",
+        "--user-agent",
+        CLAUDE,
+    ]);
     command.args(more).args(["--url", url]);
     if !body.is_empty() {
         command.args(["--data-binary", "@-"]);
     }
-    let spawn = SpawnOptions { hold_stdin: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
-    let mut process = Process::start(&mut command, body.into(), spawn).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
-        kind => format!("curl cannot be started: {kind}"),
-    })?;
-    let ended = process.wait_with_output(Deadline::after(limits::CHECK_PATIENCE), limits::CHECK_PATIENCE, &mut |_| true);
+    let spawn =
+        SpawnOptions { hold_stdin: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
+    let mut process =
+        Process::start(&mut command, body.into(), spawn).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
+            kind => format!("curl cannot be started: {kind}"),
+        })?;
+    let ended = process.wait_with_output(
+        Deadline::after(limits::CHECK_PATIENCE),
+        limits::CHECK_PATIENCE,
+        &mut |_| true,
+    );
     if ended.is_none() {
         process.end(limits::CHECK_PATIENCE);
     }
@@ -133,7 +171,9 @@ impl Report {
 
     /// Prints the problems; gives the exit code.
     fn end(&self) -> u8 {
-        print_mistakes(self.problems.iter().map(|(why, whats)| format!("{}: {why}", whats.join(", "))))
+        print_mistakes(
+            self.problems.iter().map(|(why, whats)| format!("{}: {why}", whats.join(", "))),
+        )
     }
 }
 
@@ -161,14 +201,24 @@ pub(super) fn check_server(url: &str) -> u8 {
 fn origin(url: &str, report: &mut Report) -> Option<String> {
     let split = url.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
     let parts = split.map(|(scheme, rest)| (scheme, rest.split_once('/').unwrap_or((rest, ""))));
-    let plain = |authority: &str| authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
-    let Some((scheme, (authority, path))) = parts.filter(|(_, (authority, _))| !authority.is_empty() && plain(authority)) else {
-        report.expect("the URL", Err(format!("{url:?} is no URL like https://vault.example.com/mcp")));
+    let plain = |authority: &str| {
+        authority.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte))
+    };
+    let Some((scheme, (authority, path))) =
+        parts.filter(|(_, (authority, _))| !authority.is_empty() && plain(authority))
+    else {
+        report.expect(
+            "the URL",
+            Err(format!("{url:?} is no URL like https://vault.example.com/mcp")),
+        );
         return None;
     };
     let authority = authority.to_ascii_lowercase();
     let authority = authority.as_str();
-    let host = authority.rsplit_once(':').filter(|(_, port)| !port.contains(']')).map_or(authority, |(host, _)| host);
+    let host = authority
+        .rsplit_once(':')
+        .filter(|(_, port)| !port.contains(']'))
+        .map_or(authority, |(host, _)| host);
     let is_local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
     report.expect(
         "the URL",
@@ -191,18 +241,23 @@ fn ipv4(origin: &str, report: &mut Report) {
         return;
     }
     let answer = ask(&format!("{origin}/healthz"), &["--ipv4"], "");
-    report.expect("IPv4", answer.map(drop).map_err(|why| format!("Claude on the web connects over IPv4: {why}")));
+    report.expect(
+        "IPv4",
+        answer.map(drop).map_err(|why| format!("Claude on the web connects over IPv4: {why}")),
+    );
 }
 
 fn json_of(url: &str) -> Result<Value, String> {
     let answer = ask(url, &[], "")?;
     answer.must(answer.status == 200)?;
-    serde_json::from_str(&answer.body).map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
+    serde_json::from_str(&answer.body)
+        .map_err(|_| "it is not JSON; the proxy leads this path to another program".into())
 }
 
 /// Checks that a member of a document is a certain text.
 fn same(document: &Value, member: &str, wanted: &str) -> Result<(), String> {
-    let found = document.get(member).map_or(Value::Null, |value| value.get(0).unwrap_or(value).clone());
+    let found =
+        document.get(member).map_or(Value::Null, |value| value.get(0).unwrap_or(value).clone());
     if found == wanted {
         return Ok(());
     }
@@ -219,21 +274,33 @@ fn origin_of(url: &str) -> Option<&str> {
 }
 
 fn other_url(found: &str, origin: &str) -> String {
-    format!("it names {found}, not {origin}: SERVER_URL must be the URL in use, without a slash at its end")
+    format!(
+        "it names {found}, not {origin}: SERVER_URL must be the URL in use, without a slash at its end"
+    )
 }
 
 fn documents(origin: &str, report: &mut Report) {
     let endpoint = format!("{origin}/mcp");
-    for (path, resource) in [("/.well-known/oauth-protected-resource/mcp", &*endpoint), ("/.well-known/oauth-protected-resource", origin)] {
-        let checked = json_of(&format!("{origin}{path}"))
-            .and_then(|document| same(&document, "resource", resource).and_then(|()| same(&document, "authorization_servers", origin)));
+    for (path, resource) in [
+        ("/.well-known/oauth-protected-resource/mcp", &*endpoint),
+        ("/.well-known/oauth-protected-resource", origin),
+    ] {
+        let checked = json_of(&format!("{origin}{path}")).and_then(|document| {
+            same(&document, "resource", resource)
+                .and_then(|()| same(&document, "authorization_servers", origin))
+        });
         report.expect(path, checked);
     }
-    for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"] {
+    for path in
+        ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]
+    {
         let checked = json_of(&format!("{origin}{path}")).and_then(|document| {
             same(&document, "issuer", origin)?;
             for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
-                let path = document.get(endpoint).and_then(Value::as_str).and_then(|url| url.strip_prefix(origin));
+                let path = document
+                    .get(endpoint)
+                    .and_then(Value::as_str)
+                    .and_then(|url| url.strip_prefix(origin));
                 if path.and_then(routes::find).is_none() {
                     return Err(format!("its {endpoint} is not a URL of this server"));
                 }
@@ -243,26 +310,38 @@ fn documents(origin: &str, report: &mut Report) {
         report.expect(path, checked);
     }
     let nowhere = ask(&format!("{origin}/.well-known/openid-configuration"), &[], "");
-    report.expect("an unknown document is a 404", nowhere.and_then(|answer| answer.must(answer.status == 404)));
+    report.expect(
+        "an unknown document is a 404",
+        nowhere.and_then(|answer| answer.must(answer.status == 404)),
+    );
 }
 
 /// The 401 by which a client finds the documents, for every request without a token.
 fn challenge(origin: &str, report: &mut Report) {
     let url = &format!("{origin}/mcp");
     let post = |more: &[&str], body: &str| {
-        let headers = ["--header", "Content-Type: application/json", "--header", "Accept: application/json, text/event-stream"];
+        let headers = [
+            "--header",
+            "Content-Type: application/json",
+            "--header",
+            "Accept: application/json, text/event-stream",
+        ];
         ask(url, &[&headers[..], more].concat(), body)
     };
     let right = |answer: Answer| {
         if answer.status != 401 {
             return Err(format!("status {}, not 401: {}", answer.status, answer.meaning()));
         }
-        let wanted = format!("resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
+        let wanted =
+            format!("resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"");
         let challenge = answer.header("www-authenticate");
-        let named = challenge.split_once("resource_metadata=\"").and_then(|(_, url)| origin_of(url));
+        let named =
+            challenge.split_once("resource_metadata=\"").and_then(|(_, url)| origin_of(url));
         match challenge.starts_with("Bearer ") && challenge.contains(&wanted) {
             true => Ok(()),
-            false if named.is_some_and(|named| named != origin) => Err(other_url(named.unwrap_or_default(), origin)),
+            false if named.is_some_and(|named| named != origin) => {
+                Err(other_url(named.unwrap_or_default(), origin))
+            }
             false => Err(format!(
                 "its WWW-Authenticate is {challenge:?}; it must begin with Bearer and have {wanted}. Does the proxy want a login of its own?"
             )),
@@ -280,37 +359,69 @@ fn challenge(origin: &str, report: &mut Report) {
         return;
     }
     report.expect("the same to a GET", ask(url, &[], "").and_then(right));
-    let is_refused = |answer: Answer| match answer.header("www-authenticate").contains("error=\"invalid_token\"") {
+    let is_refused = |answer: Answer| match answer
+        .header("www-authenticate")
+        .contains("error=\"invalid_token\"")
+    {
         true => Ok(()),
-        false if answer.status == 401 => Err("the proxy does not pass the Authorization header on".into()),
+        false if answer.status == 401 => {
+            Err("the proxy does not pass the Authorization header on".into())
+        }
         false => answer.must(false),
     };
-    report.expect("a token is passed on", post(&["--header", "Authorization: Bearer none"], INITIALIZE).and_then(is_refused));
+    report.expect(
+        "a token is passed on",
+        post(&["--header", "Authorization: Bearer none"], INITIALIZE).and_then(is_refused),
+    );
     // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer. A proxy that refuses the body may
     // close like that without it; with it, curl reads the refusal before it sends the body.
-    let large = post(&["--header", "Expect:"], &" ".repeat(LARGE)).or_else(|_| post(&[], &" ".repeat(LARGE))).and_then(right);
+    let large = post(&["--header", "Expect:"], &" ".repeat(LARGE))
+        .or_else(|_| post(&[], &" ".repeat(LARGE)))
+        .and_then(right);
     report.expect("a body of 1.5 MB comes through", large);
-    let browser = ["--header", "Origin: https://claude.ai", "--header", "Access-Control-Request-Method: POST"];
-    let preflight = [&["--request", "OPTIONS", "--header", "Access-Control-Request-Headers: authorization"][..], &browser].concat();
+    let browser = [
+        "--header",
+        "Origin: https://claude.ai",
+        "--header",
+        "Access-Control-Request-Method: POST",
+    ];
+    let preflight = [
+        &["--request", "OPTIONS", "--header", "Access-Control-Request-Headers: authorization"][..],
+        &browser,
+    ]
+    .concat();
     let asked = ask(url, &preflight, "");
     report.expect(
         "a browser may ask first (OPTIONS)",
-        asked.and_then(|answer| answer.must(answer.status / 100 == 2 && !answer.header("access-control-allow-origin").is_empty())),
+        asked.and_then(|answer| {
+            answer.must(
+                answer.status / 100 == 2
+                    && !answer.header("access-control-allow-origin").is_empty(),
+            )
+        }),
     );
 }
 
 /// The login endpoints, each with a request that it has to refuse with an error of its own.
 fn endpoints(origin: &str, report: &mut Report) {
     let refused = |answer: Answer| {
-        let has_error = serde_json::from_str::<Value>(&answer.body).is_ok_and(|body| body.get("error").is_some());
+        let has_error = serde_json::from_str::<Value>(&answer.body)
+            .is_ok_and(|body| body.get("error").is_some());
         answer.must(has_error && matches!(answer.status, 400 | 401))
     };
     let post = |path: &str, media_type: &str, body: &str| {
-        ask(&format!("{origin}{path}"), &["--header", &format!("Content-Type: {media_type}")], body).and_then(refused)
+        ask(&format!("{origin}{path}"), &["--header", &format!("Content-Type: {media_type}")], body)
+            .and_then(refused)
     };
     report.expect("registration is reached", post("/oauth/register", "application/json", "{}"));
     let form = "application/x-www-form-urlencoded";
-    report.expect("the token endpoint is reached", post("/oauth/token", form, "grant_type=authorization_code"));
+    report.expect(
+        "the token endpoint is reached",
+        post("/oauth/token", form, "grant_type=authorization_code"),
+    );
     let page = ask(&format!("{origin}/oauth/authorize"), &[], "");
-    report.expect("the login page is reached", page.and_then(|answer| answer.must(answer.status == 400 && answer.is_html())));
+    report.expect(
+        "the login page is reached",
+        page.and_then(|answer| answer.must(answer.status == 400 && answer.is_html())),
+    );
 }

@@ -18,7 +18,8 @@ pub(super) fn probe(
     let mut add = |setting, what: String| mistakes.push(Mistake { setting, what });
     // The folder itself is created once all else is right.
     if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
-        && let Err(error) = disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
+        && let Err(error) =
+            disk::try_writing(folder.ancestors().find(|above| above.is_dir()).unwrap_or(folder))
     {
         add("STATE_DIR", format!("cannot be written: {error}"));
     }
@@ -29,13 +30,20 @@ pub(super) fn probe(
     if purpose == Purpose::Network
         && !config.read_only
         && let Err(error) = disk::try_writing(&config.vault_path)
-        && (is_check || matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
+        && (is_check
+            || matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem))
     {
         let why = error.kind();
-        add("VAULT_PATH", format!("cannot be written: {why}. Free disk space, give the server's user the right, or set READ_ONLY=true"));
+        add(
+            "VAULT_PATH",
+            format!(
+                "cannot be written: {why}. Free disk space, give the server's user the right, or set READ_ONLY=true"
+            ),
+        );
     }
     let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
-    let opened = opened.inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
+    let opened = opened
+        .inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
     let vault = Arc::new(opened.ok()?);
     let trouble = systems::check_repository(config, &vault, is_check, mistakes);
     Some((vault, trouble))

@@ -10,7 +10,9 @@ use std::io::{self, BufRead, IsTerminal, Read};
 const COST: u32 = 12;
 
 pub(super) fn hash_password() -> u8 {
-    let hash = ask().map_err(|why| fail(why, WRONG)).and_then(|password| bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED)));
+    let hash = ask()
+        .map_err(|why| fail(why, WRONG))
+        .and_then(|password| bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED)));
     hash.map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
 }
 
@@ -18,7 +20,8 @@ pub(super) fn hash_password() -> u8 {
 fn ask() -> Result<String, String> {
     let password = if io::stdin().is_terminal() {
         let first = rpassword::prompt_password("Password: ").map_err(|error| error.to_string())?;
-        let second = rpassword::prompt_password("The same again: ").map_err(|error| error.to_string())?;
+        let second =
+            rpassword::prompt_password("The same again: ").map_err(|error| error.to_string())?;
         if first != second {
             return Err("the two passwords differ".into());
         }
@@ -32,7 +35,10 @@ fn ask() -> Result<String, String> {
         return Err("the password is empty".into());
     }
     if password.len() > limits::PASSWORD_BYTES {
-        return Err(format!("the password is longer than {} bytes, which bcrypt would cut", limits::PASSWORD_BYTES));
+        return Err(format!(
+            "the password is longer than {} bytes, which bcrypt would cut",
+            limits::PASSWORD_BYTES
+        ));
     }
     Ok(password)
 }

@@ -29,8 +29,12 @@ pub(super) fn serve(config: Config) -> u8 {
 /// What to do when an address cannot be listened on.
 pub(super) fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::AddrInUse => "; another program has the port: stop it, or choose another LISTEN_ADDR",
-        ErrorKind::PermissionDenied => "; ports below 1024 are for a proxy in front: choose another LISTEN_ADDR",
+        ErrorKind::AddrInUse => {
+            "; another program has the port: stop it, or choose another LISTEN_ADDR"
+        }
+        ErrorKind::PermissionDenied => {
+            "; ports below 1024 are for a proxy in front: choose another LISTEN_ADDR"
+        }
         _ => "",
     }
 }
@@ -40,7 +44,11 @@ pub(super) fn hint(error: &io::Error) -> &'static str {
 pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Option<u8> {
     let engine = engine(&config)?;
     let listener = server::bind(config.listen);
-    let listener = listener.inspect_err(|error| log::error!("cannot listen on {}: {error}{}", config.listen, hint(error))).ok()?;
+    let listener = listener
+        .inspect_err(|error| {
+            log::error!("cannot listen on {}: {error}{}", config.listen, hint(error))
+        })
+        .ok()?;
     let oauth = Arc::new(Oauth::new(config.origin.clone(), config.logins, config.policy, store));
     let app = App {
         mcp: Arc::clone(&engine),

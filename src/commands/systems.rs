@@ -2,7 +2,13 @@
 //! Claude Code can be used.
 #![cfg_attr(
     not(feature = "default"),
-    allow(unused_imports, unused_variables, unused_mut, dead_code, reason = "each is for one of the toolsets")
+    allow(
+        unused_imports,
+        unused_variables,
+        unused_mut,
+        dead_code,
+        reason = "each is for one of the toolsets"
+    )
 )]
 
 use crate::config::{Config, Mistake};
@@ -13,7 +19,10 @@ use std::sync::Arc;
 
 #[cfg(feature = "git")]
 fn git(config: &Config, vault: &Arc<Vault>) -> Option<crate::git::Git> {
-    config.toolsets.contains(&Toolset::Git).then(|| crate::git::Git::new(Arc::clone(vault), config.git.clone()))
+    config
+        .toolsets
+        .contains(&Toolset::Git)
+        .then(|| crate::git::Git::new(Arc::clone(vault), config.git.clone()))
 }
 
 pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
@@ -28,45 +37,71 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
     }
     #[cfg(feature = "accomplishments")]
     {
-        systems.projects = config.projects.clone().map(crate::accomplishments::Accomplishments::new);
+        systems.projects =
+            config.projects.clone().map(crate::accomplishments::Accomplishments::new);
     }
     #[cfg(feature = "agent")]
     if config.toolsets.contains(&Toolset::Agent) {
-        let agent = crate::agent::Agent::new(Arc::clone(vault), systems.commits.clone(), config.agent.clone());
+        let agent = crate::agent::Agent::new(
+            Arc::clone(vault),
+            systems.commits.clone(),
+            config.agent.clone(),
+        );
         systems.agent = Some(Arc::new(agent));
     }
     systems
 }
 
 /// Adds a mistake if toolset `git` cannot be served; with `is_check` gives what keeps it from writing at the moment.
-pub(super) fn check_repository(config: &Config, vault: &Arc<Vault>, is_check: bool, mistakes: &mut Vec<Mistake>) -> Option<String> {
+pub(super) fn check_repository(
+    config: &Config,
+    vault: &Arc<Vault>,
+    is_check: bool,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<String> {
     #[cfg(feature = "git")]
     if let Some(git) = git(config, vault) {
         match git.check() {
             Ok(()) if is_check => return git.unready_reason(),
             Ok(()) => {}
-            Err(why) => mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has git: {why}") }),
+            Err(why) => {
+                mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has git: {why}") })
+            }
         }
     }
     None
 }
 
 /// Adds a mistake if toolset `agent` cannot be served, and notes on what else is missing; describes how its sessions would run.
-pub(super) fn check_agent(config: &Config, vault: &Arc<Vault>, mistakes: &mut Vec<Mistake>, notes: &mut Vec<String>) -> Option<String> {
+pub(super) fn check_agent(
+    config: &Config,
+    vault: &Arc<Vault>,
+    mistakes: &mut Vec<Mistake>,
+    notes: &mut Vec<String>,
+) -> Option<String> {
     #[cfg(feature = "agent")]
     if config.toolsets.contains(&Toolset::Agent) {
         let options = &config.agent;
         let agent = crate::agent::Agent::new(Arc::clone(vault), None, options.clone());
         if !agent.has_skills() {
-            notes.push("the vault lacks skills for toolset agent: vault-sync-mcp init-wiki writes them".into());
+            notes.push(
+                "the vault lacks skills for toolset agent: vault-sync-mcp init-wiki writes them"
+                    .into(),
+            );
         }
         if let Err(why) = agent.check() {
             mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
             return None;
         }
-        let daily = options.daily_budget_usd.map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
-        let (ingest, query, most) = (&options.ingest.model, &options.query.model, options.max_budget_usd);
-        return Some(format!("Claude Code {}; {ingest} files, {query} answers; {most} dollars a session, {daily}", agent.version()));
+        let daily = options
+            .daily_budget_usd
+            .map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
+        let (ingest, query, most) =
+            (&options.ingest.model, &options.query.model, options.max_budget_usd);
+        return Some(format!(
+            "Claude Code {}; {ingest} files, {query} answers; {most} dollars a session, {daily}",
+            agent.version()
+        ));
     }
     None
 }

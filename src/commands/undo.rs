@@ -14,21 +14,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Exit code 0 when all was taken back, 1 when something was left alone or the log does not have all changes.
-pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry_run: bool) -> Result<u8, u8> {
+pub(super) fn undo(
+    raw: &Raw,
+    config: &Config,
+    login: &str,
+    since: Duration,
+    dry_run: bool,
+) -> Result<u8, u8> {
     let failed = |why: String| fail(why, FAILED);
     let state_dir = folder(raw)?;
     refuse_other_user(&state_dir, "undo")?;
     if !config.versions {
         return Err(fail("VERSIONS is 0: nothing was kept", WRONG));
     }
-    let versions = Versions::open(&state_dir).map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
-    let vault = Vault::open(&config.vault_path).map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
+    let versions = Versions::open(&state_dir)
+        .map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let vault = Vault::open(&config.vault_path)
+        .map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
     let vault = Arc::new(vault.with_versions(Some(Arc::clone(&versions))));
     let now = Moment::read();
     let kept = versions.log().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let logins: BTreeSet<String> = kept.lines.into_iter().map(|line| line.by).collect();
     // As the log shows them.
-    let login = login.strip_prefix("token:").or_else(|| login.strip_prefix("client:")).unwrap_or(login);
+    let login =
+        login.strip_prefix("token:").or_else(|| login.strip_prefix("client:")).unwrap_or(login);
     let login = match whole_id(logins.iter(), login) {
         Ok(login) => login,
         Err(_) if logins.is_empty() => login.to_owned(),
@@ -41,7 +50,9 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
     // Opening the toolsets finishes what a crash has interrupted in the repository.
     let commits = if dry_run { None } else { systems::open(config, &vault).commits };
     let since = Moment(now.0.saturating_sub(since.as_secs()));
-    let mut undone = vault.undo(login, since, dry_run, commits.clone()).map_err(|error| failed(error.to_string()))?;
+    let mut undone = vault
+        .undo(login, since, dry_run, commits.clone())
+        .map_err(|error| failed(error.to_string()))?;
     let mut replaced = Vec::new();
     if let Some(commits) = commits.filter(|_| !undone.changed.is_empty()) {
         let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
@@ -54,9 +65,14 @@ pub(super) fn undo(raw: &Raw, config: &Config, login: &str, since: Duration, dry
         }
     }
     // Where the remote's version is now, nothing was taken back.
-    let is_replaced = |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
+    let is_replaced =
+        |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
     undone.done.retain(|line| !is_replaced(line));
-    let marks = undone.marks.iter().filter(|(_, done)| done.iter().any(is_replaced)).map(|(mark, _)| &**mark);
+    let marks = undone
+        .marks
+        .iter()
+        .filter(|(_, done)| done.iter().any(is_replaced))
+        .map(|(mark, _)| &**mark);
     vault.take_back_marks(marks).map_err(|error| failed(error.to_string()))?;
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
@@ -67,7 +83,16 @@ fn report(undone: &Undone, login: &str, dry_run: bool) -> String {
         return format!("{login} has changed nothing in that time that is not undone already.\n");
     }
     let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let left = if undone.left.is_empty() { String::new() } else { format!("\nLeft alone:\n{}", lines(&undone.left)) };
+    let left = if undone.left.is_empty() {
+        String::new()
+    } else {
+        format!("\nLeft alone:\n{}", lines(&undone.left))
+    };
     let word = if dry_run { "would be taken back" } else { "taken back" };
-    format!("{}{left}\n{} changes {word}, {} left alone.\n", lines(&undone.done), undone.done.len(), undone.left.len())
+    format!(
+        "{}{left}\n{} changes {word}, {} left alone.\n",
+        lines(&undone.done),
+        undone.done.len(),
+        undone.left.len()
+    )
 }

@@ -10,7 +10,8 @@ pub(super) fn init_wiki(config: Config) -> u8 {
     match starter::write(&config.vault_path) {
         Ok(done) => {
             let word = |is_new: bool| if is_new { "written" } else { "kept   " };
-            let text: String = done.iter().map(|(path, is_new)| format!("{}  {path}\n", word(*is_new))).collect();
+            let text: String =
+                done.iter().map(|(path, is_new)| format!("{}  {path}\n", word(*is_new))).collect();
             let new = done.iter().filter(|(_, is_new)| *is_new).count();
             print(&format!("{text}\n{new} written, {} kept as they were.\n", done.len() - new))
         }
@@ -36,7 +37,21 @@ pub(super) fn report(found: Result<Vec<Finding>, Error>) -> u8 {
 }
 
 pub(super) fn table(found: &[Finding]) -> String {
-    let position = |finding: &Finding| if finding.line == 0 { finding.page.clone() } else { format!("{}:{}", finding.page, finding.line) };
-    let rows: Vec<[String; 3]> = found.iter().map(|finding| [position(finding), finding.rule.to_owned(), finding.what.clone()]).collect();
-    format!("{}\n{} finding{}.\n", columns(&rows), found.len(), if found.len() == 1 { "" } else { "s" })
+    let position = |finding: &Finding| {
+        if finding.line == 0 {
+            finding.page.clone()
+        } else {
+            format!("{}:{}", finding.page, finding.line)
+        }
+    };
+    let rows: Vec<[String; 3]> = found
+        .iter()
+        .map(|finding| [position(finding), finding.rule.to_owned(), finding.what.clone()])
+        .collect();
+    format!(
+        "{}\n{} finding{}.\n",
+        columns(&rows),
+        found.len(),
+        if found.len() == 1 { "" } else { "s" }
+    )
 }

@@ -11,10 +11,19 @@ impl Reader<'_> {
     pub(super) fn agent(&mut self, state: Option<&Path>, workers: usize) -> agent::Options {
         let ingest = self.route(
             ["COS_VAULT_MODEL", "COS_VAULT_MAX_TURNS", "COS_VAULT_TIMEOUT_MS"],
-            SessionLimits { model: "claude-sonnet-4-6".into(), max_turns: 30, timeout: Duration::from_secs(180), settings: [""; 3] },
+            SessionLimits {
+                model: "claude-sonnet-4-6".into(),
+                max_turns: 30,
+                timeout: Duration::from_secs(180),
+                settings: [""; 3],
+            },
         );
         // A question is less work; but a configured model is used for both.
-        let model = if self.text("COS_VAULT_MODEL").is_some() { ingest.model.clone() } else { "claude-haiku-4-5".into() };
+        let model = if self.text("COS_VAULT_MODEL").is_some() {
+            ingest.model.clone()
+        } else {
+            "claude-haiku-4-5".into()
+        };
         let query = self.route(
             ["COS_VAULT_QUERY_MODEL", "COS_VAULT_QUERY_MAX_TURNS", "COS_VAULT_QUERY_TIMEOUT_MS"],
             SessionLimits {
@@ -43,7 +52,10 @@ impl Reader<'_> {
     fn agent_command(&mut self) -> String {
         let command = self.expand_home(self.text("AGENT_COMMAND").unwrap_or("claude"));
         if command.components().count() > 1 && !command.is_absolute() {
-            self.add_mistake("AGENT_COMMAND", "must be a name or an absolute path, without arguments");
+            self.add_mistake(
+                "AGENT_COMMAND",
+                "must be a name or an absolute path, without arguments",
+            );
         }
         command.display().to_string()
     }
@@ -51,8 +63,11 @@ impl Reader<'_> {
     fn base_url(&mut self) -> Option<String> {
         self.read("ANTHROPIC_BASE_URL", |url| {
             let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
-            let is_url = rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace));
-            is_url.then(|| url.to_owned()).ok_or("must be a URL that starts with https:// or http://")
+            let is_url =
+                rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace));
+            is_url
+                .then(|| url.to_owned())
+                .ok_or("must be a URL that starts with https:// or http://")
         })
     }
 
@@ -65,7 +80,8 @@ impl Reader<'_> {
     }
 
     fn dollars(&mut self, setting: &'static str) -> Option<f64> {
-        let parse = |text: &str| text.parse().ok().filter(|dollars| (0.01..=1_000.0).contains(dollars));
+        let parse =
+            |text: &str| text.parse().ok().filter(|dollars| (0.01..=1_000.0).contains(dollars));
         self.read(setting, |text| parse(text).ok_or("must be a number from 0.01 to 1000"))
     }
 
@@ -75,8 +91,12 @@ impl Reader<'_> {
         self.read_list("COS_VAULT_ATTACH_DIRS", ':', |_, name| {
             let path = expand_home(name, home);
             match path.canonicalize() {
-                _ if !path.is_absolute() => Err(format!("has {name:?}, which is not an absolute path")),
-                Ok(real) if real.parent().is_none() => Err("has /, which is the whole machine".into()),
+                _ if !path.is_absolute() => {
+                    Err(format!("has {name:?}, which is not an absolute path"))
+                }
+                Ok(real) if real.parent().is_none() => {
+                    Err("has /, which is the whole machine".into())
+                }
                 Ok(real) if real.is_dir() => Ok(real),
                 Ok(_) => Err(format!("has {name:?}, which is not a folder")),
                 Err(error) => Err(format!("has {name:?}, which cannot be opened: {error}")),
@@ -87,6 +107,7 @@ impl Reader<'_> {
 
 /// The name of a model becomes an argument of the program.
 fn checked_model(model: &str) -> Result<String, String> {
-    let is_odd = model.starts_with('-') || model.chars().any(|c| !c.is_ascii_alphanumeric() && !"-._:/@[]".contains(c));
+    let is_odd = model.starts_with('-')
+        || model.chars().any(|c| !c.is_ascii_alphanumeric() && !"-._:/@[]".contains(c));
     if is_odd { Err("is not the name of a model".into()) } else { Ok(model.to_owned()) }
 }

@@ -29,7 +29,9 @@ impl Reader<'_> {
             Ok(file)
         })?;
         if file.vault_path.is_some_and(|path| Some(self.expand_home(&path).as_path()) != vault) {
-            self.warnings.push("CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into());
+            self.warnings.push(
+                "CONTEXT_CONFIG has a vault_path that is not VAULT_PATH; it is ignored".into(),
+            );
         }
         file.default_context
     }

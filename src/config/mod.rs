@@ -94,7 +94,13 @@ impl fmt::Display for Mistake {
         let row = SETTINGS.iter().find(|row| row.variable == self.setting);
         let (flag, example) = row.map_or((String::new(), ""), |row| (row.flag(), row.example));
         let flag = if flag.is_empty() { String::new() } else { format!(" (--{flag})") };
-        write!(f, "{}{flag} {}. Example: {}='{example}'", self.setting, self.what.trim_end_matches('.'), self.setting)
+        write!(
+            f,
+            "{}{flag} {}. Example: {}='{example}'",
+            self.setting,
+            self.what.trim_end_matches('.'),
+            self.setting
+        )
     }
 }
 
@@ -123,24 +129,41 @@ impl Config {
     ///
     /// # Errors
     /// Every mistake.
-    pub fn read(raw: &Raw, purpose: Purpose, environment: &Environment) -> Result<Config, Vec<Mistake>> {
+    pub fn read(
+        raw: &Raw,
+        purpose: Purpose,
+        environment: &Environment,
+    ) -> Result<Config, Vec<Mistake>> {
         let (config, mistakes) = Config::with_mistakes(raw, purpose, environment);
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
     /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
     /// default, or stays as it is; a wrong vault path is empty.
-    pub fn with_mistakes(raw: &Raw, purpose: Purpose, environment: &Environment) -> (Config, Vec<Mistake>) {
+    pub fn with_mistakes(
+        raw: &Raw,
+        purpose: Purpose,
+        environment: &Environment,
+    ) -> (Config, Vec<Mistake>) {
         let mut reader = Reader { raw, environment, mistakes: Vec::new(), warnings: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH");
-        let workers = reader.number("WORKERS", cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024), 1, 1024);
+        let workers = reader.number(
+            "WORKERS",
+            cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024),
+            1,
+            1024,
+        );
         let state_dir = reader.state_dir(vault_path.as_deref());
         let origin = reader.origin(purpose);
         let config = Config {
             listen: reader.listen(),
             origin: origin.clone(),
-            logins: Logins { users: reader.users(), machines: reader.secrets("CLIENT_CREDENTIALS"), tokens: reader.secrets("API_TOKENS") },
+            logins: Logins {
+                users: reader.users(),
+                machines: reader.secrets("CLIENT_CREDENTIALS"),
+                tokens: reader.secrets("API_TOKENS"),
+            },
             toolsets: reader.toolsets(),
             read_only: reader.is_on("READ_ONLY"),
             memory: reader.memory(),
@@ -165,7 +188,12 @@ impl Config {
             allowed_origins: reader.origins(),
             trusted_proxies: reader.proxies(),
             workers,
-            max_connections: reader.number("MAX_CONNECTIONS", limits::CONNECTIONS_DEFAULT, 8, 100_000),
+            max_connections: reader.number(
+                "MAX_CONNECTIONS",
+                limits::CONNECTIONS_DEFAULT,
+                8,
+                100_000,
+            ),
             log_level: reader.log_level(),
             warnings: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),
@@ -180,8 +208,12 @@ impl Config {
 impl Reader<'_> {
     /// Checks settings that depend on each other.
     fn check_together(&mut self, config: &Config, purpose: Purpose) {
-        let no_logins = config.logins.users.is_empty() && config.logins.machines.is_empty() && config.logins.tokens.is_empty();
-        let is_reported = self.mistakes.iter().any(|mistake| ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting));
+        let no_logins = config.logins.users.is_empty()
+            && config.logins.machines.is_empty()
+            && config.logins.tokens.is_empty();
+        let is_reported = self.mistakes.iter().any(|mistake| {
+            ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting)
+        });
         if purpose == Purpose::Network && no_logins && !is_reported {
             self.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
         }
@@ -192,7 +224,9 @@ impl Reader<'_> {
                 self.add_mistake("API_TOKENS", format!("has one token as {other} and as {name}; make one for each with generate-token"));
             }
         }
-        if let Some(name) = config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name)) {
+        if let Some(name) =
+            config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name))
+        {
             self.warnings
                 .push(format!("{name} is in API_TOKENS and in CLIENT_CREDENTIALS: vault_history and undo take them for one login"));
         }
@@ -222,13 +256,22 @@ mod tests {
 
     fn read(values: &[(&'static str, &str)]) -> Result<Config, Vec<Mistake>> {
         let raw: Raw = values.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        Config::read(&raw, Purpose::Network, &Environment { home: Some("/home/alex".into()), ..Environment::default() })
+        Config::read(
+            &raw,
+            Purpose::Network,
+            &Environment { home: Some("/home/alex".into()), ..Environment::default() },
+        )
     }
 
     #[test]
     fn a_minimal_configuration_is_enough() {
         let users = format!("alex:{HASH}");
-        let config = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("AUTH_USERS", &users)]).unwrap();
+        let config = read(&[
+            ("VAULT_PATH", "/tmp"),
+            ("SERVER_URL", "https://v.example"),
+            ("AUTH_USERS", &users),
+        ])
+        .unwrap();
         assert_eq!(config.listen.to_string(), "[::]:8090");
         assert_eq!((config.options.read_lines, config.read_only), (200, false));
         assert_eq!(config.toolsets, [Toolset::Vault]);
@@ -254,28 +297,42 @@ mod tests {
             ("LOG_LEVEL", "loud"),
         ])
         .unwrap_err();
-        let named: std::collections::BTreeSet<&str> = mistakes.iter().map(|mistake| mistake.setting).collect();
+        let named: std::collections::BTreeSet<&str> =
+            mistakes.iter().map(|mistake| mistake.setting).collect();
         assert_eq!(named.len(), 15, "{mistakes:?}");
         let report: String = mistakes.iter().map(|mistake| format!("{mistake}\n")).collect();
         assert!(!report.contains("hunter2secret") && !report.contains("topsecret"), "{report}");
         assert!(report.contains("Example: VAULT_PATH='/data/obsidian-vault'"), "{report}");
         let nothing = read(&[]).unwrap_err();
-        assert_eq!(nothing.iter().map(|mistake| mistake.setting).collect::<Vec<_>>(), ["VAULT_PATH", "SERVER_URL", "AUTH_USERS"]);
+        assert_eq!(
+            nothing.iter().map(|mistake| mistake.setting).collect::<Vec<_>>(),
+            ["VAULT_PATH", "SERVER_URL", "AUTH_USERS"]
+        );
     }
 
     #[test]
     fn one_name_for_a_token_and_a_machine_client_is_reported() {
         let entry = format!("backup:{}", "0".repeat(64));
-        let config =
-            read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("API_TOKENS", &entry), ("CLIENT_CREDENTIALS", &entry)]);
+        let config = read(&[
+            ("VAULT_PATH", "/tmp"),
+            ("SERVER_URL", "https://v.example"),
+            ("API_TOKENS", &entry),
+            ("CLIENT_CREDENTIALS", &entry),
+        ]);
         assert!(config.unwrap().warnings.iter().any(|warning| warning.starts_with("backup is in")));
     }
 
     #[test]
     fn one_token_under_two_names_is_refused() {
         let tokens = format!("b:{0}:read,a:{0}", "0".repeat(64));
-        let mistakes = read(&[("VAULT_PATH", "/tmp"), ("SERVER_URL", "https://v.example"), ("API_TOKENS", &tokens)]).unwrap_err();
-        assert!(mistakes.iter().any(|mistake| mistake.setting == "API_TOKENS" && mistake.what.contains("one token as a and as b")));
+        let mistakes = read(&[
+            ("VAULT_PATH", "/tmp"),
+            ("SERVER_URL", "https://v.example"),
+            ("API_TOKENS", &tokens),
+        ])
+        .unwrap_err();
+        assert!(mistakes.iter().any(|mistake| mistake.setting == "API_TOKENS"
+            && mistake.what.contains("one token as a and as b")));
     }
 
     #[test]

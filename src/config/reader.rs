@@ -1,6 +1,9 @@
 //! Settings read one by one, each checked, with the mistakes collected.
 
-use super::value::{check_origin, expand_home, is_usable_bcrypt, named_secret, set_text, state_folder, without_default_port};
+use super::value::{
+    check_origin, expand_home, is_usable_bcrypt, named_secret, set_text, state_folder,
+    without_default_port,
+};
 use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
@@ -35,18 +38,41 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a setting, if it is set and valid.
-    pub(super) fn read<T, E: Display>(&mut self, setting: &'static str, parse: impl FnOnce(&'a str) -> Result<T, E>) -> Option<T> {
+    pub(super) fn read<T, E: Display>(
+        &mut self,
+        setting: &'static str,
+        parse: impl FnOnce(&'a str) -> Result<T, E>,
+    ) -> Option<T> {
         parse(self.text(setting)?).map_err(|what| self.add_mistake(setting, what.to_string())).ok()
     }
 
     /// The valid parts of a list. `parse` also gets the number of each part, to name those that must not be shown.
-    pub(super) fn read_list<T>(&mut self, setting: &'static str, by: char, parse: impl Fn(usize, &'a str) -> Result<T, String>) -> Vec<T> {
-        let parts = self.text(setting).unwrap_or_default().split(by).map(str::trim).filter(|part| !part.is_empty());
-        (1..).zip(parts).filter_map(|(number, part)| parse(number, part).map_err(|what| self.add_mistake(setting, what)).ok()).collect()
+    pub(super) fn read_list<T>(
+        &mut self,
+        setting: &'static str,
+        by: char,
+        parse: impl Fn(usize, &'a str) -> Result<T, String>,
+    ) -> Vec<T> {
+        let parts = self
+            .text(setting)
+            .unwrap_or_default()
+            .split(by)
+            .map(str::trim)
+            .filter(|part| !part.is_empty());
+        (1..)
+            .zip(parts)
+            .filter_map(|(number, part)| {
+                parse(number, part).map_err(|what| self.add_mistake(setting, what)).ok()
+            })
+            .collect()
     }
 
     /// The same for named parts, each name once.
-    fn named<T>(&mut self, setting: &'static str, parse: impl Fn(usize, &'a str) -> Result<(&'a str, T), String>) -> BTreeMap<String, T> {
+    fn named<T>(
+        &mut self,
+        setting: &'static str,
+        parse: impl Fn(usize, &'a str) -> Result<(&'a str, T), String>,
+    ) -> BTreeMap<String, T> {
         let mut named = BTreeMap::new();
         for (name, value) in self.read_list(setting, ',', parse) {
             if named.insert(name.to_owned(), value).is_some() {
@@ -64,7 +90,8 @@ impl<'a> Reader<'a> {
     pub(super) fn refuse_quoted(&mut self) {
         for setting in SETTINGS.iter().map(|row| row.variable) {
             let text = self.text(setting).unwrap_or_default();
-            let is_within = |quote: char| text.strip_prefix(quote).is_some_and(|rest| rest.ends_with(quote));
+            let is_within =
+                |quote: char| text.strip_prefix(quote).is_some_and(|rest| rest.ends_with(quote));
             if is_within('"') || is_within('\'') {
                 self.mistakes.retain(|mistake| mistake.setting != setting);
                 self.add_mistake(setting, "has quotes around its value; leave them out");
@@ -76,20 +103,33 @@ impl<'a> Reader<'a> {
     pub(super) fn misspelt(&mut self) {
         for name in &self.environment.variables {
             let meant = settings::meant_by(name).map(|row| row.variable);
-            let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none()) else { continue };
+            let Some(meant) = meant.filter(|&meant| meant != name && self.text(meant).is_none())
+            else {
+                continue;
+            };
             match self.mistakes.iter_mut().find(|mistake| mistake.setting == meant) {
-                Some(mistake) => mistake.what += &format!("; {name} is set, which is not a setting"),
-                None => self.warnings.push(format!("{name} is set, which is not a setting: did you mean {meant}?")),
+                Some(mistake) => {
+                    mistake.what += &format!("; {name} is set, which is not a setting")
+                }
+                None => self
+                    .warnings
+                    .push(format!("{name} is set, which is not a setting: did you mean {meant}?")),
             }
         }
     }
 
     pub(super) fn zone(&mut self) -> Zone {
         let named = |name: &str| {
-            Zone::named(name).ok_or_else(|| format!("is {name:?}, which this system's time zone data (package tzdata) does not have"))
+            Zone::named(name).ok_or_else(|| {
+                format!(
+                    "is {name:?}, which this system's time zone data (package tzdata) does not have"
+                )
+            })
         };
         let zone = self.read("TIME_ZONE", named);
-        zone.unwrap_or_else(|| if self.text("TIME_ZONE").is_none() { Zone::system() } else { Zone::default() })
+        zone.unwrap_or_else(|| {
+            if self.text("TIME_ZONE").is_none() { Zone::system() } else { Zone::default() }
+        })
     }
 
     pub(super) fn folder(&mut self, setting: &'static str) -> Option<PathBuf> {
@@ -101,7 +141,9 @@ impl<'a> Reader<'a> {
         let what = match std::fs::read_dir(&path) {
             _ if !path.is_absolute() => format!("is {path:?}; it must be an absolute path"),
             Ok(_) => return Some(path),
-            Err(error) if error.kind() == ErrorKind::NotADirectory => format!("is {path:?}, a file; it must be the vault's folder"),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                format!("is {path:?}, a file; it must be the vault's folder")
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 format!("is {path:?}, which does not exist: check its spelling and its disk")
             }
@@ -118,7 +160,11 @@ impl<'a> Reader<'a> {
         let parse = |text: &str| {
             let address = match text.strip_prefix(':') {
                 Some(rest) => port(rest).map(all),
-                None => text.strip_prefix("localhost:").and_then(port).map(local).or_else(|| text.parse().ok()),
+                None => text
+                    .strip_prefix("localhost:")
+                    .and_then(port)
+                    .map(local)
+                    .or_else(|| text.parse().ok()),
             };
             address.ok_or("must be :PORT, an IPv4 address with a port, or an IPv6 address in brackets with a port")
         };
@@ -127,7 +173,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn origin(&mut self, purpose: Purpose) -> String {
         if self.text("SERVER_URL").is_none() && purpose == Purpose::Network {
-            self.add_mistake("SERVER_URL", "is required: the URL at which clients reach this server");
+            self.add_mistake(
+                "SERVER_URL",
+                "is required: the URL at which clients reach this server",
+            );
         }
         self.read("SERVER_URL", check_origin);
         self.text("SERVER_URL").unwrap_or_default().to_owned()
@@ -147,34 +196,57 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn secrets(&mut self, setting: &'static str) -> BTreeMap<String, Secret> {
-        self.named(setting, |number, entry| named_secret(entry).map_err(|why| format!("has an entry (number {number}) that {why}")))
+        self.named(setting, |number, entry| {
+            named_secret(entry).map_err(|why| format!("has an entry (number {number}) that {why}"))
+        })
     }
 
     pub(super) fn hidden(&mut self) -> Hidden {
-        if let Some(one) = self.text("HIDE").and_then(|text| text.split(';').find(|pattern| pattern.contains(','))) {
-            self.warnings.push(format!("HIDE has {:?}, one pattern with a comma: patterns are separated by ;", one.trim()));
+        if let Some(one) =
+            self.text("HIDE").and_then(|text| text.split(';').find(|pattern| pattern.contains(',')))
+        {
+            self.warnings.push(format!(
+                "HIDE has {:?}, one pattern with a comma: patterns are separated by ;",
+                one.trim()
+            ));
         }
-        let wrong = |pattern: String| format!("has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;");
+        let wrong = |pattern: String| {
+            format!(
+                "has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;"
+            )
+        };
         self.read("HIDE", |text| Hidden::parse(text).map_err(wrong)).unwrap_or_default()
     }
 
     pub(super) fn policy(&mut self) -> Policy {
         let default = Policy::default();
-        let window = self.number("REFRESH_WINDOW", default.refresh_window.as_secs() as usize, 0, 7 * 24 * 3600);
+        let window = self.number(
+            "REFRESH_WINDOW",
+            default.refresh_window.as_secs() as usize,
+            0,
+            7 * 24 * 3600,
+        );
         let redirect_hosts = self.read_list("REDIRECT_HOSTS", ',', |_, host| {
             let is_host = host.chars().all(|c| c.is_ascii_alphanumeric() || "-.[]:".contains(c)) && !host.ends_with(':');
             let wrong = || format!("has {host:?}, which is not a host name such as app.example.com (no scheme, no path), or *");
             (host == "*" || is_host).then(|| host.to_ascii_lowercase()).ok_or_else(wrong)
         });
         let client_documents = self.is_on("CLIENT_METADATA_DOCUMENTS");
-        Policy { refresh_window: Duration::from_secs(window as u64), redirect_hosts, client_documents }
+        Policy {
+            refresh_window: Duration::from_secs(window as u64),
+            redirect_hosts,
+            client_documents,
+        }
     }
 
     pub(super) fn state_dir(&mut self, vault: Option<&Path>) -> Option<PathBuf> {
         let path = state_folder(self.raw, self.environment)?;
         // The folder may not exist yet: then its nearest existing ancestor decides, with symlinks resolved.
-        let real = |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
-        let is_inside = |vault: &Path| real(&path).zip(real(vault)).is_some_and(|(state, vault)| state.starts_with(vault));
+        let real =
+            |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
+        let is_inside = |vault: &Path| {
+            real(&path).zip(real(vault)).is_some_and(|(state, vault)| state.starts_with(vault))
+        };
         let what = if !path.is_absolute() {
             "must be an absolute path"
         } else if vault.is_some_and(is_inside) {
@@ -189,7 +261,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn has_toolset(&self, set: Toolset) -> bool {
-        self.text("TOOLSETS").is_some_and(|names| names.split(',').any(|name| ["all", set.name()].contains(&name.trim())))
+        self.text("TOOLSETS").is_some_and(|names| {
+            names.split(',').any(|name| ["all", set.name()].contains(&name.trim()))
+        })
     }
 
     pub(super) fn toolsets(&mut self) -> Vec<Toolset> {
@@ -200,7 +274,8 @@ impl<'a> Reader<'a> {
             let wrong = || format!("has {name:?}, which {why}; it has {}, all", known.join(", "));
             (name == "all" || known.contains(&name)).then_some(()).ok_or_else(wrong)
         });
-        let found: Vec<Toolset> = Toolset::built_in().filter(|set| self.has_toolset(*set)).collect();
+        let found: Vec<Toolset> =
+            Toolset::built_in().filter(|set| self.has_toolset(*set)).collect();
         if found.is_empty() { vec![Toolset::Vault] } else { found }
     }
 
@@ -218,7 +293,13 @@ impl<'a> Reader<'a> {
         self.read(setting, parse).unwrap_or_default()
     }
 
-    pub(super) fn number(&mut self, setting: &'static str, default: usize, min: usize, max: usize) -> usize {
+    pub(super) fn number(
+        &mut self,
+        setting: &'static str,
+        default: usize,
+        min: usize,
+        max: usize,
+    ) -> usize {
         let parse = |text: &str| {
             let number = text.parse().ok().filter(|number| (min..=max).contains(number));
             number.ok_or_else(|| format!("must be a whole number from {min} to {max}"))
@@ -245,7 +326,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn log_level(&mut self) -> LevelFilter {
-        let parse = |text: &str| text.parse::<Level>().map_err(|_| "must be error, warn, info, debug or trace");
+        let parse = |text: &str| {
+            text.parse::<Level>().map_err(|_| "must be error, warn, info, debug or trace")
+        };
         self.read("LOG_LEVEL", parse).unwrap_or(Level::Info).to_level_filter()
     }
 }

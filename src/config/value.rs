@@ -13,16 +13,19 @@ use std::sync::Arc;
 /// `name:sha256`, and what may follow; folders are separated by `;`. `:read` reads all; `:read=A` reads A; `:write=B` reads and changes B;
 /// `:read:write=B` reads all and changes B; nothing more: everything.
 pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
-    const SHAPE: &str =
-        "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
+    const SHAPE: &str = "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
     let mut parts = entry.split(':');
     let (name, hash) = parts.next().zip(parts.next()).ok_or(SHAPE)?;
     let hash = SecretHash::from_hex(hash).filter(|_| is_name(name)).ok_or(SHAPE)?;
     let (mut reads_all, mut read, mut write) = (false, None, None);
     for part in parts {
         let folders = |list: &str| {
-            let folders: Result<Vec<VaultPath>, _> = list.split(';').filter(|name| !name.is_empty()).map(VaultPath::file).collect();
-            folders.ok().filter(|folders| !folders.is_empty()).ok_or("has an empty or wrong list of folders")
+            let folders: Result<Vec<VaultPath>, _> =
+                list.split(';').filter(|name| !name.is_empty()).map(VaultPath::file).collect();
+            folders
+                .ok()
+                .filter(|folders| !folders.is_empty())
+                .ok_or("has an empty or wrong list of folders")
         };
         match part.split_once('=') {
             None if part == "read" && !reads_all => reads_all = true,
@@ -34,10 +37,12 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
     if reads_all && read.is_some() {
         return Err(SHAPE);
     }
-    let access = if write.is_some() || !reads_all && read.is_none() { Access::Write } else { Access::Read };
+    let access =
+        if write.is_some() || !reads_all && read.is_none() { Access::Write } else { Access::Read };
     let is_whole = write.is_none() && read.is_none();
     let read = if reads_all { None } else { Some(read.unwrap_or_default()) };
-    let folders = (!is_whole).then(|| Arc::new(GrantedFolders { read, write: write.unwrap_or_default() }));
+    let folders =
+        (!is_whole).then(|| Arc::new(GrantedFolders { read, write: write.unwrap_or_default() }));
     Ok((name, Secret { hash, access, folders }))
 }
 
@@ -45,25 +50,34 @@ pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> 
 pub(super) fn check_origin(text: &str) -> Result<(), &'static str> {
     let (scheme, authority) = text.split_once("://").ok_or("must start with https://")?;
     if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ', '\\', '"']) {
-        return Err("must be scheme, host and perhaps a port: no path, no query, no slash at the end");
+        return Err(
+            "must be scheme, host and perhaps a port: no path, no query, no slash at the end",
+        );
     }
     if text.chars().any(|c| c.is_ascii_uppercase() || !c.is_ascii_graphic()) {
-        return Err("must be in lower case and ASCII (write a non-ASCII host name in its xn-- form)");
+        return Err(
+            "must be in lower case and ASCII (write a non-ASCII host name in its xn-- form)",
+        );
     }
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
     };
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let is_name = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
+    let is_name = !host.is_empty()
+        && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte));
     if !is_name && address.is_none_or(|address| address.parse::<Ipv6Addr>().is_err()) {
         return Err("has a host that is neither a name nor an address (IPv6 in brackets)");
     }
-    if port.is_some_and(|port| port.parse().map(|number: u16| number.to_string()).as_deref() != Ok(port)) {
+    if port.is_some_and(|port| {
+        port.parse().map(|number: u16| number.to_string()).as_deref() != Ok(port)
+    }) {
         return Err("has a port that is not a number");
     }
     match scheme {
-        _ if without_default_port(text) != text => Err("must not name the default port: clients leave it out"),
+        _ if without_default_port(text) != text => {
+            Err("must not name the default port: clients leave it out")
+        }
         "https" => Ok(()),
         "http" if matches!(host, "localhost" | "127.0.0.1" | "[::1]") => Ok(()),
         "http" => Err(
@@ -81,8 +95,18 @@ pub(super) fn set_text<'a>(raw: &'a Raw, setting: &str) -> Option<&'a str> {
 
 /// The state folder: the setting, or the first of those that systemd gives, separated by colons.
 pub(crate) fn state_folder(raw: &Raw, environment: &Environment) -> Option<PathBuf> {
-    let given = || environment.state_directory.as_deref()?.split(':').next().filter(|given| !given.is_empty()).map(PathBuf::from);
-    set_text(raw, "STATE_DIR").map(|text| expand_home(text, environment.home.as_deref())).or_else(given)
+    let given = || {
+        environment
+            .state_directory
+            .as_deref()?
+            .split(':')
+            .next()
+            .filter(|given| !given.is_empty())
+            .map(PathBuf::from)
+    };
+    set_text(raw, "STATE_DIR")
+        .map(|text| expand_home(text, environment.home.as_deref()))
+        .or_else(given)
 }
 
 /// An origin without the default port of its scheme, which browsers and clients leave out.
@@ -110,7 +134,8 @@ pub(super) fn is_usable_bcrypt(hash: &str) -> bool {
 
 /// A name that is safe in a list, a log and a header.
 pub fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ pub fn replace<E: From<io::Error>>(
     // Opened first: without a folder to flush afterwards, nothing is begun.
     let open_folder = open_folder(folder)?;
     // Without an old file, a program may still replace a symbolic link.
-    let is_new = matches!(mode, Mode::New) || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
+    let is_new = matches!(mode, Mode::New)
+        || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
     let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
     // Whether a file is left at the temporary name.
     let is_left = (|| -> Result<bool, E> {
@@ -48,7 +49,11 @@ pub fn replace<E: From<io::Error>>(
             last_check(target)?;
             return Err(io::Error::from(io::ErrorKind::ResourceBusy).into());
         }
-        let renamed = if is_new { rename_to_new(&temporary, target) } else { std::fs::rename(&temporary, target) };
+        let renamed = if is_new {
+            rename_to_new(&temporary, target)
+        } else {
+            std::fs::rename(&temporary, target)
+        };
         renamed?;
         Ok(false)
     })();
@@ -68,7 +73,9 @@ pub fn replace<E: From<io::Error>>(
 /// Flushes folders after a completed change; a failure is only logged, as the change itself has not failed.
 fn flush_or_log(change: &str, folders: &[&File]) {
     if let Err(error) = folders.iter().try_for_each(|folder| flush(folder)) {
-        log::error!("a folder could not be flushed after {change}; a power cut could still undo it: {error}");
+        log::error!(
+            "a folder could not be flushed after {change}; a power cut could still undo it: {error}"
+        );
     }
 }
 
@@ -118,14 +125,24 @@ fn put_back(displaced: &Path, target: &Path, ours: State) {
     // The second name is for when the first is too long; no start of this program removes it.
     let copies = [conflict_copy(displaced, target), displaced.with_extension("kept")];
     match copies.iter().find(|copy| rename_to_new(displaced, copy).is_ok()) {
-        Some(copy) => log::warn!("{:?} was saved twice during a change; the first text is in {:?}", name(target), name(copy)),
-        None => log::error!("{:?} was saved twice during a change; the first text is lost", name(target)),
+        Some(copy) => log::warn!(
+            "{:?} was saved twice during a change; the first text is in {:?}",
+            name(target),
+            name(copy)
+        ),
+        None => log::error!(
+            "{:?} was saved twice during a change; the first text is lost",
+            name(target)
+        ),
     }
 }
 
 /// `NAME (conflict ID).EXTENSION`, with the first digits of a temporary file's id.
 fn conflict_copy(temporary: &Path, target: &Path) -> PathBuf {
-    let id = temporary.file_name().and_then(|name| name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?.get(..8)).unwrap_or_default();
+    let id = temporary
+        .file_name()
+        .and_then(|name| name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?.get(..8))
+        .unwrap_or_default();
     let mut name = target.file_stem().unwrap_or_default().to_owned();
     name.push(format!(" (conflict {id})"));
     if let Some(extension) = target.extension() {
@@ -163,7 +180,10 @@ fn lock_for_a_moment(folder: &File) {
 ///
 /// # Errors
 /// What `last_check` or the disk said; then the file is still there.
-pub fn remove<E: From<io::Error>>(target: &Path, last_check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub fn remove<E: From<io::Error>>(
+    target: &Path,
+    last_check: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
     let folder = open_parent(target)?;
     lock_for_a_moment(&folder);
     let outcome = last_check().and_then(|()| Ok(std::fs::remove_file(target)?));
@@ -178,7 +198,11 @@ pub fn remove<E: From<io::Error>>(target: &Path, last_check: impl FnOnce() -> Re
 ///
 /// # Errors
 /// What `last_check` or the disk said; then the file has its old name.
-pub fn rename<E: From<io::Error>>(from: &Path, to: &Path, last_check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+pub fn rename<E: From<io::Error>>(
+    from: &Path,
+    to: &Path,
+    last_check: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
     let (old_folder, new_folder) = (open_parent(from)?, open_parent(to)?);
     lock_for_a_moment(&old_folder);
     let outcome = last_check().and_then(|()| Ok(rename_to_new(from, to)?));
@@ -218,10 +242,14 @@ mod tests {
         replace::<io::Error>(&note, b"old", Mode::New, |_| Ok(())).unwrap();
         set_mode(&note, 0o640).unwrap();
         let old = note.metadata().unwrap();
-        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Err(io::ErrorKind::Other.into()));
+        let refused = replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| {
+            Err(io::ErrorKind::Other.into())
+        });
         assert!(refused.is_err());
         assert_eq!(std::fs::read(&note).unwrap(), b"old");
-        assert!(replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, |_| Ok(())).is_err());
+        assert!(
+            replace::<io::Error>(&folder.join("none/x.md"), b"new", Mode::New, |_| Ok(())).is_err()
+        );
         replace::<io::Error>(&note, b"new", Mode::Like(&old), |_| Ok(())).unwrap();
         assert_eq!(std::fs::read(&note).unwrap(), b"new");
         assert_eq!(note.metadata().unwrap().permissions().mode() & 0o777, 0o640);
@@ -232,8 +260,14 @@ mod tests {
     /// The names and texts in a folder.
     #[expect(clippy::unwrap_used, reason = "a helper of tests")]
     fn files(folder: &Path) -> Vec<(String, String)> {
-        let read = |path: PathBuf| (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
-        let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path())).collect();
+        let read = |path: PathBuf| {
+            (
+                path.file_name().unwrap().display().to_string(),
+                std::fs::read_to_string(&path).unwrap(),
+            )
+        };
+        let mut files: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path())).collect();
         files.sort();
         files
     }
@@ -250,8 +284,10 @@ mod tests {
             std::fs::write(&displaced, "saved first").unwrap();
             last.iter().for_each(|text| std::fs::write(&note, text).unwrap());
             put_back(&displaced, &note, ours);
-            let id = &displaced.file_name().unwrap().to_str().unwrap()[TEMPORARY_PREFIX.len()..][..8];
-            let mut expected = vec![(format!("a note (conflict {id}).md"), "saved first".to_owned())];
+            let id =
+                &displaced.file_name().unwrap().to_str().unwrap()[TEMPORARY_PREFIX.len()..][..8];
+            let mut expected =
+                vec![(format!("a note (conflict {id}).md"), "saved first".to_owned())];
             expected.extend(last.map(|text| ("a note.md".to_owned(), text.to_owned())));
             expected.push(("ours".to_owned(), "ours".to_owned()));
             assert_eq!(files(&folder), expected);
@@ -269,7 +305,8 @@ mod tests {
         let start = std::thread::spawn(move || {
             while is_writing.upgrade().is_some() {
                 let entries = std::fs::read_dir(&cleaned).unwrap().flatten();
-                let left = entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
+                let left =
+                    entries.filter(|entry| is_temporary(entry.file_name().to_str().unwrap()));
                 left.for_each(|entry| {
                     remove_leftover(&entry.path());
                 });
@@ -277,7 +314,8 @@ mod tests {
         });
         for n in 1..300 {
             let old = note.metadata().unwrap();
-            replace::<io::Error>(&note, n.to_string().as_bytes(), Mode::Like(&old), |_| Ok(())).unwrap();
+            replace::<io::Error>(&note, n.to_string().as_bytes(), Mode::Like(&old), |_| Ok(()))
+                .unwrap();
         }
         drop(writes);
         start.join().unwrap();
@@ -314,7 +352,8 @@ mod tests {
     fn only_an_unlocked_temporary_file_is_removed() {
         let folder = new_folder().unwrap();
         assert!(!is_temporary(".vault-sync-mcp-.tmp") && !is_temporary("note.md"));
-        let (name, writing) = write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();
+        let (name, writing) =
+            write_temporary(&folder, b"half", Mode::New, &folder.join("note.md")).unwrap();
         assert!(is_temporary(name.file_name().unwrap().to_str().unwrap()));
         assert!(!remove_leftover(&name), "still being written");
         drop(writing);

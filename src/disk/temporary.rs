@@ -33,7 +33,9 @@ pub enum Mode<'a> {
 
 /// Whether a name is that of a temporary file of [`crate::disk::replace()`].
 pub fn is_temporary(name: &str) -> bool {
-    name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX)).is_some_and(|id| id.len() == 32)
+    name.strip_prefix(TEMPORARY_PREFIX)
+        .and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX))
+        .is_some_and(|id| id.len() == 32)
 }
 
 /// Locks a file for this process alone, creating it if missing; the lock ends when the file is dropped, or with the process.
@@ -42,7 +44,8 @@ pub fn is_temporary(name: &str) -> bool {
 /// # Errors
 /// What the disk says.
 pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
-    let file = with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
+    let file =
+        with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
     match file.try_lock() {
         // It may have been removed meanwhile: then another process could make and lock it anew.
         Ok(()) if is_still_at(&file, path) => Ok(Some(file)),
@@ -54,7 +57,10 @@ pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
 /// Whether an open file is still the one at `path`.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
-    file.metadata().ok().zip(std::fs::metadata(path).ok()).is_some_and(|(open, named)| same(open, named))
+    file.metadata()
+        .ok()
+        .zip(std::fs::metadata(path).ok())
+        .is_some_and(|(open, named)| same(open, named))
 }
 
 /// Creates a lock file, as git does with `index.lock`: it must not exist yet. A process that sees it sees all of its content. One
@@ -75,7 +81,12 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     discard(&temporary);
     let made = match made.map(|()| file) {
         // Not every file system has hard links; there a crash in between leaves an empty file.
-        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported
+            ) =>
+        {
             OpenOptions::new().create_new(true).write(true).open(path).and_then(|mut file| {
                 let _ = file.try_lock();
                 // Without content its owner would be unknown, and it would never be removed.
@@ -95,10 +106,16 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
 pub fn remove_leftover(path: &Path) -> bool {
     // Two locks protect a file: its own, while it is being written, and its folder's, while it may be the displaced file of an exchange,
     // which its writer has not locked.
-    let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else { return false };
+    let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else {
+        return false;
+    };
     // The file stays open, and so locked, until it is removed.
     !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
-        && File::open(path).is_ok_and(|file| file.try_lock().is_ok() && is_still_at(&file, path) && std::fs::remove_file(path).is_ok())
+        && File::open(path).is_ok_and(|file| {
+            file.try_lock().is_ok()
+                && is_still_at(&file, path)
+                && std::fs::remove_file(path).is_ok()
+        })
 }
 
 /// Checks that files can be written in a folder, by creating one and removing it.
@@ -121,7 +138,8 @@ pub(super) fn temporary_name(folder: &Path) -> PathBuf {
 fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File)> {
     for _ in 0..limits::TEMPORARY_TRIES {
         let path = temporary_name(folder);
-        let file = with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;
+        let file =
+            with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;
         match file.try_lock() {
             Ok(()) if is_still_at(&file, &path) => return Ok((path, file)),
             // Not every network file system has locks; there a crash's leftover is removed by hand.
@@ -134,11 +152,18 @@ fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File)
 }
 
 /// Writes what is to become `target` into a temporary file.
-pub(super) fn write_temporary(folder: &Path, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<(PathBuf, File)> {
+pub(super) fn write_temporary(
+    folder: &Path,
+    bytes: &[u8],
+    mode: Mode<'_>,
+    target: &Path,
+) -> io::Result<(PathBuf, File)> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let initial_bits = match mode {
         Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
-        Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => 0o600,
+        Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => {
+            0o600
+        }
     };
     let (temporary, file) = new_temporary(folder, initial_bits)?;
     fill(&file, bytes, mode, target).inspect_err(|_| discard(&temporary))?;

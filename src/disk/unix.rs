@@ -40,13 +40,23 @@ impl Folder {
             return Ok(None);
         }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let top = openat(CWD, root, flags, Mode::empty())?;
-        let handle = match openat2(&top, if below.as_os_str().is_empty() { Path::new(".") } else { below }, flags, Mode::empty(), resolve) {
+        let handle = match openat2(
+            &top,
+            if below.as_os_str().is_empty() { Path::new(".") } else { below },
+            flags,
+            Mode::empty(),
+            resolve,
+        ) {
             Err(Errno::NOSYS | Errno::PERM) => return Ok(None),
             other => other?,
         };
-        Ok(Some(Folder { path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())), handle: Some(handle) }))
+        Ok(Some(Folder {
+            path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())),
+            handle: Some(handle),
+        }))
     }
 
     /// Whether it is held open, and not just an unchecked path.
@@ -86,7 +96,9 @@ pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
 pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // Not every file system supports NOREPLACE; there the name is checked first.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if to.symlink_metadata().is_ok() => {
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => std::fs::rename(from, to),
         // The same name in another case, on a case-insensitive file system.
         Err(Errno::EXIST) if is_same_file(from, to) => std::fs::rename(from, to),
@@ -97,7 +109,9 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
 /// Whether two names are one file without hard links, such as names that differ in case on a case-insensitive file system.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let found = one.symlink_metadata().ok().zip(other.symlink_metadata().ok());
-    found.is_some_and(|(one, other)| identity(&one) == identity(&other) && (one.is_dir() || one.nlink() == 1))
+    found.is_some_and(|(one, other)| {
+        identity(&one) == identity(&other) && (one.is_dir() || one.nlink() == 1)
+    })
 }
 
 /// Device and inode.
@@ -108,7 +122,9 @@ pub fn identity(found: &Metadata) -> (u64, u64) {
 /// Modification time, and status change time, which no program can set: nanoseconds since 1970, saturating (the years 1677 to
 /// 2262).
 pub fn times(found: &Metadata) -> (i64, i64) {
-    let of = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    let of = |seconds: i64, nanoseconds: i64| {
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+    };
     (of(found.mtime(), found.mtime_nsec()), of(found.ctime(), found.ctime_nsec()))
 }
 
@@ -155,7 +171,11 @@ pub fn copy_metadata(file: &File, old: &Metadata, target: &Path) -> io::Result<(
 pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
     let bits = file.metadata()?.mode() & 0o7777;
     let runnable = (bits & 0o444) >> 2;
-    file.set_permissions(Permissions::from_mode(if is_executable { bits | runnable } else { bits & !0o111 }))
+    file.set_permissions(Permissions::from_mode(if is_executable {
+        bits | runnable
+    } else {
+        bits & !0o111
+    }))
 }
 
 /// Copies the extended attributes that people and their programs set: tags, the state of a sync program, the access control
@@ -172,7 +192,9 @@ fn copy_attributes(from: &Path, to: &File) -> bool {
             continue;
         }
         let read = rustix::fs::getxattr(from, name, &mut value);
-        let put = read.and_then(|length| rustix::fs::fsetxattr(to, name, value.part(..length), XattrFlags::empty()));
+        let put = read.and_then(|length| {
+            rustix::fs::fsetxattr(to, name, value.part(..length), XattrFlags::empty())
+        });
         is_acl_copied &= name != ACL || put.is_ok();
     }
     is_acl_copied
@@ -207,7 +229,11 @@ pub fn open_folder(folder: &Path) -> io::Result<File> {
 pub fn flush(folder: &File) -> io::Result<()> {
     match folder.sync_all() {
         // Some network and FUSE file systems cannot flush a folder; they promise nothing more than rename gives.
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
         other => other,
     }
 }

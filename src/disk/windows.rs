@@ -33,7 +33,10 @@ impl Folder {
 /// A path without links, without the `\\?\` that Windows puts before it.
 pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     let real = std::fs::canonicalize(path)?;
-    let plain = real.to_str().and_then(|text| text.strip_prefix(r"\\?\")).filter(|rest| rest.as_bytes().get(1) == Some(&b':'));
+    let plain = real
+        .to_str()
+        .and_then(|text| text.strip_prefix(r"\\?\"))
+        .filter(|rest| rest.as_bytes().get(1) == Some(&b':'));
     Ok(plain.map(PathBuf::from).unwrap_or(real))
 }
 
@@ -66,7 +69,8 @@ pub fn identity(found: &Metadata) -> (u64, u64) {
 
 /// The last write time, used for both.
 pub fn times(found: &Metadata) -> (i64, i64) {
-    let written = found.last_write_time().cast_signed().saturating_sub(TICKS_TO_1970).saturating_mul(100);
+    let written =
+        found.last_write_time().cast_signed().saturating_sub(TICKS_TO_1970).saturating_mul(100);
     (written, written)
 }
 

@@ -79,18 +79,25 @@ impl Checkout {
         }
         let (versions, index) = (repository.scratch(), repository.scratch());
         // A copy of the index, for its .gitattributes, in which the old versions are at stage 2 and the new ones at stage 3.
-        let bytes = disk::none_if_missing(std::fs::read(repository.folders.git_dir.join("index"))).map_err(failed)?;
+        let bytes = disk::none_if_missing(std::fs::read(repository.folders.git_dir.join("index")))
+            .map_err(failed)?;
         bytes.map_or(Ok(()), |bytes| disk::write_new(&index, &bytes)).map_err(failed)?;
         let runner = &Runner { index: Some(index), ..runner.clone() };
         let sides = [(Side::Old, 2), (Side::New, 3)];
-        let entries_of = |(side, stage): (Side, _)| differences.iter().filter_map(move |file| Some((&file.name, side.entry(file)?, stage)));
+        let entries_of = |(side, stage): (Side, _)| {
+            differences.iter().filter_map(move |file| Some((&file.name, side.entry(file)?, stage)))
+        };
         add_entries(runner, sides.into_iter().flat_map(entries_of))?;
         for (side, stage) in sides {
             let prefix = format!("--prefix={}/", versions.join(side.folder()).display());
-            let made = runner.run(&["checkout-index", "-a", &format!("--stage={stage}"), &prefix])?;
+            let made =
+                runner.run(&["checkout-index", "-a", &format!("--stage={stage}"), &prefix])?;
             // A filter may not be able to produce an old version any more.
             if !made.ok && side == Side::New {
-                return Err(Failure::Git(format!("what the remote has cannot be checked out: {}", made.words())));
+                return Err(Failure::Git(format!(
+                    "what the remote has cannot be checked out: {}",
+                    made.words()
+                )));
             }
         }
         let modes = repository.settings.is_true("core.filemode") != Some(false);
@@ -131,9 +138,17 @@ impl Checkout {
 
     /// Accepts files that differ from the old commit in line endings only, where git does not count that as a change; and, where
     /// the old version cannot be produced, those that git takes for unchanged.
-    fn accept_converted(&mut self, repository: &Repository, runner: &Runner<'_>) -> Result<(), Failure> {
+    fn accept_converted(
+        &mut self,
+        repository: &Repository,
+        runner: &Runner<'_>,
+    ) -> Result<(), Failure> {
         for file in &self.files {
-            let (Some(old), Some(name), Ok(here)) = (&file.old, file.name.to_str(), self.on_disk(&file.name)) else { continue };
+            let (Some(old), Some(name), Ok(here)) =
+                (&file.old, file.name.to_str(), self.on_disk(&file.name))
+            else {
+                continue;
+            };
             let Some((bytes, _)) = &here else { continue };
             let may_be = match self.version(Side::Old, file) {
                 Ok(Some((old, _))) => *bytes != old && same_but_for_line_ends(bytes, &old),
@@ -149,7 +164,8 @@ impl Checkout {
 
     /// Accepts bytes on disk that a tool has written and that are kept elsewhere; the executable bit has to be that of the branch.
     pub(super) fn accept(&mut self, file: &File, bytes: Option<Vec<u8>>) {
-        let is_executable = self.modes && file.old.as_ref().is_some_and(|old| old.mode == EXECUTABLE);
+        let is_executable =
+            self.modes && file.old.as_ref().is_some_and(|old| old.mode == EXECUTABLE);
         self.accepted.insert(file.name.clone(), bytes.map(|bytes| (bytes, is_executable)));
     }
 
@@ -161,7 +177,9 @@ impl Checkout {
         for file in &self.files {
             match self.state(file) {
                 State::Changed(why) => return Err(refused(&file.name, &why)),
-                State::Old if !self.may_write(file) => return Err(refused(&file.name, "its folder here cannot be written")),
+                State::Old if !self.may_write(file) => {
+                    return Err(refused(&file.name, "its folder here cannot be written"));
+                }
                 _ => {}
             }
         }
@@ -212,7 +230,9 @@ impl Checkout {
     /// # Errors
     /// [`Failure::Refused`] when they cannot be produced.
     pub(super) fn old_bytes(&self, file: &File) -> Result<Option<Vec<u8>>, Failure> {
-        let old = self.version(Side::Old, file).map_err(|why| refused(&file.name, &format!("its version on the branch {why}")))?;
+        let old = self
+            .version(Side::Old, file)
+            .map_err(|why| refused(&file.name, &format!("its version on the branch {why}")))?;
         Ok(old.map(|(bytes, _)| bytes))
     }
 
@@ -222,7 +242,10 @@ impl Checkout {
             Err(why) => return State::Changed(why),
         };
         let Ok(new) = self.version(Side::New, file) else {
-            return State::Changed(format!("it is larger than {} bytes there, which only git pull brings", limits::GIT_FILE_BYTES));
+            return State::Changed(format!(
+                "it is larger than {} bytes there, which only git pull brings",
+                limits::GIT_FILE_BYTES
+            ));
         };
         if here == new {
             return State::New;
@@ -269,7 +292,9 @@ impl Checkout {
         let path = folder.path().join(file.name.file_name().ok_or(io::ErrorKind::InvalidInput)?);
         let Ok(Some((bytes, _))) = self.version(Side::New, file) else { return Err(busy()) };
         let before = path.symlink_metadata().ok().filter(|found| found.is_file());
-        disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| last_check())
+        disk::replace(&path, &bytes, Mode::Program(before.as_ref(), new.mode == EXECUTABLE), |_| {
+            last_check()
+        })
     }
 }
 
@@ -277,7 +302,11 @@ impl Checkout {
 fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
     let names: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
     files.iter().find_map(|file| {
-        let why = if [&file.old, &file.new].into_iter().flatten().any(|entry| !entry.mode.starts_with("100")) {
+        let why = if [&file.old, &file.new]
+            .into_iter()
+            .flatten()
+            .any(|entry| !entry.mode.starts_with("100"))
+        {
             "it is a link or a submodule"
         } else if file.name.file_name() == Some(OsStr::new(".gitattributes")) {
             "it says how git converts other files"
@@ -309,7 +338,8 @@ fn is_disk_failure(error: &io::Error) -> bool {
 
 /// What is at a path below a folder; else why it cannot be compared.
 fn inspect(folder: &Path, name: &Path, modes: bool) -> Result<Content, String> {
-    let is_no_folder = |above: &&Path| folder.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir());
+    let is_no_folder =
+        |above: &&Path| folder.join(above).symlink_metadata().is_ok_and(|found| !found.is_dir());
     if let Some(above) = name.ancestors().skip(1).filter(is_no_folder).last() {
         return Err(format!("{} is no folder here; move it away", above.display()));
     }
@@ -317,10 +347,14 @@ fn inspect(folder: &Path, name: &Path, modes: bool) -> Result<Content, String> {
     let unknown = "what is here of that name cannot be compared";
     match disk::none_if_missing(path.symlink_metadata()).map_err(|_| unknown)? {
         None => Ok(None),
-        Some(found) if found.is_dir() => Err("there is a folder of that name here; move it away".into()),
+        Some(found) if found.is_dir() => {
+            Err("there is a folder of that name here; move it away".into())
+        }
         Some(found) if found.is_file() && found.len() <= limits::GIT_FILE_BYTES => {
             let is_executable = modes && found.permissions().mode() & 0o100 != 0;
-            std::fs::read(&path).map(|bytes| Some((bytes, is_executable))).map_err(|_| unknown.into())
+            std::fs::read(&path)
+                .map(|bytes| Some((bytes, is_executable)))
+                .map_err(|_| unknown.into())
         }
         Some(_) => Err(unknown.into()),
     }

@@ -50,7 +50,11 @@ impl Git {
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
-        let format = format!("--format={id}:%H{id},%an{id},%aI{id},%s{id},{}{id},{}{id},", trailer("Login"), trailer("Tool"));
+        let format = format!(
+            "--format={id}:%H{id},%an{id},%aI{id},%s{id},{}{id},{}{id},",
+            trailer("Login"),
+            trailer("Tool")
+        );
         let options = "-c log.showRoot=true log -z --follow -M -c --name-status --no-show-signature --encoding=UTF-8";
         let arguments: Vec<&str> = options.split(' ').chain([&*format, "--", &*name]).collect();
         let output = runner.run(&arguments)?;
@@ -66,7 +70,10 @@ impl Git {
         let mut versions: Vec<Version> = Vec::new();
         let mut after = after.filter(|after| text.contains(&format!("{id}:{after}{id},")));
         for text in text.split(&format!("{id}:")).skip(1) {
-            let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix) else { continue };
+            let Some((version, history_continues)) = parse_version(text, &format!("{id},"), prefix)
+            else {
+                continue;
+            };
             // What it was under a name that is not served is not shown either.
             if version.path.as_deref().is_some_and(|then| !self.vault.shows(then)) {
                 break;
@@ -83,10 +90,21 @@ impl Git {
         versions.truncate(limit);
         let names: String = versions
             .iter()
-            .map(|version| format!("{}:{prefix}{}\n", version.commit, version.path.as_deref().unwrap_or_default()))
+            .map(|version| {
+                format!(
+                    "{}:{prefix}{}\n",
+                    version.commit,
+                    version.path.as_deref().unwrap_or_default()
+                )
+            })
             .collect();
-        let sizes = runner.run_with(&["cat-file", "--batch-check=%(objecttype) %(objectsize)"], names.as_bytes())?;
-        for (version, line) in versions.iter_mut().zip(String::from_utf8_lossy(&sizes.stdout).lines()) {
+        let sizes = runner.run_with(
+            &["cat-file", "--batch-check=%(objecttype) %(objectsize)"],
+            names.as_bytes(),
+        )?;
+        for (version, line) in
+            versions.iter_mut().zip(String::from_utf8_lossy(&sizes.stdout).lines())
+        {
             version.bytes = line.strip_prefix("blob ").and_then(|size| size.parse().ok());
         }
         Ok((versions, more))
@@ -96,17 +114,28 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure::Refused`] when the commit or the note in it does not exist.
-    pub fn bytes_in(&self, path: &VaultPath, commit: &str, cancelled: &dyn Fn() -> bool) -> Result<Vec<u8>, Failure> {
+    pub fn bytes_in(
+        &self,
+        path: &VaultPath,
+        commit: &str,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Vec<u8>, Failure> {
         let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
-        let missing =
-            || Failure::Refused(format!("{} does not exist in commit {commit}; take another one of vault_history", path.as_str()));
+        let missing = || {
+            Failure::Refused(format!(
+                "{} does not exist in commit {commit}; take another one of vault_history",
+                path.as_str()
+            ))
+        };
         if !self.vault.shows(path.as_str()) {
             return Err(missing());
         }
         let commit = &*commit.to_ascii_lowercase();
         // Only commits of this branch: clients must not read objects that were never on it.
         if !is_ancestor(&runner, commit, "HEAD")? {
-            return Err(Failure::Refused(format!("there is no commit {commit} on this branch; vault_history lists those of a note")));
+            return Err(Failure::Refused(format!(
+                "there is no commit {commit} on this branch; vault_history lists those of a note"
+            )));
         }
         let prefix = &self.folders(cancelled)?.prefix;
         let in_commit = |name: &str| -> Result<Output, Failure> {
@@ -122,7 +151,10 @@ impl Git {
         let mut output = in_commit(path.as_str())?;
         if !output.ok {
             let (versions, _) = self.history(path, None, usize::MAX, cancelled)?;
-            let then = versions.into_iter().find(|version| version.commit.starts_with(commit)).and_then(|version| version.path);
+            let then = versions
+                .into_iter()
+                .find(|version| version.commit.starts_with(commit))
+                .and_then(|version| version.path);
             if let Some(then) = then {
                 output = in_commit(&then)?;
             }
@@ -131,7 +163,10 @@ impl Git {
             return Err(missing());
         }
         if output.stdout.len() as u64 > limits::NOTE_BYTES {
-            return Err(Failure::Refused(format!("{} is too large in commit {commit}", path.as_str())));
+            return Err(Failure::Refused(format!(
+                "{} is too large in commit {commit}",
+                path.as_str()
+            )));
         }
         Ok(output.stdout)
     }
@@ -139,8 +174,11 @@ impl Git {
 
 /// One commit of `git log -z --name-status`, and whether earlier ones are about the same note.
 fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, bool)> {
-    let mut fields = text.split(separator).map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
-    let (commit, author, date, message) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+    let mut fields = text
+        .split(separator)
+        .map(|field| field.chars().filter(|c| !c.is_control()).collect::<String>());
+    let (commit, author, date, message) =
+        (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (login, tool) = (fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(separator)?;
     // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the name.
@@ -157,5 +195,8 @@ fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, 
     let tool = Some(tool).filter(|tool| !tool.is_empty() && !login.is_empty());
     let by = if login.is_empty() { author } else { login };
     let path = name.strip_prefix(prefix).map(str::to_owned);
-    Some((Version { commit, by, tool, date, message, change, path, bytes: None }, history_continues))
+    Some((
+        Version { commit, by, tool, date, message, change, path, bytes: None },
+        history_continues,
+    ))
 }

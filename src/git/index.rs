@@ -44,14 +44,27 @@ impl Index {
     /// # Errors
     /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
-        let (path, lock) = (repository.folders.git_dir.join("index"), repository.folders.git_dir.join("index.lock"));
-        let held = Deadline::after(limits::GIT_INDEX_WAIT).poll(limits::GIT_INDEX_POLL, || disk::claim(&lock, MARK)).map_err(wrong)?;
+        let (path, lock) = (
+            repository.folders.git_dir.join("index"),
+            repository.folders.git_dir.join("index.lock"),
+        );
+        let held = Deadline::after(limits::GIT_INDEX_WAIT)
+            .poll(limits::GIT_INDEX_POLL, || disk::claim(&lock, MARK))
+            .map_err(wrong)?;
         let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
         let held = held.ok_or_else(|| Failure::Refused(why.into()))?;
-        let mut index = Index { path, before: None, copy: repository.scratch(), lock, held, stays_locked: false };
+        let mut index = Index {
+            path,
+            before: None,
+            copy: repository.scratch(),
+            lock,
+            held,
+            stays_locked: false,
+        };
         index.before = read(&index.path)?;
         if let Some((bytes, modified)) = &index.before {
-            disk::replace(&index.copy, bytes, Mode::Dated(None, *modified), |_| Ok(())).map_err(wrong)?;
+            disk::replace(&index.copy, bytes, Mode::Dated(None, *modified), |_| Ok(()))
+                .map_err(wrong)?;
         }
         Ok(index)
     }
@@ -93,7 +106,8 @@ impl Index {
             return Ok(());
         };
         let now = std::fs::metadata(&self.path).ok();
-        disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(())).map_err(wrong)
+        disk::replace(&self.path, bytes, Mode::Dated(now.as_ref(), *modified), |_| Ok(()))
+            .map_err(wrong)
     }
 
     /// A runner whose index is the copy.
@@ -112,7 +126,8 @@ pub(super) fn remove_stale_lock(lock: &Path) {
 fn read(path: &Path) -> Result<Option<(Vec<u8>, SystemTime)>, Failure> {
     // The time is read first: a time that is too early only makes git compare more files.
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
-    disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified)))).map_err(wrong)
+    disk::none_if_missing(modified.and_then(|modified| Ok((std::fs::read(path)?, modified))))
+        .map_err(wrong)
 }
 
 fn wrong(error: io::Error) -> Failure {

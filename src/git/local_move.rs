@@ -31,14 +31,15 @@ pub(super) fn move_to(
     let mut may_move = repository.is_at_same_commit(runner)?;
     if !repository.has_same_index() {
         let staged = staged(&index.on_copy(runner))?;
-        may_move &= targets
-            .iter()
-            .map(|target| &target.file)
-            .all(|file| is_staged_as(staged.get(&file.name), file.old.as_ref()) && !(file.new.is_some() && clashes(&staged, &file.name)));
+        may_move &= targets.iter().map(|target| &target.file).all(|file| {
+            is_staged_as(staged.get(&file.name), file.old.as_ref())
+                && !(file.new.is_some() && clashes(&staged, &file.name))
+        });
         incoming.as_mut().map_or(Ok(()), |incoming| incoming.select(&staged, recovers))?;
     }
     if !may_move {
-        let words = "nothing was moved here, because the repository was used by another program meanwhile";
+        let words =
+            "nothing was moved here, because the repository was used by another program meanwhile";
         let advice = if repository.remote.is_some() { "git pull brings it" } else { "try again" };
         return Err(Failure::Git(format!("{words}; {advice}")));
     }
@@ -72,7 +73,8 @@ pub(super) fn move_to(
 
 /// Whether the index has exactly this entry of a file, or none, without a conflict or a mark by which git ignores changes.
 fn is_staged_as(staged: Option<&Staged>, expected: Option<&Entry>) -> bool {
-    staged.is_none_or(|staged| staged.blocked.is_none()) && staged.and_then(|staged| staged.entry.as_ref()) == expected
+    staged.is_none_or(|staged| staged.blocked.is_none())
+        && staged.and_then(|staged| staged.entry.as_ref()) == expected
 }
 
 /// Moves the files of the working tree. `kept` gets the names of those that stay because they were changed meanwhile.
@@ -89,10 +91,16 @@ fn move_files<'a>(
         *kept = moved?;
     }
     for target in targets.iter().filter(|target| target.before != target.after) {
-        match repository.vault.replace_known(&target.path, target.before.as_deref(), target.after.as_deref()) {
+        match repository.vault.replace_known(
+            &target.path,
+            target.before.as_deref(),
+            target.after.as_deref(),
+        ) {
             Ok(()) => written.push(target),
             // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
-            Err(VaultError::Conflict(_) | VaultError::Busy) => kept.push(target.path.as_str().to_owned()),
+            Err(VaultError::Conflict(_) | VaultError::Busy) => {
+                kept.push(target.path.as_str().to_owned())
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -101,7 +109,11 @@ fn move_files<'a>(
 
 /// Restores the note; for a commit that was not pushed.
 fn put_back(repository: &Repository, target: &Target) {
-    if let Err(error) = repository.vault.replace_known(&target.path, target.after.as_deref(), target.before.as_deref()) {
+    if let Err(error) = repository.vault.replace_known(
+        &target.path,
+        target.after.as_deref(),
+        target.before.as_deref(),
+    ) {
         log::error!("git: {} could not be put back: {error}", target.path.as_str());
     }
 }
@@ -116,7 +128,10 @@ fn finish(
     targets: &[Target],
 ) -> Result<(), Failure> {
     let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
-    let files = incoming.into_iter().flat_map(|incoming| &incoming.files).chain(targets.iter().map(|target| &target.file));
+    let files = incoming
+        .into_iter()
+        .flat_map(|incoming| &incoming.files)
+        .chain(targets.iter().map(|target| &target.file));
     put_entries(&index.on_copy(runner), files)?;
     // A new branch can be checked out without the lock (git switch -c).
     if !repository.is_branch_checked_out(runner)? {
@@ -148,7 +163,12 @@ fn finish(
 /// Describes files that were changed meanwhile: they are a change on top of the commit. `None` for none.
 pub(super) fn describe_kept(mut kept: Vec<String>) -> Option<String> {
     kept.truncate(limits::GIT_NAMED);
-    (!kept.is_empty()).then(|| format!("changed on disk meanwhile, and left as it is, on top of the commit: {}", kept.join(", ")))
+    (!kept.is_empty()).then(|| {
+        format!(
+            "changed on disk meanwhile, and left as it is, on top of the commit: {}",
+            kept.join(", ")
+        )
+    })
 }
 
 /// Finishes what a crash, or a full disk, interrupted. Whether there was anything to finish.
@@ -161,7 +181,9 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
     let exists = runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok;
     if !exists || *from != repository.head {
         if repository.head.as_ref() != Some(commit) {
-            log::warn!("git: a change was interrupted and is not finished, because the branch was moved since: commit {commit}");
+            log::warn!(
+                "git: a change was interrupted and is not finished, because the branch was moved since: commit {commit}"
+            );
         }
         repository.end_move();
         return Ok(true);
@@ -181,7 +203,11 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
 ///
 /// # Errors
 /// [`Failure::Refused`] naming what blocks it, [`Failure::Git`] when it could not be finished; the next operation goes on.
-pub(super) fn fast_forward(repository: &Repository, runner: &Runner<'_>, incoming: Checkout) -> Result<(), Failure> {
+pub(super) fn fast_forward(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    incoming: Checkout,
+) -> Result<(), Failure> {
     let commit = runner.must(&["rev-parse", "--verify", &format!("{FETCHED}^{{commit}}")])?.line();
     match describe_kept(move_to(repository, runner, &commit, Some(incoming), &[], false)?) {
         Some(kept) => Err(Failure::Git(kept)),

@@ -7,13 +7,21 @@ use crate::limits;
 use crate::vault::TRASH;
 use std::path::Path;
 
-pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<std::fs::File, Failure> {
+pub(super) fn wait_for(
+    runner: &Runner<'_>,
+    path: &Path,
+    name: &str,
+) -> Result<std::fs::File, Failure> {
     let attempt = || match disk::take_lock(path) {
         Ok(None) if (runner.cancelled)() => Err(Failure::Cancelled),
-        taken => taken.map_err(|error| Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))),
+        taken => taken.map_err(|error| {
+            Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))
+        }),
     };
     let lock = runner.deadline.poll(limits::LOCK_POLL, attempt)?;
-    lock.ok_or_else(|| Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into()))
+    lock.ok_or_else(|| {
+        Failure::Git("another write took longer than GIT_TIMEOUT_MS; try again".into())
+    })
 }
 
 /// Has git ignore the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, through
@@ -21,7 +29,8 @@ pub(super) fn wait_for(runner: &Runner<'_>, path: &Path, name: &str) -> Result<s
 /// is where the vault lies below the top: empty, or with a slash at the end.
 pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
-    let exclude = runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
+    let exclude =
+        runner.folder.join(runner.must(&["rev-parse", "--git-path", "info/exclude"])?.line());
     // A link is left alone: its target is not part of this repository.
     if exclude.is_symlink() {
         return Ok(());
@@ -29,9 +38,16 @@ pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(),
     let known = disk::none_if_missing(std::fs::read(&exclude)).map_err(wrong)?.unwrap_or_default();
     let has = |name: &str| known.split(|&byte| byte == b'\n').any(|line| line == name.as_bytes());
     // A backslash escapes pattern characters (gitignore(5)).
-    let escaped: String = prefix.chars().flat_map(|c| "\\*?[".contains(c).then_some('\\').into_iter().chain([c])).collect();
+    let escaped: String = prefix
+        .chars()
+        .flat_map(|c| "\\*?[".contains(c).then_some('\\').into_iter().chain([c]))
+        .collect();
     let trash = format!("/{escaped}{TRASH}/");
-    let missing: String = [LOCK, disk::OWN_NAMES, &trash].into_iter().filter(|name| !has(name)).map(|name| format!("{name}\n")).collect();
+    let missing: String = [LOCK, disk::OWN_NAMES, &trash]
+        .into_iter()
+        .filter(|name| !has(name))
+        .map(|name| format!("{name}\n"))
+        .collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -128,7 +128,10 @@ type Refusal = (VaultPath, Failure);
 impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Staged(words) | Failure::Conflict(words, _) | Failure::Git(words) => out.write_str(words),
+            Failure::Refused(words)
+            | Failure::Staged(words)
+            | Failure::Conflict(words, _)
+            | Failure::Git(words) => out.write_str(words),
             Failure::RolledBack(failure) => failure.fmt(out),
             Failure::Vault(error) => error.fmt(out),
             Failure::Cancelled => out.write_str("cancelled"),
@@ -160,7 +163,9 @@ impl Git {
     pub fn check(&self) -> Result<(), String> {
         let words = |failure: Failure| failure.to_string();
         let version = self.outside(&|| false).must(&["--version"]).map_err(words)?.line();
-        let mut numbers = version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse::<u32>().ok());
+        let mut numbers = version
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|part| part.parse::<u32>().ok());
         let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         if found < limits::GIT_VERSION {
             let (major, minor) = limits::GIT_VERSION;
@@ -180,7 +185,9 @@ impl Git {
     /// touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
-            if let Err(failure) = lock::exclude_own_files(&runner, &self.folders(runner.cancelled)?.prefix) {
+            if let Err(failure) =
+                lock::exclude_own_files(&runner, &self.folders(runner.cancelled)?.prefix)
+            {
                 log::warn!("git: {LOCK} will be shown as an untracked file: {failure}");
             }
             let _lock = self.lock(&runner)?;
@@ -197,7 +204,12 @@ impl Git {
     ///
     /// # Errors
     /// [`Failure`]; then nothing has changed, except that the remote's commits may have been brought in, or a note to be deleted committed.
-    pub fn change(&self, vault: &Vault, wanted: &NoteChange<'_>, cancelled: &dyn Fn() -> bool) -> Result<Done, Failure> {
+    pub fn change(
+        &self,
+        vault: &Vault,
+        wanted: &NoteChange<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Done, Failure> {
         let NoteChange { after, if_match, author, .. } = *wanted;
         let runner = self.runner(cancelled)?;
         let (_lock, mut repository) = self.begin(vault, &runner)?;
@@ -213,7 +225,10 @@ impl Git {
         if if_match.is_some() && current_etag.as_deref() != if_match {
             let is = |etag: &String| format!("its etag is now {etag}; read it again");
             let words = current_etag.as_ref().map_or("it does not exist any more".into(), is);
-            return Err(Failure::Conflict(format!("The note is not what was read: {words}"), current_etag));
+            return Err(Failure::Conflict(
+                format!("The note is not what was read: {words}"),
+                current_etag,
+            ));
         }
         // Locked and released: if another program holds the index, that is reported before anything is pushed.
         drop(Index::lock(&repository)?);
@@ -233,7 +248,10 @@ impl Git {
                 (note, is_committed) = read_state(&repository)?;
             }
             if note.before.is_none() && note.file.old.is_none() {
-                return Err(Failure::Vault(vault::Error::NotFound { path: path.as_str().into(), hint: String::new() }));
+                return Err(Failure::Vault(vault::Error::NotFound {
+                    path: path.as_str().into(),
+                    hint: String::new(),
+                }));
             }
             if note.before.is_some() && !is_committed {
                 let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
@@ -243,10 +261,20 @@ impl Git {
         let blob = after.map(|bytes| repository.hash(&runner, &name, bytes, true)).transpose()?;
         let target = note.becomes(after.map(<[u8]>::to_vec), blob);
         if is_committed && !target.changes_commit() {
-            return Ok(Done { created: false, commit: None, pushed: false, trouble: None, etag: current_etag });
+            return Ok(Done {
+                created: false,
+                commit: None,
+                pushed: false,
+                trouble: None,
+                etag: current_etag,
+            });
         }
         // A note that was deleted on disk needs no protection: the history has its text.
-        if !is_committed && target.before.is_some() && target.before != target.after && if_match.is_none() {
+        if !is_committed
+            && target.before.is_some()
+            && target.before != target.after
+            && if_match.is_none()
+        {
             let words = format!(
                 "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
                 path.as_str()
@@ -255,7 +283,8 @@ impl Git {
         }
         let created = target.file.old.is_none();
         let made = self.commit_and_publish(&repository, &runner, &[target], wanted.message, author);
-        let Committed { commit, pushed, trouble, .. } = made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
+        let Committed { commit, pushed, trouble, .. } =
+            made.map_err(|failure| Failure::RolledBack(Box::new(failure)))?;
         Ok(Done { created, commit, pushed, trouble, etag: after.map(etag) })
     }
 
@@ -280,7 +309,11 @@ impl Git {
     }
 
     /// Takes the locks and opens the repository, after finishing what a crash interrupted.
-    fn begin(&self, vault: &Vault, runner: &Runner<'_>) -> Result<([std::fs::File; 2], Repository), Failure> {
+    fn begin(
+        &self,
+        vault: &Vault,
+        runner: &Runner<'_>,
+    ) -> Result<([std::fs::File; 2], Repository), Failure> {
         let locks = self.lock(runner)?;
         let mut repository = self.open(vault, runner)?;
         if local_move::recover(&repository, runner)? {
@@ -291,7 +324,12 @@ impl Git {
 
     /// Commits and pushes the files that differ on disk from the branch. Where the remote has another text of one of them, nothing is committed:
     /// those that it has changed get its version, and the same call commits the others. Also the files that cannot be committed.
-    fn commit_all(&self, paths: &BTreeSet<VaultPath>, message: &str, author: &Author) -> Result<(Committed, Vec<Refusal>), Failure> {
+    fn commit_all(
+        &self,
+        paths: &BTreeSet<VaultPath>,
+        message: &str,
+        author: &Author,
+    ) -> Result<(Committed, Vec<Refusal>), Failure> {
         let runner = self.runner(&|| false)?;
         let (_locks, mut repository) = self.begin(&self.vault, &runner)?;
         loop {
@@ -300,15 +338,22 @@ impl Git {
             if targets.is_empty() {
                 return Ok((Committed::default(), refused));
             }
-            let conflict = match self.commit_and_publish(&repository, &runner, &targets, message, author) {
-                Err(conflict @ Failure::Conflict(..)) => conflict,
-                made => return made.map(|made| (made, refused)),
-            };
+            let conflict =
+                match self.commit_and_publish(&repository, &runner, &targets, message, author) {
+                    Err(conflict @ Failure::Conflict(..)) => conflict,
+                    made => return made.map(|made| (made, refused)),
+                };
             let mut now = self.open(&self.vault, &runner)?;
             if now.head == repository.head {
-                let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets) else { return Err(conflict) };
+                let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets)
+                else {
+                    return Err(conflict);
+                };
                 if !replaced.is_empty() {
-                    return Ok((Committed { left: vec![words], replaced, ..Committed::default() }, refused));
+                    return Ok((
+                        Committed { left: vec![words], replaced, ..Committed::default() },
+                        refused,
+                    ));
                 }
                 now = self.open(&self.vault, &runner)?;
             }
@@ -325,8 +370,12 @@ impl Git {
         paths: impl Iterator<Item = &'a VaultPath>,
     ) -> Result<(Vec<Target>, Vec<Refusal>), Failure> {
         let named = |path: VaultPath| (repository.name_of(&path), path);
-        let files: Vec<(String, VaultPath)> = paths.map(|path| named(self.vault.spelled(path))).collect();
-        let new = files.iter().map(|(name, _)| name.as_str()).filter(|name| !repository.committed.contains_key(Path::new(name)));
+        let files: Vec<(String, VaultPath)> =
+            paths.map(|path| named(self.vault.spelled(path))).collect();
+        let new = files
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !repository.committed.contains_key(Path::new(name)));
         let ignored_names = repository.ignored(runner, &new.collect::<Vec<&str>>())?;
         let (mut targets, mut left, mut room) = (Vec::new(), Vec::new(), limits::GIT_FILE_BYTES);
         for (name, path) in &files {
@@ -341,15 +390,21 @@ impl Git {
                     room = room.saturating_sub(if size > limits::NOTE_BYTES { size } else { 0 });
                     targets.push(note);
                 }
-                Err(failure @ (Failure::Refused(_) | Failure::Staged(_) | Failure::Vault(_))) => left.push((path.clone(), failure)),
+                Err(failure @ (Failure::Refused(_) | Failure::Staged(_) | Failure::Vault(_))) => {
+                    left.push((path.clone(), failure))
+                }
                 Err(other) => return Err(other),
             }
         }
         left.extend(repository::hold_back_too_large(runner, &mut targets, &left)?);
-        let names = targets.iter().filter(|note| note.before.is_some()).filter_map(|note| note.file.name.to_str());
+        let names = targets
+            .iter()
+            .filter(|note| note.before.is_some())
+            .filter_map(|note| note.file.name.to_str());
         let mut blobs = repository.store_files(runner, &names.collect::<Vec<&str>>())?.into_iter();
         let on_disk = |note: Target| {
-            let (after, blob) = (note.before.clone(), note.before.as_ref().and_then(|_| blobs.next()));
+            let (after, blob) =
+                (note.before.clone(), note.before.as_ref().and_then(|_| blobs.next()));
             note.becomes(after, blob)
         };
         Ok((targets.into_iter().map(on_disk).filter(Target::changes_commit).collect(), left))
@@ -364,14 +419,20 @@ impl Git {
         message: &str,
         Author { by, tool, .. }: &Author,
     ) -> Result<Committed, Failure> {
-        let built = commit::build(repository, runner, targets, &format!("{}\n\nTool: {tool}\nLogin: {by}", message.trim_end()))?;
+        let built = commit::build(
+            repository,
+            runner,
+            targets,
+            &format!("{}\n\nTool: {tool}\nLogin: {by}", message.trim_end()),
+        )?;
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
         match local_move::move_to(repository, runner, &commit, incoming, targets, false) {
             // Without a remote the commit exists only here: if the branch was not moved to it, it was not made.
             Err(failure) if !pushed => Err(failure),
             outcome => {
-                let trouble = outcome.map_or_else(|failure| Some(failure.to_string()), local_move::describe_kept);
+                let trouble = outcome
+                    .map_or_else(|failure| Some(failure.to_string()), local_move::describe_kept);
                 Ok(Committed { commit: Some(commit), pushed, trouble, ..Committed::default() })
             }
         }
@@ -380,7 +441,11 @@ impl Git {
     /// Runs git in the vault's repository.
     fn runner<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Result<Runner<'a>, Failure> {
         let folders = self.folders(cancelled)?;
-        Ok(Runner { folder: folders.top.clone(), git_dir: Some(folders.git_dir.clone()), ..self.outside(cancelled) })
+        Ok(Runner {
+            folder: folders.top.clone(),
+            git_dir: Some(folders.git_dir.clone()),
+            ..self.outside(cancelled)
+        })
     }
 
     fn open(&self, vault: &Vault, runner: &Runner<'_>) -> Result<Repository, Failure> {
@@ -414,8 +479,10 @@ impl Git {
             return Err(Failure::Refused(format!("{LOCK} is a link; remove it")));
         }
         let Folders { git_dir, common_dir, .. } = self.folders(runner.cancelled)?;
-        let locks =
-            [lock::wait_for(runner, &path, LOCK)?, lock::wait_for(runner, &common_dir.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?];
+        let locks = [
+            lock::wait_for(runner, &path, LOCK)?,
+            lock::wait_for(runner, &common_dir.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?,
+        ];
         // Our own `index.lock` that a crash left is removed even if nothing else can be done now: a person may need the index
         // to resolve that.
         index::remove_stale_lock(&git_dir.join("index.lock"));
@@ -452,7 +519,12 @@ impl Commits for Git {
 
     /// All in one commit, with the files whose commits failed before, or were interrupted, and that are still as the tool left them: what a
     /// person has written into one since is theirs to commit. What git ignores is not committed.
-    fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String> {
+    fn commit_files(
+        &self,
+        changed: &[String],
+        summary: &str,
+        author: &Author,
+    ) -> Result<Committed, String> {
         let started = clock::instant();
         let list = self.uncommitted().map_err(|failure| failure.to_string())?;
         let own = paths_of(changed);
@@ -477,16 +549,28 @@ impl Commits for Git {
             paths = own.clone();
             outcome = commit(&paths);
         }
-        let (made, refused) = outcome.map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
+        let (made, refused) = outcome
+            .map_err(|failure: Failure| [&words[..], &[failure.to_string()]].concat().join("; "))?;
         let was_refused = |path: &VaultPath| refused.iter().any(|(refused, _)| refused == path);
-        let also = paths.iter().filter(|path| !own.contains(path) && !was_refused(path)).map(|path| path.as_str().to_owned()).collect();
+        let also = paths
+            .iter()
+            .filter(|path| !own.contains(path) && !was_refused(path))
+            .map(|path| path.as_str().to_owned())
+            .collect();
         list.remove(&others);
-        let changed_since = |path: &VaultPath| format!("{} has other changes since an earlier call of a tool", path.as_str());
+        let changed_since = |path: &VaultPath| {
+            format!("{} has other changes since an earlier call of a tool", path.as_str())
+        };
         words.extend(others.iter().take(limits::GIT_REFUSALS_NAMED).map(changed_since));
         let is_for_now = |(_, failure): &&Refusal| matches!(failure, Failure::Staged(_));
-        list.remove(&(&paths - &refused.iter().filter(is_for_now).map(|(path, _)| path.clone()).collect()));
+        list.remove(
+            &(&paths - &refused.iter().filter(is_for_now).map(|(path, _)| path.clone()).collect()),
+        );
         // Those of earlier calls were named then.
-        let mut own_refusals = refused.iter().filter(|(path, _)| own.contains(path)).map(|(_, failure)| failure.to_string());
+        let mut own_refusals = refused
+            .iter()
+            .filter(|(path, _)| own.contains(path))
+            .map(|(_, failure)| failure.to_string());
         words.extend(own_refusals.by_ref().take(limits::GIT_REFUSALS_NAMED));
         let more = own_refusals.count();
         words.extend((more > 0).then(|| format!("and {more} more files")));

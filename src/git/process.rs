@@ -60,7 +60,13 @@ impl Runner<'_> {
     /// begun.
     pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
         let (folder, git_dir) = (self.folder.clone(), self.git_dir.clone());
-        Runner { folder, deadline: Deadline::after(time), cancelled: &|| false, index: None, git_dir }
+        Runner {
+            folder,
+            deadline: Deadline::after(time),
+            cancelled: &|| false,
+            index: None,
+            git_dir,
+        }
     }
 
     /// Runs git and waits for its end.
@@ -77,27 +83,47 @@ impl Runner<'_> {
     }
 
     /// The same with bytes on standard input.
-    pub(super) fn must_with(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, Failure> {
+    pub(super) fn must_with(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: &[u8],
+    ) -> Result<Output, Failure> {
         let output = self.run_with(arguments, input)?;
         if output.ok { Ok(output) } else { Err(Failure::Git(output.words())) }
     }
 
     /// Runs git with bytes on standard input.
-    pub(super) fn run_with(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<Output, Failure> {
+    pub(super) fn run_with(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: &[u8],
+    ) -> Result<Output, Failure> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let spawn = SpawnOptions { hold_stdin: false, keep: limits::GIT_OUTPUT_BYTES, kill_group_at_end: false };
+        let spawn = SpawnOptions {
+            hold_stdin: false,
+            keep: limits::GIT_OUTPUT_BYTES,
+            kill_group_at_end: false,
+        };
         let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
         let mut running = started.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Failure::Git("the program git was not found on the server's PATH".into()),
+            io::ErrorKind::NotFound => {
+                Failure::Git("the program git was not found on the server's PATH".into())
+            }
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
         })?;
         // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; its output is not
         // waited for. The output of other commands has to be complete.
-        let may_linger = matches!(arguments.first().and_then(|word| word.as_ref().to_str()), Some("push" | "fetch" | "hook"));
-        let patience = if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
-        let Some(ended) = running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)()) else {
+        let may_linger = matches!(
+            arguments.first().and_then(|word| word.as_ref().to_str()),
+            Some("push" | "fetch" | "hook")
+        );
+        let patience =
+            if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
+        let Some(ended) =
+            running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)())
+        else {
             running.end(limits::GIT_GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
@@ -107,12 +133,17 @@ impl Runner<'_> {
                 Some(_) => no_answer(),
             });
         };
-        let status = ended.status.map_err(|error| Failure::Git(format!("git ended without an answer: {}", error.kind())))?;
+        let status = ended.status.map_err(|error| {
+            Failure::Git(format!("git ended without an answer: {}", error.kind()))
+        })?;
         if !ended.is_output_complete && !may_linger {
             return Err(no_answer());
         }
         if running.stdout.len() >= limits::GIT_OUTPUT_BYTES {
-            return Err(Failure::Git(format!("git's answer is longer than {} bytes", limits::GIT_OUTPUT_BYTES)));
+            return Err(Failure::Git(format!(
+                "git's answer is longer than {} bytes",
+                limits::GIT_OUTPUT_BYTES
+            )));
         }
         Ok(Output { ok: status.success(), stdout: running.stdout, stderr: words(&running.stderr) })
     }
@@ -124,9 +155,31 @@ impl Runner<'_> {
         if arguments.first().is_none_or(|word| word.as_ref() != "check-ignore") {
             command.arg("--literal-pathspecs");
         }
-        command.args(["--no-replace-objects", "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.askPass="]);
-        command.args(["-c", "core.splitIndex=false", "-c", "submodule.recurse=false", "-c", "diff.orderFile=/dev/null"]);
-        command.args(["-c", "user.useConfigOnly=true", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false"]);
+        command.args([
+            "--no-replace-objects",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "maintenance.auto=false",
+            "-c",
+            "core.askPass=",
+        ]);
+        command.args([
+            "-c",
+            "core.splitIndex=false",
+            "-c",
+            "submodule.recurse=false",
+            "-c",
+            "diff.orderFile=/dev/null",
+        ]);
+        command.args([
+            "-c",
+            "user.useConfigOnly=true",
+            "-c",
+            "core.quotePath=false",
+            "-c",
+            "core.fsmonitor=false",
+        ]);
         // Otherwise a folder with files named HEAD, config, objects and refs, which any client may write, is a repository whose
         // configuration names programs to run.
         command.args(["-c", "safe.bareRepository=explicit"]);
@@ -134,7 +187,9 @@ impl Runner<'_> {
         for (name, _) in std::env::vars_os() {
             let Some(name) = name.to_str() else { continue };
             // Git is configured by its configuration files; a variable may be meant for another repository.
-            let kept = name == "GIT_SSH_COMMAND" || name.starts_with("GIT_AUTHOR_") || name.starts_with("GIT_COMMITTER_");
+            let kept = name == "GIT_SSH_COMMAND"
+                || name.starts_with("GIT_AUTHOR_")
+                || name.starts_with("GIT_COMMITTER_");
             let ours = SETTINGS.iter().any(|setting| setting.variable == name);
             if ours || name.starts_with("GIT_") && !kept {
                 command.env_remove(name);
@@ -143,7 +198,11 @@ impl Runner<'_> {
         if std::env::var_os("GIT_SSH_COMMAND").is_none() {
             command.env("GIT_SSH_VARIANT", "ssh").env("SSH_ASKPASS_REQUIRE", "never");
         }
-        command.env_remove("SSH_ASKPASS").env("GIT_TERMINAL_PROMPT", "0").env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C");
+        command
+            .env_remove("SSH_ASKPASS")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C");
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
         }
@@ -157,6 +216,7 @@ impl Runner<'_> {
 /// Git's message for a client, without its hints for a terminal.
 fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();
+    let lines: Vec<&str> =
+        text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();
     process::plain(lines.join("\n").as_bytes(), limits::GIT_MESSAGE_CHARS)
 }

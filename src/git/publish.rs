@@ -32,7 +32,9 @@ pub(super) fn publish(
         fetch(repository, runner, remote)?;
         let base = merge_base(runner, &built.commit, FETCHED)?;
         // A remote with several URLs may have accepted it at one of them. The first commit pushed is the base then; later ones are rebuilt.
-        if base.as_ref() == Some(&commit) || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)? {
+        if base.as_ref() == Some(&commit)
+            || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)?
+        {
             return Ok((commit, incoming));
         }
         if repository.head.is_some() && base != repository.head {
@@ -49,14 +51,19 @@ pub(super) fn publish(
                 Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
                 Err(why) => format!("and the local copy could not be brought up to date: {why}"),
             };
-            return Err(Failure::Conflict(format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()), None));
+            return Err(Failure::Conflict(
+                format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()),
+                None,
+            ));
         }
         let checkout = checkout?;
         checkout.check()?;
         commit = commit::rebuild(repository, runner, built, FETCHED)?;
         incoming = Some(checkout);
     }
-    Err(Failure::Git(format!("the remote kept changing meanwhile, or refuses the push: {rejected}; try again")))
+    Err(Failure::Git(format!(
+        "the remote kept changing meanwhile, or refuses the push: {rejected}; try again"
+    )))
 }
 
 /// The files that the fetched commit changes.
@@ -69,16 +76,28 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
 ///
 /// # Errors
 /// [`Failure`]; then the files are as they were.
-pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets: &[Target]) -> Result<(String, Vec<String>), Failure> {
+pub(super) fn take_theirs(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    targets: &[Target],
+) -> Result<(String, Vec<String>), Failure> {
     let vault = &repository.vault;
     let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
-    let incoming = |target: &Target| checkout.files.iter().find(|file| target.is(file)).map(|file| file.new.clone());
-    let changed: Vec<(&Target, _)> = targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
+    let incoming = |target: &Target| {
+        checkout.files.iter().find(|file| target.is(file)).map(|file| file.new.clone())
+    };
+    let changed: Vec<(&Target, _)> =
+        targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
     changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
     // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
-    let differing: Vec<(&Target, _)> = changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
+    let differing: Vec<(&Target, _)> =
+        changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
     let paths_where = |is_there: bool| -> Vec<&str> {
-        differing.iter().filter(|(_, theirs)| theirs.is_some() == is_there).map(|(target, _)| target.path.as_str()).collect()
+        differing
+            .iter()
+            .filter(|(_, theirs)| theirs.is_some() == is_there)
+            .map(|(target, _)| target.path.as_str())
+            .collect()
     };
     let (changed, deleted) = (paths_where(true), paths_where(false));
     let replaced: Vec<&Target> = differing.iter().map(|(target, _)| *target).collect();
@@ -90,7 +109,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
         for target in &replaced {
             let committed = checkout.old_bytes(&target.file)?;
             if let Some(text) = &target.before {
-                copies.push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
+                copies
+                    .push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
             }
             vault.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
             restored.push((target, committed));
@@ -99,27 +119,44 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     };
     if let Err(failure) = replace() {
         for (target, committed) in restored {
-            if let Err(error) = vault.replace_known(&target.path, committed.as_deref(), target.before.as_deref()) {
+            if let Err(error) =
+                vault.replace_known(&target.path, committed.as_deref(), target.before.as_deref())
+            {
                 log::error!("git: {} could not be put back: {error}", target.path.as_str());
             }
         }
         // A text that was put back needs no copy.
-        let is_restored = |target: &Target| vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before);
-        copies.iter().filter(|(target, _)| is_restored(target)).for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
+        let is_restored = |target: &Target| {
+            vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before)
+        };
+        copies
+            .iter()
+            .filter(|(target, _)| is_restored(target))
+            .for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
         return Err(failure);
     }
-    let names: Vec<String> = replaced.iter().map(|target| target.path.as_str().to_owned()).collect();
+    let names: Vec<String> =
+        replaced.iter().map(|target| target.path.as_str().to_owned()).collect();
     let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
     let kept = match copies.is_empty() {
         true => String::new(),
-        false => format!(". Tell the user: {} has the text that was here, also what was not committed", copies.join(", ")),
+        false => format!(
+            ". Tell the user: {} has the text that was here, also what was not committed",
+            copies.join(", ")
+        ),
     };
     let mut words = Vec::new();
     if !changed.is_empty() {
-        words.push(format!("{} was changed on the remote meanwhile; the local copy has that version now", changed.join(", ")));
+        words.push(format!(
+            "{} was changed on the remote meanwhile; the local copy has that version now",
+            changed.join(", ")
+        ));
     }
     if !deleted.is_empty() {
-        words.push(format!("{} was deleted on the remote meanwhile, and is deleted here now", deleted.join(", ")));
+        words.push(format!(
+            "{} was deleted on the remote meanwhile, and is deleted here now",
+            deleted.join(", ")
+        ));
     }
     // A move cannot be repeated: its new path exists.
     let is_back = replaced.iter().any(|target| target.before.is_none());
@@ -128,7 +165,8 @@ pub(super) fn take_theirs(repository: &Repository, runner: &Runner<'_>, targets:
     } else {
         ""
     };
-    let again = if changed.is_empty() { "" } else { ": read it again, and repeat the change in it" };
+    let again =
+        if changed.is_empty() { "" } else { ": read it again, and repeat the change in it" };
     Ok((format!("{}{again}{back}{kept}", words.join("; ")), names))
 }
 
@@ -139,40 +177,64 @@ enum Pushed {
     Rejected(String),
 }
 
-fn push(repository: &Repository, runner: &Runner<'_>, remote: &str, commit: &str) -> Result<Pushed, Failure> {
+fn push(
+    repository: &Repository,
+    runner: &Runner<'_>,
+    remote: &str,
+    commit: &str,
+) -> Result<Pushed, Failure> {
     let target = format!("{commit}:{}", repository.branch);
     // A push that has begun cannot be cancelled: it would be unknown whether the remote has the commit.
     let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);
     }
-    let words =
-        match runner.uncancellable(left).run(&["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target]) {
-            Ok(output) if output.ok => return Ok(Pushed::Accepted),
-            Ok(output) => {
-                let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
-                let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
-                // The second message means two pushes at the same moment.
-                if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
-                    return Ok(Pushed::Rejected(rejected.to_owned()));
-                }
-                if rejected.is_empty() { output.words() } else { format!("{rejected} {}", output.stderr) }
+    let words = match runner.uncancellable(left).run(&[
+        "push",
+        "--porcelain",
+        "--no-follow-tags",
+        "--recurse-submodules=no",
+        remote,
+        &target,
+    ]) {
+        Ok(output) if output.ok => return Ok(Pushed::Accepted),
+        Ok(output) => {
+            let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
+            let rejected = report.lines().find(|line| line.starts_with('!')).unwrap_or_default();
+            // The second message means two pushes at the same moment.
+            if rejected.contains("[rejected]") || rejected.contains("failed to update ref") {
+                return Ok(Pushed::Rejected(rejected.to_owned()));
             }
-            Err(Failure::Git(words)) => words,
-            Err(other) => return Err(other),
-        };
+            if rejected.is_empty() {
+                output.words()
+            } else {
+                format!("{rejected} {}", output.stderr)
+            }
+        }
+        Err(Failure::Git(words)) => words,
+        Err(other) => return Err(other),
+    };
     // The push may have reached the remote all the same; a later push may be on top of it.
     let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
     match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Ok(Pushed::Accepted),
         Ok(false) => Err(Failure::Git(words)),
-        Err(_) => Err(Failure::Git(format!("{words} (the remote could not be asked whether it has the commit all the same)"))),
+        Err(_) => Err(Failure::Git(format!(
+            "{words} (the remote could not be asked whether it has the commit all the same)"
+        ))),
     }
 }
 
 /// Sets [`FETCHED`] to the commit of the remote's branch. Changes no other ref.
 fn fetch(repository: &Repository, runner: &Runner<'_>, remote: &str) -> Result<(), Failure> {
     let wanted = format!("+{}:{FETCHED}", repository.branch);
-    let options = ["--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-prune", "--refmap=", "--quiet"];
+    let options = [
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--no-write-fetch-head",
+        "--no-prune",
+        "--refmap=",
+        "--quiet",
+    ];
     runner.must(&[&["fetch"], &options[..], &[remote, &wanted]].concat()).map(drop)
 }

@@ -71,7 +71,9 @@ impl Scratch {
     /// [`Failure::Git`].
     pub(super) fn create(above: &Path) -> Result<Scratch, Failure> {
         let scratch = Scratch(above.join(format!("{SCRATCH}{}", crate::secret::new_id())));
-        let failed = |error: std::io::Error| Failure::Git(format!("no temporary folder could be made: {}", error.kind()));
+        let failed = |error: std::io::Error| {
+            Failure::Git(format!("no temporary folder could be made: {}", error.kind()))
+        };
         disk::create_private_folder(&scratch.0).map_err(failed)?;
         Ok(scratch)
     }
@@ -105,7 +107,12 @@ impl Repository {
     ///
     /// # Errors
     /// [`Failure::Refused`] when its state forbids any change.
-    pub(super) fn open(vault: &Vault, runner: &Runner<'_>, folders: &Folders, options: &Options) -> Result<Repository, Failure> {
+    pub(super) fn open(
+        vault: &Vault,
+        runner: &Runner<'_>,
+        folders: &Folders,
+        options: &Options,
+    ) -> Result<Repository, Failure> {
         let refused = |why: String| Err(Failure::Refused(why));
         let Folders { git_dir, common_dir, .. } = folders;
         let branch = format!("refs/heads/{}", options.branch);
@@ -116,9 +123,13 @@ impl Repository {
         }
         let current = current_branch(runner, git_dir)?;
         if current != branch {
-            let is = current.strip_prefix("refs/heads/").map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
+            let is = current
+                .strip_prefix("refs/heads/")
+                .map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
             let name = &options.branch;
-            return refused(format!("the repository is on {is}, and GIT_BRANCH is {name}; git switch {name}, or change the setting"));
+            return refused(format!(
+                "the repository is on {is}, and GIT_BRANCH is {name}; git switch {name}, or change the setting"
+            ));
         }
         if settings.is_true("core.sparsecheckout") == Some(true) {
             let why = "this working tree is a sparse checkout, which toolset git does not support; git sparse-checkout disable";
@@ -128,7 +139,10 @@ impl Repository {
         let remote = remotes.contains(&*options.remote).then(|| options.remote.clone());
         if remote.is_none() && !remotes.is_empty() {
             let known = Vec::from_iter(remotes).join(", ");
-            return refused(format!("there is no remote {}; there is {known}. See GIT_REMOTE", options.remote));
+            return refused(format!(
+                "there is no remote {}; there is {known}. See GIT_REMOTE",
+                options.remote
+            ));
         }
         let hooks = match settings.0.contains_key("core.hookspath") {
             true => folders.top.join(runner.must(&["rev-parse", "--git-path", "hooks"])?.line()),
@@ -138,7 +152,19 @@ impl Repository {
         let index = fingerprint(git_dir);
         let (committed, staged) = (committed(runner, head.as_deref())?, staged(runner)?);
         let (vault, folders) = (vault.clone(), folders.clone());
-        Ok(Repository { vault, folders, branch, head, remote, hooks, settings, committed, staged, index, scratch })
+        Ok(Repository {
+            vault,
+            folders,
+            branch,
+            head,
+            remote,
+            hooks,
+            settings,
+            committed,
+            staged,
+            index,
+            scratch,
+        })
     }
 
     /// Whether the index file is unchanged since the operation began.
@@ -148,23 +174,42 @@ impl Repository {
 
     /// The file that records a move in progress. It belongs to one working tree and one branch.
     fn pending_file(&self) -> PathBuf {
-        let branch = self.branch.strip_prefix("refs/heads/").unwrap_or(&self.branch).replace('%', "%25").replace('/', "%2F");
+        let branch = self
+            .branch
+            .strip_prefix("refs/heads/")
+            .unwrap_or(&self.branch)
+            .replace('%', "%25")
+            .replace('/', "%2F");
         self.folders.git_dir.join(format!("vault-sync-mcp.pending.{branch}"))
     }
 
     /// The move of the branch that is in progress: to which commit, and from which.
     pub(super) fn pending(&self) -> Result<Option<(String, Option<String>)>, Failure> {
         let read = disk::none_if_missing(std::fs::read_to_string(self.pending_file()));
-        let text = read.map_err(|error| Failure::Git(format!("the file vault-sync-mcp.pending cannot be read: {}", error.kind())))?;
+        let text = read.map_err(|error| {
+            Failure::Git(format!(
+                "the file vault-sync-mcp.pending cannot be read: {}",
+                error.kind()
+            ))
+        })?;
         let mut lines = text.as_deref().unwrap_or_default().lines().map(str::to_owned);
         Ok(lines.next().map(|to| (to, lines.next())))
     }
 
     /// Records that the branch is to be moved to a commit, so that this can be finished after a crash.
     pub(super) fn begin_move(&self, to: &str) -> Result<(), Failure> {
-        let lines: String = [Some(to), self.head.as_deref()].into_iter().flatten().map(|commit| format!("{commit}\n")).collect();
+        let lines: String = [Some(to), self.head.as_deref()]
+            .into_iter()
+            .flatten()
+            .map(|commit| format!("{commit}\n"))
+            .collect();
         disk::replace(&self.pending_file(), lines.as_bytes(), disk::Mode::Private, |_| Ok(()))
-            .map_err(|error: std::io::Error| Failure::Git(format!("the file vault-sync-mcp.pending cannot be written: {}", error.kind())))
+            .map_err(|error: std::io::Error| {
+                Failure::Git(format!(
+                    "the file vault-sync-mcp.pending cannot be written: {}",
+                    error.kind()
+                ))
+            })
     }
 
     pub(super) fn end_move(&self) {
@@ -181,7 +226,12 @@ impl Repository {
     /// # Errors
     /// [`vault::Error::TooLarge`] beyond `limit` bytes; [`Failure::Refused`] for one that is not a regular file of this repository, or
     /// that is in conflict in the index; [`Failure::Staged`] for one with staged changes.
-    pub(super) fn read_note(&self, path: &VaultPath, name: &str, limit: u64) -> Result<Target, Failure> {
+    pub(super) fn read_note(
+        &self,
+        path: &VaultPath,
+        name: &str,
+        limit: u64,
+    ) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
         let mut segments = path.segments().peekable();
@@ -189,7 +239,8 @@ impl Repository {
             on_disk.push(segment);
             if on_disk.is_symlink() {
                 // A link that leads out of the vault is refused as everywhere.
-                if let Err(error @ vault::Error::NotAllowed { .. }) = self.vault.bytes_if_any(path) {
+                if let Err(error @ vault::Error::NotAllowed { .. }) = self.vault.bytes_if_any(path)
+                {
                     return Err(Failure::Vault(error));
                 }
                 return refused("is, or lies below, a symbolic link, which git keeps as a link");
@@ -209,7 +260,9 @@ impl Repository {
         }
         let staged_changes = |why: &str| Err(Failure::Staged(format!("{} {why}", path.as_str())));
         if self.head.is_none() && !self.staged.is_empty() {
-            return staged_changes("cannot be the first commit while other files are staged; commit those first (git commit)");
+            return staged_changes(
+                "cannot be the first commit while other files are staged; commit those first (git commit)",
+            );
         }
         let entry = staged.and_then(|staged| staged.entry.as_ref());
         if entry != committed.as_ref() {
@@ -218,7 +271,12 @@ impl Repository {
             return if entry.is_none() { refused(why) } else { staged_changes(why) };
         }
         let file = File { name: name.into(), old: committed, new: None };
-        Ok(Target { path: path.clone(), file, before: self.vault.bytes_if_any_up_to(path, limit)?, after: None })
+        Ok(Target {
+            path: path.clone(),
+            file,
+            before: self.vault.bytes_if_any_up_to(path, limit)?,
+            after: None,
+        })
     }
 
     /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.
@@ -226,12 +284,19 @@ impl Repository {
         if !clashes(&self.committed, Path::new(name)) && !clashes(&self.staged, Path::new(name)) {
             return Ok(());
         }
-        Err(Failure::Refused(format!("git has a file where {name} needs a folder, or a folder of that name")))
+        Err(Failure::Refused(format!(
+            "git has a file where {name} needs a folder, or a folder of that name"
+        )))
     }
 
     /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
     /// filter can each make git take a changed file for unchanged.
-    pub(super) fn is_committed(&self, runner: &Runner<'_>, note: &Target, name: &str) -> Result<bool, Failure> {
+    pub(super) fn is_committed(
+        &self,
+        runner: &Runner<'_>,
+        note: &Target,
+        name: &str,
+    ) -> Result<bool, Failure> {
         let (Some(bytes), Some(committed)) = (&note.before, &note.file.old) else {
             return Ok(note.before.is_none() && note.file.old.is_none());
         };
@@ -241,15 +306,23 @@ impl Repository {
             return Ok(true);
         }
         // A tool's bytes are on disk without filters, of which `ident` gives others back, and one may fail.
-        if runner.must_with(&["hash-object", "--no-filters", "--stdin"], bytes)?.line() == committed.blob {
+        if runner.must_with(&["hash-object", "--no-filters", "--stdin"], bytes)?.line()
+            == committed.blob
+        {
             return Ok(true);
         }
         // A difference in line endings alone is no change, if git ignores it.
-        Ok(text.ok && same_but_for_line_ends(bytes, &text.stdout) && committed.blob == self.hash(runner, name, bytes, false)?)
+        Ok(text.ok
+            && same_but_for_line_ends(bytes, &text.stdout)
+            && committed.blob == self.hash(runner, name, bytes, false)?)
     }
 
     /// Those of the files that git ignores (`.gitignore` and the like).
-    pub(super) fn ignored(&self, runner: &Runner<'_>, names: &[&str]) -> Result<HashSet<String>, Failure> {
+    pub(super) fn ignored(
+        &self,
+        runner: &Runner<'_>,
+        names: &[&str],
+    ) -> Result<HashSet<String>, Failure> {
         if names.is_empty() {
             return Ok(HashSet::new());
         }
@@ -257,37 +330,61 @@ impl Repository {
         let answer = runner.run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
         // Git answers for none if one lies behind a link or in a submodule; such files are refused anyway.
         if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
-            return names.chunks(1).map(|one| self.ignored(runner, one)).try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
+            return names
+                .chunks(1)
+                .map(|one| self.ignored(runner, one))
+                .try_fold(HashSet::new(), |all, one| Ok(&all | &one?));
         }
-        Ok(answer.parts().filter_map(|name| Some(std::str::from_utf8(name).ok()?.strip_prefix("./")?.to_owned())).collect())
+        Ok(answer
+            .parts()
+            .filter_map(|name| Some(std::str::from_utf8(name).ok()?.strip_prefix("./")?.to_owned()))
+            .collect())
     }
 
     /// Whether the branch is still checked out and where it was when the operation began, with nothing in progress.
     pub(super) fn is_at_same_commit(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let file = self.folders.common_dir.join(&self.branch);
-        Ok(commit_of(runner, &file, &self.branch)? == self.head && self.is_branch_checked_out(runner)?)
+        Ok(commit_of(runner, &file, &self.branch)? == self.head
+            && self.is_branch_checked_out(runner)?)
     }
 
     /// Whether the branch is still checked out, with nothing in progress.
     pub(super) fn is_branch_checked_out(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
-        Ok(current_branch(runner, &self.folders.git_dir)? == self.branch && in_progress(runner, &self.folders.git_dir)?.is_none())
+        Ok(current_branch(runner, &self.folders.git_dir)? == self.branch
+            && in_progress(runner, &self.folders.git_dir)?.is_none())
     }
 
     /// As [`Repository::hash`], for files on disk; the objects are stored.
-    pub(super) fn store_files(&self, runner: &Runner<'_>, names: &[&str]) -> Result<Vec<String>, Failure> {
+    pub(super) fn store_files(
+        &self,
+        runner: &Runner<'_>,
+        names: &[&str],
+    ) -> Result<Vec<String>, Failure> {
         if names.is_empty() {
             return Ok(Vec::new());
         }
         // A name that begins with a quote would be read as a quoted one.
         let input: String =
-            names.iter().map(|name| if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }).collect();
-        let blobs = runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?.line();
+            names
+                .iter()
+                .map(|name| {
+                    if name.starts_with('"') { format!("./{name}\n") } else { format!("{name}\n") }
+                })
+                .collect();
+        let blobs =
+            runner.must_with(&["hash-object", "-w", "--stdin-paths"], input.as_bytes())?.line();
         let blobs: Vec<String> = blobs.lines().map(str::to_owned).collect();
         if blobs.len() == names.len() { Ok(blobs) } else { Err(no_answer()) }
     }
 
     /// The id of the object that git makes of a file's bytes, with the filters for its name; with `store`, the object is stored.
-    pub(super) fn hash(&self, runner: &Runner<'_>, name: &str, bytes: &[u8], store: bool) -> Result<String, Failure> {
+    pub(super) fn hash(
+        &self,
+        runner: &Runner<'_>,
+        name: &str,
+        bytes: &[u8],
+        store: bool,
+    ) -> Result<String, Failure> {
         let path = format!("--path={name}");
         let mut command = vec!["hash-object", "--stdin", &path];
         command.extend(store.then_some("-w"));
@@ -297,20 +394,27 @@ impl Repository {
     /// Whether a hook exists and is executable.
     pub(super) fn has_hook(&self, name: &str) -> bool {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::metadata(self.hooks.join(name)).is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
+        std::fs::metadata(self.hooks.join(name))
+            .is_ok_and(|hook| hook.is_file() && hook.permissions().mode() & 0o111 != 0)
     }
 
     /// Runs a hook, if it exists.
     ///
     /// # Errors
     /// [`Failure::Git`] with what it said when it refuses.
-    pub(super) fn hook(&self, runner: &Runner<'_>, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    pub(super) fn hook(
+        &self,
+        runner: &Runner<'_>,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<(), Failure> {
         if !self.has_hook(name) {
             return Ok(());
         }
         // By its full path: the pre-commit hook runs in a working tree that need not have it.
         let hooks = format!("core.hooksPath={}", self.hooks.display());
-        let output = runner.run(&[&["-c", &hooks, "hook", "run", name, "--"], arguments].concat())?;
+        let output =
+            runner.run(&[&["-c", &hooks, "hook", "run", name, "--"], arguments].concat())?;
         if output.ok {
             return Ok(());
         }
@@ -343,8 +447,12 @@ pub(super) fn remove_leftovers(git_dir: &Path, runner: &Runner<'_>) -> Result<()
 /// Whether a file on disk differs from the committed one in line endings only, which git may have converted without showing
 /// a change. Mixed line endings are a person's work, which the history could not restore.
 pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
-    let bare = |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
-    let (ends, with_return) = (memchr::memchr_iter(b'\n', here).count(), memchr::memmem::find_iter(here, b"\r\n").count());
+    let bare =
+        |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
+    let (ends, with_return) = (
+        memchr::memchr_iter(b'\n', here).count(),
+        memchr::memmem::find_iter(here, b"\r\n").count(),
+    );
     (with_return == 0 || with_return == ends) && bare(here) == bare(committed)
 }
 
@@ -358,7 +466,9 @@ fn in_progress(runner: &Runner<'_>, git_dir: &Path) -> Result<Option<&'static st
     let in_tables = git_dir.join("reftable").exists();
     for (name, words) in IN_PROGRESS {
         let is_ref = in_tables && name.ends_with("_HEAD");
-        if git_dir.join(name).exists() || is_ref && runner.run(&["rev-parse", "-q", "--verify", name])?.ok {
+        if git_dir.join(name).exists()
+            || is_ref && runner.run(&["rev-parse", "-q", "--verify", name])?.ok
+        {
             return Ok(Some(words));
         }
     }
@@ -375,7 +485,10 @@ fn commit_of(runner: &Runner<'_>, file: &Path, branch: &str) -> Result<Option<St
     }
     let found = runner.run(&["rev-parse", "-q", "--verify", branch])?;
     if !found.ok && !found.stderr.is_empty() {
-        return Err(Failure::Refused(format!("the vault is not in a git repository that the server may use: {}", found.words())));
+        return Err(Failure::Refused(format!(
+            "the vault is not in a git repository that the server may use: {}",
+            found.words()
+        )));
     }
     Ok(found.ok.then(|| found.line()))
 }
@@ -383,15 +496,25 @@ fn commit_of(runner: &Runner<'_>, file: &Path, branch: &str) -> Result<Option<St
 /// The full name of the branch that is checked out; empty for none.
 fn current_branch(runner: &Runner<'_>, git_dir: &Path) -> Result<String, Failure> {
     // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that does not exist.
-    match std::fs::read_to_string(git_dir.join("HEAD")).unwrap_or_default().trim_end().strip_prefix("ref: ") {
-        Some("refs/heads/.invalid") | None => Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line()),
+    match std::fs::read_to_string(git_dir.join("HEAD"))
+        .unwrap_or_default()
+        .trim_end()
+        .strip_prefix("ref: ")
+    {
+        Some("refs/heads/.invalid") | None => {
+            Ok(runner.run(&["symbolic-ref", "-q", "HEAD"])?.line())
+        }
         Some(branch) => Ok(branch.to_owned()),
     }
 }
 
 /// Takes out the deletions of files as large as one that is too large to be committed, which has probably moved: what cannot be committed
 /// where it is now stays in git where it was. Returns why they are not committed.
-pub(super) fn hold_back_too_large(runner: &Runner<'_>, targets: &mut Vec<Target>, left: &[Refusal]) -> Result<Vec<Refusal>, Failure> {
+pub(super) fn hold_back_too_large(
+    runner: &Runner<'_>,
+    targets: &mut Vec<Target>,
+    left: &[Refusal],
+) -> Result<Vec<Refusal>, Failure> {
     let size_of = |(_, failure): &Refusal| match failure {
         Failure::Vault(vault::Error::TooLarge { size, .. }) => Some(size.to_string()),
         _ => None,
@@ -400,13 +523,25 @@ pub(super) fn hold_back_too_large(runner: &Runner<'_>, targets: &mut Vec<Target>
     if too_large.is_empty() {
         return Ok(Vec::new());
     }
-    let gone = targets.iter().filter(|note| note.before.is_none()).filter_map(|note| note.file.old.as_ref());
+    let gone = targets
+        .iter()
+        .filter(|note| note.before.is_none())
+        .filter_map(|note| note.file.old.as_ref());
     let blobs: String = gone.map(|entry| format!("{}\n", entry.blob)).collect();
-    let sizes = runner.must_with(&["cat-file", "--batch-check=%(objectname) %(objectsize)"], blobs.as_bytes())?;
+    let sizes = runner
+        .must_with(&["cat-file", "--batch-check=%(objectname) %(objectsize)"], blobs.as_bytes())?;
     let sizes = String::from_utf8_lossy(&sizes.stdout);
-    let held: HashSet<&str> =
-        sizes.lines().filter_map(|line| line.split_once(' ')).filter(|(_, size)| too_large.contains(*size)).map(|(blob, _)| blob).collect();
-    let is_held = |note: &mut Target| note.before.is_none() && note.file.old.as_ref().is_some_and(|old| held.contains(&*old.blob));
-    let stays = |note: Target| (note.path.clone(), Failure::Refused(format!("{} stays in git", note.path.as_str())));
+    let held: HashSet<&str> = sizes
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(_, size)| too_large.contains(*size))
+        .map(|(blob, _)| blob)
+        .collect();
+    let is_held = |note: &mut Target| {
+        note.before.is_none() && note.file.old.as_ref().is_some_and(|old| held.contains(&*old.blob))
+    };
+    let stays = |note: Target| {
+        (note.path.clone(), Failure::Refused(format!("{} stays in git", note.path.as_str())))
+    };
     Ok(targets.extract_if(.., is_held).map(stays).collect())
 }

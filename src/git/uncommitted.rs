@@ -36,7 +36,8 @@ impl Uncommitted {
         let list = String::from_utf8_lossy(&list);
         let read = |line: &str| {
             let (hash, path) = line.split_once(' ')?;
-            let is_hash = hash == GONE || hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let is_hash = hash == GONE
+                || hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
             let path = VaultPath::file(path).ok().filter(|_| is_hash)?;
             Some((path, Some(hash.to_owned()).filter(|hash| hash != GONE)))
         };
@@ -44,7 +45,11 @@ impl Uncommitted {
     }
 
     /// The files of the list, without `own`, that are as the tool left them, and those that are not.
-    pub(super) fn as_left_and_changed(&self, own: &BTreeSet<VaultPath>, vault: &Vault) -> (BTreeSet<VaultPath>, BTreeSet<VaultPath>) {
+    pub(super) fn as_left_and_changed(
+        &self,
+        own: &BTreeSet<VaultPath>,
+        vault: &Vault,
+    ) -> (BTreeSet<VaultPath>, BTreeSet<VaultPath>) {
         let waiting = self.read().into_iter().filter(|(path, _)| !own.contains(path));
         let (mut as_left, mut changed) = (BTreeSet::new(), BTreeSet::new());
         for (path, left) in waiting {
@@ -62,10 +67,15 @@ impl Uncommitted {
     pub(super) fn add(&self, left: &[Left]) -> Vec<Noted> {
         let _one_at_a_time = CHANGING.lock().unpoisoned();
         let known = self.read();
-        let named = left.iter().filter_map(|left| Some((VaultPath::file(&left.path).ok()?, left.hash.clone())));
+        let named = left
+            .iter()
+            .filter_map(|left| Some((VaultPath::file(&left.path).ok()?, left.hash.clone())));
         let named: Waiting = named.collect();
         disk::append(&self.0, lines(&named).as_bytes()).unwrap_or_else(warn);
-        named.into_keys().map(|path| Noted { before: known.get(&path).cloned(), path: path.as_str().to_owned() }).collect()
+        named
+            .into_keys()
+            .map(|path| Noted { before: known.get(&path).cloned(), path: path.as_str().to_owned() })
+            .collect()
     }
 
     /// Takes back what [`Uncommitted::add`] has added.
@@ -92,20 +102,25 @@ impl Uncommitted {
     fn replace(&self, list: &Waiting) {
         match lines(list).as_str() {
             "" => disk::discard(&self.0),
-            left => disk::replace(&self.0, left.as_bytes(), disk::Mode::Private, |_| Ok(())).unwrap_or_else(warn),
+            left => disk::replace(&self.0, left.as_bytes(), disk::Mode::Private, |_| Ok(()))
+                .unwrap_or_else(warn),
         }
     }
 }
 
 /// What files are now.
 pub(super) fn left_now(paths: &BTreeSet<VaultPath>, vault: &Vault) -> Vec<Left> {
-    let left = |path: &VaultPath| Some(Left { path: path.as_str().to_owned(), hash: vault.hash_if_any(path).ok()? });
+    let left = |path: &VaultPath| {
+        Some(Left { path: path.as_str().to_owned(), hash: vault.hash_if_any(path).ok()? })
+    };
     paths.iter().filter_map(left).collect()
 }
 
 /// Each after a line feed: a full disk may have left half a line, which the next one must not continue.
 fn lines(list: &Waiting) -> String {
-    list.iter().map(|(path, hash)| format!("\n{} {}", hash.as_deref().unwrap_or(GONE), path.as_str())).collect()
+    list.iter()
+        .map(|(path, hash)| format!("\n{} {}", hash.as_deref().unwrap_or(GONE), path.as_str()))
+        .collect()
 }
 
 fn warn(error: io::Error) {

@@ -63,13 +63,19 @@ impl Decoder {
                 continue;
             }
             let end = memchr::memchr(b'\n', rest).map(|end| end + 1);
-            let bound = if self.state == State::Trailer { limits::TRAILER_BYTES } else { limits::CHUNK_LINE_BYTES };
+            let bound = if self.state == State::Trailer {
+                limits::TRAILER_BYTES
+            } else {
+                limits::CHUNK_LINE_BYTES
+            };
             if end.unwrap_or(rest.len()) > bound {
                 return Err(Refusal::malformed("a chunk's size line or trailer is too long"));
             }
             let Some(end) = end else { break };
             let (line, later) = rest.split_at(end);
-            let line = line.strip_suffix(b"\r\n").ok_or(Refusal::malformed("lines of a chunked body end with CR LF"))?;
+            let line = line
+                .strip_suffix(b"\r\n")
+                .ok_or(Refusal::malformed("lines of a chunked body end with CR LF"))?;
             rest = later;
             self.state = self.after_line(line, body.len())?;
         }
@@ -165,8 +171,14 @@ mod tests {
     #[test]
     fn every_part_is_bounded() {
         let mut body = Vec::new();
-        assert_eq!(Decoder::new(Framing::Chunked, 3).unwrap().feed(b"4\r\n", &mut body), Err(Refusal::BODY_TOO_LARGE));
-        assert!(Decoder::new(Framing::Chunked, 1000).unwrap().feed(&[b'1'; 400], &mut body).is_err(), "size digits without end");
+        assert_eq!(
+            Decoder::new(Framing::Chunked, 3).unwrap().feed(b"4\r\n", &mut body),
+            Err(Refusal::BODY_TOO_LARGE)
+        );
+        assert!(
+            Decoder::new(Framing::Chunked, 1000).unwrap().feed(&[b'1'; 400], &mut body).is_err(),
+            "size digits without end"
+        );
         let extension = [b"1;".to_vec(), vec![b'x'; 400]].concat();
         assert!(Decoder::new(Framing::Chunked, 1000).unwrap().feed(&extension, &mut body).is_err());
         let trailers = [b"0\r\n".to_vec(), b"a: b\r\n".repeat(2000)].concat();

@@ -21,7 +21,8 @@ pub fn client_address(peer: IpAddr, head: &Head, trusted: &[Network]) -> IpAddr 
         }
         return address;
     }
-    let values: Vec<&str> = head.all("x-forwarded-for").filter_map(|value| std::str::from_utf8(value).ok()).collect();
+    let values: Vec<&str> =
+        head.all("x-forwarded-for").filter_map(|value| std::str::from_utf8(value).ok()).collect();
     let hops = values.iter().rev().flat_map(|value| value.rsplit(','));
     for hop in hops.take(limits::FORWARDED_HOPS) {
         let Some(named) = parse(hop.trim()) else { return address };
@@ -54,15 +55,28 @@ mod tests {
             ("127.0.0.1", "X-Forwarded-For: 203.0.113.9", vec![], "127.0.0.1"),
             ("198.51.100.1", "X-Forwarded-For: 203.0.113.9", vec![proxy], "198.51.100.1"),
             ("127.0.0.1", "X-Forwarded-For: 1.1.1.1, 203.0.113.9", vec![proxy], "203.0.113.9"),
-            ("127.0.0.1", "X-Forwarded-For: 1.1.1.1, 203.0.113.9, 10.0.0.2", vec![proxy, second], "203.0.113.9"),
-            ("127.0.0.1", "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 203.0.113.9", vec![proxy], "203.0.113.9"),
+            (
+                "127.0.0.1",
+                "X-Forwarded-For: 1.1.1.1, 203.0.113.9, 10.0.0.2",
+                vec![proxy, second],
+                "203.0.113.9",
+            ),
+            (
+                "127.0.0.1",
+                "X-Forwarded-For: 1.1.1.1\r\nX-Forwarded-For: 203.0.113.9",
+                vec![proxy],
+                "203.0.113.9",
+            ),
             ("127.0.0.1", "X-Forwarded-For: 203.0.113.9:1234", vec![proxy], "203.0.113.9"),
             ("127.0.0.1", "X-Forwarded-For: [2001:db8::1]:1234", vec![proxy], "2001:db8::1"),
             ("127.0.0.1", "X-Forwarded-For: nonsense", vec![proxy], "127.0.0.1"),
             ("::ffff:127.0.0.1", "X-Forwarded-For: 203.0.113.9", vec![proxy], "203.0.113.9"),
             ("127.0.0.1", "X-Other: 1", vec![proxy], "127.0.0.1"),
         ] {
-            let (head, _) = Head::parse(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes()).unwrap().unwrap();
+            let (head, _) =
+                Head::parse(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes())
+                    .unwrap()
+                    .unwrap();
             let found = client_address(peer.parse().unwrap(), &head, &trusted);
             assert_eq!(found, expected.parse::<IpAddr>().unwrap(), "{peer} {header}");
         }

@@ -91,7 +91,9 @@ impl<S: Service> Connection<'_, S> {
             }
         }
         self.peer.set_probe((!head.is_http_1_0).then(|| self.peer.interim_response()));
-        let served = catch_unwind(AssertUnwindSafe(|| service.serve(&head, body, admission.ticket, self.peer)));
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            service.serve(&head, body, admission.ticket, self.peer)
+        }));
         self.peer.set_probe(None);
         drop(reserved);
         match served {
@@ -111,7 +113,9 @@ impl<S: Service> Connection<'_, S> {
     fn read_head(&mut self) -> Result<Option<Head>, Refusal> {
         self.peer.set(Activity::Idle);
         let patience = if self.served == 0 { limits::HEAD_DEADLINE } else { limits::IDLE_DEADLINE };
-        if self.buffer.bytes().is_empty() && !matches!(self.buffer.fill(&self.peer.socket, Deadline::after(patience)), Ok(1..)) {
+        if self.buffer.bytes().is_empty()
+            && !matches!(self.buffer.fill(&self.peer.socket, Deadline::after(patience)), Ok(1..))
+        {
             return Ok(None);
         }
         if !self.peer.set(Activity::Reading) {
@@ -132,12 +136,20 @@ impl<S: Service> Connection<'_, S> {
     }
 
     /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter body.
-    fn read_body(&mut self, head: &Head, max: usize, reserved: &mut Reserved<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+    fn read_body(
+        &mut self,
+        head: &Head,
+        max: usize,
+        reserved: &mut Reserved<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
         let (mut decoder, mut body) = (Decoder::new(head.framing, max)?, Vec::new());
         if decoder.is_done() {
             return Ok(Some(body));
         }
-        if head.expects_continue && self.buffer.bytes().is_empty() && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err() {
+        if head.expects_continue
+            && self.buffer.bytes().is_empty()
+            && self.send(b"HTTP/1.1 100 Continue\r\n\r\n", &[]).is_err()
+        {
             return Ok(None);
         }
         self.peer.set(Activity::Reading);
@@ -173,7 +185,9 @@ impl<S: Service> Connection<'_, S> {
     fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
         let small = match head.framing {
             Framing::None => Some(0),
-            Framing::Length(length) if length <= limits::SMALL_BYTES && !head.expects_continue => Some(length),
+            Framing::Length(length) if length <= limits::SMALL_BYTES && !head.expects_continue => {
+                Some(length)
+            }
             Framing::Length(_) | Framing::Chunked => None,
         };
         let Some(mut unread) = small else {
@@ -207,7 +221,8 @@ impl<S: Service> Connection<'_, S> {
     /// Writes a whole answer; returns whether the peer has taken it.
     fn write(&self, answer: &Response, method: &str, close: bool) -> bool {
         let head = response::head_bytes(answer, false, close, clock::system());
-        let body = if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
+        let body =
+            if response::sends_body(method, answer.status) { answer.body.as_slice() } else { &[] };
         self.send(&head, body).is_ok()
     }
 
@@ -218,8 +233,15 @@ impl<S: Service> Connection<'_, S> {
         }
         let short = |text: &str| text.chars().take(100).collect::<String>();
         let agent = short(request.and_then(|head| head.text("user-agent")).unwrap_or_default());
-        let what = request.map_or_else(|| "refused".to_owned(), |head| format!("{} {:?}", short(&head.method), short(&head.path)));
-        log::debug!("http {what} status={} from={} agent={agent:?}", answer.status, self.peer.address);
+        let what = request.map_or_else(
+            || "refused".to_owned(),
+            |head| format!("{} {:?}", short(&head.method), short(&head.path)),
+        );
+        log::debug!(
+            "http {what} status={} from={} agent={agent:?}",
+            answer.status,
+            self.peer.address
+        );
     }
 
     fn answer(&mut self, request: &Head, answer: &Response, close: bool) -> Next {
@@ -233,7 +255,13 @@ impl<S: Service> Connection<'_, S> {
     }
 
     /// Sends the head of an event stream, runs the work that writes to it, and waits until it ends.
-    fn stream(&mut self, request: &Head, answer: Response, mut events: Events, permit: Option<Permit>) -> Next {
+    fn stream(
+        &mut self,
+        request: &Head,
+        answer: Response,
+        mut events: Events,
+        permit: Option<Permit>,
+    ) -> Next {
         let chunked = !request.is_http_1_0;
         let answer = if chunked { answer.header("Transfer-Encoding", "chunked") } else { answer };
         let head = response::head_bytes(&answer, true, true, clock::system());
@@ -297,7 +325,9 @@ impl<S: Service> Connection<'_, S> {
         let deadline = Deadline::after(limits::LINGER);
         let mut scratch = [0_u8; 4096];
         let mut seen = 0_usize;
-        while let Ok(count @ 1..) = read_by(&self.peer.socket, &mut scratch, deadline.extended(extra_time(seen))) {
+        while let Ok(count @ 1..) =
+            read_by(&self.peer.socket, &mut scratch, deadline.extended(extra_time(seen)))
+        {
             seen += count;
             if seen > limits::LINGER_BYTES {
                 return;

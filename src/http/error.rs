@@ -12,18 +12,24 @@ pub struct Refusal {
 
 impl Refusal {
     /// The body is longer than the route allows.
-    pub const BODY_TOO_LARGE: Refusal = Refusal { status: 413, why: "the request body is too large" };
+    pub const BODY_TOO_LARGE: Refusal =
+        Refusal { status: 413, why: "the request body is too large" };
     /// No thread, worker or memory for one more; the peer may try again.
-    pub const BUSY: Refusal = Refusal { status: 503, why: "the server is busy; try again in a moment" };
+    pub const BUSY: Refusal =
+        Refusal { status: 503, why: "the server is busy; try again in a moment" };
     /// An `Expect` that is not `100-continue`.
-    pub const EXPECTATION: Refusal = Refusal { status: 417, why: "the only expectation known here is 100-continue" };
+    pub const EXPECTATION: Refusal =
+        Refusal { status: 417, why: "the only expectation known here is 100-continue" };
     /// The head is longer than [`crate::limits::HEAD_BYTES`] or has too many lines.
-    pub const HEAD_TOO_LARGE: Refusal = Refusal { status: 431, why: "the request head is too large" };
+    pub const HEAD_TOO_LARGE: Refusal =
+        Refusal { status: 431, why: "the request head is too large" };
     /// The request line is longer than [`crate::limits::REQUEST_LINE_BYTES`].
-    pub const TARGET_TOO_LONG: Refusal = Refusal { status: 414, why: "the request line is too long" };
+    pub const TARGET_TOO_LONG: Refusal =
+        Refusal { status: 414, why: "the request line is too long" };
     pub const TIMEOUT: Refusal = Refusal { status: 408, why: "the request did not arrive in time" };
     /// HTTP, but neither 1.0 nor 1.1.
-    pub const VERSION: Refusal = Refusal { status: 505, why: "only HTTP/1.0 and HTTP/1.1 are spoken here" };
+    pub const VERSION: Refusal =
+        Refusal { status: 505, why: "only HTTP/1.0 and HTTP/1.1 are spoken here" };
 
     /// The bytes are not HTTP/1.1 as RFC 9112 requires; `rule` says which rule was broken.
     pub const fn malformed(rule: &'static str) -> Refusal {

@@ -39,7 +39,8 @@ impl EventStream {
         events: &mut Events,
     ) -> io::Result<(Arc<EventStream>, JoinHandle<()>)> {
         let (sender, queue) = channel();
-        let stream = Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
+        let stream =
+            Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
         let writer = Writer {
             stream: Arc::clone(&stream),
             peer: Arc::clone(peer),
@@ -48,7 +49,8 @@ impl EventStream {
             may_continue: events.may_continue.take(),
             last_message: events.last_message.take(),
         };
-        let thread = std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES);
+        let thread =
+            std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES);
         let thread = thread.spawn(move || writer.run(&head))?;
         Ok((stream, thread))
     }
@@ -101,8 +103,15 @@ impl Writer {
     /// Writes until the stream ends, then closes the connection.
     fn run(&self, head: &[u8]) {
         if self.write_events(head).is_ok() {
-            let _ = self.last_message.as_ref().map_or(Ok(()), |message| self.write(&[], &event(message)));
-            let _ = if self.chunked { write_in_time(&self.peer.socket, b"0\r\n\r\n", &[], || {}) } else { Ok(()) };
+            let _ = self
+                .last_message
+                .as_ref()
+                .map_or(Ok(()), |message| self.write(&[], &event(message)));
+            let _ = if self.chunked {
+                write_in_time(&self.peer.socket, b"0\r\n\r\n", &[], || {})
+            } else {
+                Ok(())
+            };
         }
         self.stream.end();
         let _ = self.peer.socket.shutdown(Shutdown::Both);
@@ -128,7 +137,8 @@ impl Writer {
     }
 
     fn write(&self, head: &[u8], text: &str) -> io::Result<()> {
-        let framed = if self.chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
+        let framed =
+            if self.chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
         write_in_time(&self.peer.socket, head, framed.as_bytes(), || {})
     }
 }

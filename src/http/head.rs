@@ -46,13 +46,16 @@ impl Head {
         let mut slots = [httparse::EMPTY_HEADER; limits::HEADER_LINES];
         let mut request = httparse::Request::new(&mut slots);
         let parsed = request.parse(bytes);
-        let length = if let Ok(httparse::Status::Complete(length)) = parsed { length } else { bytes.len() };
+        let length =
+            if let Ok(httparse::Status::Complete(length)) = parsed { length } else { bytes.len() };
         // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
         let start = bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count();
         if start > 8 {
             return Err(Refusal::malformed("empty lines instead of a request"));
         }
-        if memchr::memchr_iter(b'\n', bytes.part(..length)).any(|at| !bytes.part(..at).ends_with(b"\r")) {
+        if memchr::memchr_iter(b'\n', bytes.part(..length))
+            .any(|at| !bytes.part(..at).ends_with(b"\r"))
+        {
             return Err(Refusal::malformed("lines of a request end with CR LF"));
         }
         let line = bytes.part(start..);
@@ -65,13 +68,19 @@ impl Head {
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::Version) => return Err(Refusal::VERSION),
             Err(httparse::Error::TooManyHeaders) => return Err(Refusal::HEAD_TOO_LARGE),
-            Err(_) => return Err(Refusal::malformed("the request line or a header line is not valid")),
+            Err(_) => {
+                return Err(Refusal::malformed("the request line or a header line is not valid"));
+            }
         }
-        let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version) else {
+        let (Some(method), Some(target), Some(version)) =
+            (request.method, request.path, request.version)
+        else {
             return Err(Refusal::malformed("the request line is not complete"));
         };
         if !target.starts_with('/') || !target.bytes().all(|byte| (0x21..=0x7e).contains(&byte)) {
-            return Err(Refusal::malformed("the request target is a path that starts with / and has no raw non-ASCII"));
+            return Err(Refusal::malformed(
+                "the request target is a path that starts with / and has no raw non-ASCII",
+            ));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut fields = Vec::with_capacity(request.headers.len());
@@ -118,11 +127,17 @@ impl Head {
         match (self.single("content-length")?, self.single("transfer-encoding")?) {
             (None, None) => Ok(Framing::None),
             // A number too large for this machine is a body too large for every route.
-            (Some(digits), None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (Some(digits), None)
+                if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 digits.parse().map(Framing::Length).map_err(|_| Refusal::BODY_TOO_LARGE)
             }
-            (None, Some(coding)) if !self.is_http_1_0 && coding.eq_ignore_ascii_case("chunked") => Ok(Framing::Chunked),
-            _ => Err(Refusal::malformed("a body has one Content-Length, a number, or one Transfer-Encoding, chunked")),
+            (None, Some(coding)) if !self.is_http_1_0 && coding.eq_ignore_ascii_case("chunked") => {
+                Ok(Framing::Chunked)
+            }
+            _ => Err(Refusal::malformed(
+                "a body has one Content-Length, a number, or one Transfer-Encoding, chunked",
+            )),
         }
     }
 
@@ -131,14 +146,19 @@ impl Head {
     fn find_close(&self) -> bool {
         // A value that is not UTF-8 counts as close.
         let says_close = |value: &[u8]| {
-            std::str::from_utf8(value).map_or(true, |value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close")))
+            std::str::from_utf8(value).map_or(true, |value| {
+                value.split(',').any(|part| part.trim().eq_ignore_ascii_case("close"))
+            })
         };
         self.is_http_1_0 || self.all("connection").any(says_close)
     }
 
     /// All values of a header, in order, as bytes without surrounding white space. `name` in any case.
     pub fn all<'head>(&'head self, name: &'head str) -> impl Iterator<Item = &'head [u8]> {
-        self.fields.iter().filter(move |(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| &**value)
+        self.fields
+            .iter()
+            .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| &**value)
     }
 
     /// The first value of a header as text; `None` when it is absent or not UTF-8.
@@ -155,7 +175,9 @@ impl Head {
         let first = values.next().map(std::str::from_utf8).transpose();
         match (first, values.next()) {
             (Ok(value), None) => Ok(value),
-            _ => Err(Refusal::malformed("a header that may occur once occurs twice, or is not text")),
+            _ => {
+                Err(Refusal::malformed("a header that may occur once occurs twice, or is not text"))
+            }
         }
     }
 }
@@ -165,7 +187,8 @@ mod tests {
     use super::*;
 
     fn whole(text: &str) -> Result<Head, Refusal> {
-        Head::parse(text.as_bytes()).map(|parsed| parsed.unwrap_or_else(|| panic!("not complete: {text:?}")).0)
+        Head::parse(text.as_bytes())
+            .map(|parsed| parsed.unwrap_or_else(|| panic!("not complete: {text:?}")).0)
     }
 
     #[test]
@@ -208,11 +231,17 @@ mod tests {
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413),
-            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            (
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+                400,
+            ),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 400),
-            ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+            (
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+                400,
+            ),
             ("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n", 417),
             ("\r\n\r\n\r\n\r\n\r\n\r\n", 400),
@@ -224,7 +253,10 @@ mod tests {
 
     #[test]
     fn sizes_are_bounded_while_the_bytes_arrive() {
-        assert_eq!(Head::parse(&vec![b'a'; limits::REQUEST_LINE_BYTES + 2]).err(), Some(Refusal::TARGET_TOO_LONG));
+        assert_eq!(
+            Head::parse(&vec![b'a'; limits::REQUEST_LINE_BYTES + 2]).err(),
+            Some(Refusal::TARGET_TOO_LONG)
+        );
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(limits::HEADER_LINES + 1));
         assert_eq!(whole(&many).err(), Some(Refusal::HEAD_TOO_LARGE));
         let wide = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(limits::HEAD_BYTES));
@@ -243,14 +275,21 @@ mod tests {
 
     #[test]
     fn opaque_bytes_in_a_value_are_kept() {
-        let (head, _) = Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nX: caf\xe9\r\n\r\n").unwrap().unwrap();
+        let (head, _) =
+            Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nX: caf\xe9\r\n\r\n").unwrap().unwrap();
         assert_eq!(head.all("x").next(), Some(&b"caf\xe9"[..]));
         assert_eq!(head.text("x"), None);
     }
 
     #[test]
     fn a_connection_header_that_cannot_be_read_closes() {
-        assert!(Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: \xff\r\n\r\n").unwrap().unwrap().0.wants_close);
+        assert!(
+            Head::parse(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: \xff\r\n\r\n")
+                .unwrap()
+                .unwrap()
+                .0
+                .wants_close
+        );
     }
 
     #[test]

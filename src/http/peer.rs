@@ -68,11 +68,15 @@ impl Peer {
     pub fn has_hung_up(&self) -> bool {
         let mut polled = [PollFd::new(&self.socket, PollFlags::empty())];
         let _ = poll(&mut polled, Some(&Timespec::default()));
-        if polled.iter().any(|polled| polled.revents().intersects(PollFlags::HUP | PollFlags::ERR)) {
+        if polled.iter().any(|polled| polled.revents().intersects(PollFlags::HUP | PollFlags::ERR))
+        {
             return true;
         }
         // Unread bytes are a pipelined request.
-        let is_half_closed = matches!(recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT), Ok((_, 0)));
+        let is_half_closed = matches!(
+            recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT),
+            Ok((_, 0))
+        );
         if is_half_closed && self.time_in_activity() >= limits::HALF_CLOSED_PROBED_AFTER {
             let probe = self.probe.lock().unpoisoned().take();
             if let Some(probe) = probe {
@@ -109,7 +113,15 @@ impl Peer {
 
     /// Closes the connection if this is still its activity; returns whether it was.
     pub(super) fn close(&self, expected: Activity) -> bool {
-        let was = self.activity.compare_exchange(expected as u8, Activity::Closed as u8, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        let was = self
+            .activity
+            .compare_exchange(
+                expected as u8,
+                Activity::Closed as u8,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            )
+            .is_ok();
         if was {
             let _ = self.socket.shutdown(Shutdown::Both);
         }
@@ -122,7 +134,9 @@ impl Peer {
 
     /// Whether this is its activity, and it is idle or has been slow with its request or its answer for long enough.
     pub(super) fn is_closable(&self, expected: Activity) -> bool {
-        self.is(expected) && (expected == Activity::Idle || self.time_in_activity() >= limits::EVICT_STALLED_AFTER)
+        self.is(expected)
+            && (expected == Activity::Idle
+                || self.time_in_activity() >= limits::EVICT_STALLED_AFTER)
     }
 
     /// Whether its thread has had time to read what came with the connection.
@@ -131,7 +145,9 @@ impl Peer {
     }
 
     pub(super) fn time_in_activity(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
+        self.started
+            .elapsed()
+            .saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))
     }
 }
 

@@ -39,7 +39,11 @@ impl Response {
 
     /// The answer to a request that the HTTP layer refuses.
     pub fn refusal(refusal: Refusal) -> Response {
-        let mut response = Response::with(refusal.status, "text/plain; charset=utf-8", format!("{}\n", refusal.why));
+        let mut response = Response::with(
+            refusal.status,
+            "text/plain; charset=utf-8",
+            format!("{}\n", refusal.why),
+        );
         if refusal == Refusal::BUSY {
             response = response.header("Retry-After", "1");
         }
@@ -51,7 +55,11 @@ impl Response {
     pub fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Response {
         let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
         let value = value.into();
-        let value = if value.chars().all(clean) { value } else { value.chars().filter(|&c| clean(c)).collect() };
+        let value = if value.chars().all(clean) {
+            value
+        } else {
+            value.chars().filter(|&c| clean(c)).collect()
+        };
         self.headers.push((name, value));
         self
     }
@@ -66,7 +74,13 @@ impl Response {
 pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: SystemTime) -> Vec<u8> {
     let mut head = String::with_capacity(256);
     // Writing to a String cannot fail.
-    let _ = write!(head, "HTTP/1.1 {} {}\r\nDate: {}\r\n", response.status, reason(response.status), httpdate::fmt_http_date(now));
+    let _ = write!(
+        head,
+        "HTTP/1.1 {} {}\r\nDate: {}\r\n",
+        response.status,
+        reason(response.status),
+        httpdate::fmt_http_date(now)
+    );
     for (name, value) in &response.headers {
         let _ = write!(head, "{name}: {value}\r\n");
     }
@@ -83,9 +97,16 @@ pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: System
 
 /// Writes two pieces, in one system call where they fit. A peer that takes nothing for a while, or too little for too
 /// long, is given up on. `progress` is called at the beginning and whenever the peer has taken something.
-pub(super) fn write_in_time(socket: &TcpStream, head: &[u8], body: &[u8], progress: impl Fn()) -> io::Result<()> {
+pub(super) fn write_in_time(
+    socket: &TcpStream,
+    head: &[u8],
+    body: &[u8],
+    progress: impl Fn(),
+) -> io::Result<()> {
     let total = head.len() + body.len();
-    let deadline = Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64));
+    let deadline = Deadline::after(
+        limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64),
+    );
     progress();
     let mut slices = [IoSlice::new(head), IoSlice::new(body)];
     let mut left = &mut slices[..];
@@ -137,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_header_value_cannot_split_the_response() {
-        let response = Response::empty(303).header("Location", "a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
+        let response =
+            Response::empty(303).header("Location", "a\r\nSet-Cookie: x=1\r\n\r\n<html>\0é");
         let head = text(&response, false);
         assert!(head.contains("Location: aSet-Cookie: x=1<html>\r\n"), "{head}");
         assert_eq!(head.matches("\r\n\r\n").count(), 1);

@@ -45,11 +45,20 @@ impl<S: Service> Running<S> {
     ///
     /// # Errors
     /// When the accept thread cannot be started.
-    pub fn start(listener: TcpListener, service: S, connections_max: usize, workers: usize) -> io::Result<Running<S>> {
+    pub fn start(
+        listener: TcpListener,
+        service: S,
+        connections_max: usize,
+        workers: usize,
+    ) -> io::Result<Running<S>> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             service,
-            workers: Quota::new(Bounds { total: workers, per_owner: workers.div_ceil(2), waiting: usize::MAX }),
+            workers: Quota::new(Bounds {
+                total: workers,
+                per_owner: workers.div_ceil(2),
+                waiting: usize::MAX,
+            }),
             body_bytes: AtomicUsize::new(0),
             answer_bytes: AtomicUsize::new(0),
             connections_max,
@@ -57,7 +66,9 @@ impl<S: Service> Running<S> {
             stopping: AtomicBool::new(false),
         });
         let accepting = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("accept".into()).spawn(move || accept(&listener, &accepting))?;
+        let thread = std::thread::Builder::new()
+            .name("accept".into())
+            .spawn(move || accept(&listener, &accepting))?;
         Ok(Running { shared, address, thread })
     }
 
@@ -71,7 +82,11 @@ impl<S: Service> Running<S> {
     pub fn stop(self) -> usize {
         self.shared.stopping.store(true, Ordering::Release);
         // The accept thread waits in the kernel; a connection of our own wakes it.
-        let ip = if self.address.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { self.address.ip() };
+        let ip = if self.address.ip().is_unspecified() {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            self.address.ip()
+        };
         let wake = SocketAddr::new(ip, self.address.port());
         if TcpStream::connect_timeout(&wake, Duration::from_secs(1)).is_ok() {
             let _ = self.thread.join();
@@ -143,7 +158,10 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         let _ = catch_unwind(AssertUnwindSafe(|| conn::run(&mine, &my_peer)));
         mine.remove(&my_peer);
     };
-    let started = std::thread::Builder::new().name("connection".into()).stack_size(limits::CONNECTION_STACK_BYTES).spawn(work);
+    let started = std::thread::Builder::new()
+        .name("connection".into())
+        .stack_size(limits::CONNECTION_STACK_BYTES)
+        .spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
         shared.remove(&peer);
@@ -156,7 +174,10 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(limits::WRITE_STALL))?;
     let options = SockRef::from(socket);
-    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60)).with_interval(Duration::from_secs(15)).with_retries(4);
+    let keepalive = TcpKeepalive::new()
+        .with_time(Duration::from_secs(60))
+        .with_interval(Duration::from_secs(15))
+        .with_retries(4);
     options.set_tcp_keepalive(&keepalive)?;
     #[cfg(target_os = "linux")]
     options.set_tcp_user_timeout(Some(limits::WRITE_STALL))?;
@@ -168,7 +189,8 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, open, headless) = {
         let peers = shared.peers.lock().unpoisoned();
-        let is_headless = |peer: &&Arc<Peer>| !peer.has_head.load(Ordering::Relaxed) && peer.address == address;
+        let is_headless =
+            |peer: &&Arc<Peer>| !peer.has_head.load(Ordering::Relaxed) && peer.address == address;
         // Closed ones count until their threads have ended, but only against the overshoot.
         let open = peers.iter().filter(|peer| !peer.is(Activity::Closed)).count();
         (peers.len(), open, peers.iter().filter(is_headless).count())
@@ -176,15 +198,17 @@ fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     if headless >= limits::HEADLESS_PER_ADDRESS {
         close_headless(shared, address);
     }
-    all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT && (open < shared.connections_max || close_one(shared))
+    all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT
+        && (open < shared.connections_max || close_one(shared))
 }
 
 /// Closes the oldest connection of an address that has not sent a whole request head.
 fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let peers = shared.peers.lock().unpoisoned();
     // The table is in order of arrival.
-    let mut headless =
-        peers.iter().filter(|peer| peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.is_old_enough());
+    let mut headless = peers.iter().filter(|peer| {
+        peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.is_old_enough()
+    });
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
@@ -193,22 +217,31 @@ fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
 /// the same order of activities.
 fn close_one<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers.lock().unpoisoned();
-    let of = |authenticated: bool| peers.iter().filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated);
+    let of = |authenticated: bool| {
+        peers
+            .iter()
+            .filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated)
+    };
     let close_longest = |authenticated: bool| {
         CLOSABLE.into_iter().any(|activity| {
-            let mut candidates: Vec<_> =
-                of(authenticated).filter(|peer| peer.is_closable(activity)).map(|peer| (peer.time_in_activity(), peer)).collect();
+            let mut candidates: Vec<_> = of(authenticated)
+                .filter(|peer| peer.is_closable(activity))
+                .map(|peer| (peer.time_in_activity(), peer))
+                .collect();
             candidates.sort_unstable_by_key(|(time, _)| Reverse(*time));
             // Its activity may have changed since.
             candidates.iter().any(|(_, peer)| peer.close(activity))
         })
     };
     let close_of_busiest_address = || {
-        let reading = || of(false).filter(|peer| peer.is(Activity::Reading) && peer.is_old_enough());
+        let reading =
+            || of(false).filter(|peer| peer.is(Activity::Reading) && peer.is_old_enough());
         let mut counts: HashMap<IpAddr, usize> = HashMap::new();
         reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);
-        reading().filter(|peer| Some(peer.address) == most).any(|peer| peer.close(Activity::Reading))
+        reading()
+            .filter(|peer| Some(peer.address) == most)
+            .any(|peer| peer.close(Activity::Reading))
     };
     close_longest(false) || close_of_busiest_address() || close_longest(true)
 }

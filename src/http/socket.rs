@@ -35,13 +35,18 @@ impl Drop for Reserved<'_> {
 }
 
 /// Reads once; `TimedOut` when the deadline has passed.
-pub(super) fn read_by(socket: &TcpStream, into: &mut [u8], deadline: Deadline) -> io::Result<usize> {
+pub(super) fn read_by(
+    socket: &TcpStream,
+    into: &mut [u8],
+    deadline: Deadline,
+) -> io::Result<usize> {
     loop {
         let Some(left) = deadline.left() else { return Err(ErrorKind::TimedOut.into()) };
         // Zero would be no limit.
         socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
         match (&mut &*socket).read(into) {
-            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
             other => return other,
         }
     }

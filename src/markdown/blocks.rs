@@ -5,7 +5,8 @@
 use super::frontmatter;
 use super::html::begins_html;
 use super::marks::{
-    can_interrupt_paragraph, cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule, item, unclosed, underline, unquoted,
+    can_interrupt_paragraph, cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule,
+    item, unclosed, underline, unquoted,
 };
 use super::open::{Fence, Opaque, Open};
 use crate::slice::Part;
@@ -58,7 +59,8 @@ pub fn lines(text: &str) -> Vec<Line> {
     // Without frontmatter `body` is 0, or 3 after a byte order mark. With frontmatter it is larger, and the first line begins at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
-        let line = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
+        let line =
+            whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
         let range = start..start + line.len();
         start += whole.len();
         let next = if range.start < body {
@@ -145,9 +147,13 @@ impl<'a> Reader<'a> {
                 self.open = match behind {
                     None => Some(Open::Opaque(Opaque { fence, ..opaque })),
                     Some(_) if ends_html => None,
-                    Some(rest) => unclosed(rest.trim_start()).map(|closing| Open::Opaque(Opaque { closing, quotes, fence: None })),
+                    Some(rest) => unclosed(rest.trim_start())
+                        .map(|closing| Open::Opaque(Opaque { closing, quotes, fence: None })),
                 };
-                Some(Line { is_html: ends_html && kind == Kind::Text, ..Line::new(range, kind, behind.unwrap_or(line)) })
+                Some(Line {
+                    is_html: ends_html && kind == Kind::Text,
+                    ..Line::new(range, kind, behind.unwrap_or(line))
+                })
             }
             Open::Opaque(_) => None,
         }
@@ -177,15 +183,23 @@ impl<'a> Reader<'a> {
         }
         let column = self.items.iter().rev().copied().find(|column| *column <= indent).unwrap_or(0);
         let last = self.lines.last();
-        let follows_text = last.is_some_and(|last| matches!(last.kind, Kind::Item { .. }) || in_paragraph(self.text, last));
+        let follows_text = last.is_some_and(|last| {
+            matches!(last.kind, Kind::Item { .. }) || in_paragraph(self.text, last)
+        });
         Start { quotes, rest, trimmed: rest.trim_start(), indent, column, follows_text }
     }
 
     /// The HTML block that is open in a line.
     fn html_at(&self, start: &Start<'_>) -> Option<(usize, usize)> {
-        let goes_on = self.html.filter(|(outer, depth)| start.indent >= *outer && start.quotes >= *depth);
-        let begins = || (start.is_shallow() && begins_html(start.trimmed, start.follows_text)).then_some((start.column, start.quotes));
-        goes_on.or_else(begins).filter(|_| !start.trimmed.is_empty() && unclosed(start.trimmed).is_none())
+        let goes_on =
+            self.html.filter(|(outer, depth)| start.indent >= *outer && start.quotes >= *depth);
+        let begins = || {
+            (start.is_shallow() && begins_html(start.trimmed, start.follows_text))
+                .then_some((start.column, start.quotes))
+        };
+        goes_on
+            .or_else(begins)
+            .filter(|_| !start.trimmed.is_empty() && unclosed(start.trimmed).is_none())
     }
 
     /// The kind of a line, its content, and the width of the list marker if a list item begins here, or else 0.
@@ -202,7 +216,13 @@ impl<'a> Reader<'a> {
         }
         if let Some((mark, length, width)) = fence(trimmed, indent).filter(|_| start.is_shallow()) {
             let column = if width > 0 { indent + width } else { column };
-            self.open = Some(Open::Fence(Fence { mark, length, quotes, column, max_indent: indent + width + 3 }));
+            self.open = Some(Open::Fence(Fence {
+                mark,
+                length,
+                quotes,
+                column,
+                max_indent: indent + width + 3,
+            }));
             return (Kind::Code, trimmed, width);
         }
         let closes = |mark: &str| self.in_math && mark == "$$" || self.in_comment && mark == "%%";
@@ -210,7 +230,9 @@ impl<'a> Reader<'a> {
             self.open = Some(Open::Opaque(Opaque { closing, quotes, fence: None }));
             return (Kind::Opaque, trimmed, 0);
         }
-        if let Some((level, title)) = heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4) {
+        if let Some((level, title)) =
+            heading(trimmed).filter(|_| quotes == 0 && column == 0 && indent < 4)
+        {
             return (Kind::Heading(level), title, 0);
         }
         if let Some(level) = underline(trimmed)
@@ -220,13 +242,16 @@ impl<'a> Reader<'a> {
             && indent < 4
             && !(self.is_table || self.is_quoted)
         {
-            for line in self.lines.iter_mut().rev().take_while(|line| in_paragraph(self.text, line)) {
+            for line in self.lines.iter_mut().rev().take_while(|line| in_paragraph(self.text, line))
+            {
                 line.kind = Kind::Setext(level);
             }
             return (Kind::Underline, trimmed, 0);
         }
         if let Some(item) = item(trimmed, indent)
-            && (can_interrupt_paragraph(trimmed) || !self.items.is_empty() || !self.follows_paragraph(quotes))
+            && (can_interrupt_paragraph(trimmed)
+                || !self.items.is_empty()
+                || !self.follows_paragraph(quotes))
         {
             return (Kind::Item { status: item.status }, item.content, item.width);
         }
@@ -236,7 +261,9 @@ impl<'a> Reader<'a> {
     /// Whether the last line is in a paragraph of the same quote; a table is none.
     fn follows_paragraph(&self, quotes: usize) -> bool {
         let is_same_quote = |last: &Line| unquoted(self.text.part(last.range.clone())).0 == quotes;
-        self.lines.last().is_some_and(|last| !self.is_table && in_paragraph(self.text, last) && is_same_quote(last))
+        self.lines.last().is_some_and(|last| {
+            !self.is_table && in_paragraph(self.text, last) && is_same_quote(last)
+        })
     }
 
     /// Follows math, comments and tables inside paragraphs.
@@ -249,15 +276,19 @@ impl<'a> Reader<'a> {
         if is_text {
             let last = self.lines.last().filter(|last| last.kind == Kind::Text);
             let before = last.map(|last| self.text.part(last.content..last.range.end));
-            self.is_table = before.is_some_and(|before| self.is_table || is_delimiter_row(content) && cells(before) == cells(content));
+            self.is_table = before.is_some_and(|before| {
+                self.is_table || is_delimiter_row(content) && cells(before) == cells(content)
+            });
         }
     }
 
     /// Follows the open list items.
     fn track_items(&mut self, kind: Kind, start: &Start<'_>, item_width: usize) {
         let is_in_list = matches!(kind, Kind::Item { .. } | Kind::Blank | Kind::Code);
-        let stays_in_list = is_in_list || start.indent > 0 || kind == Kind::Text && start.follows_text;
-        let ends_list = matches!(kind, Kind::Heading(_)) || is_rule(start.trimmed) && start.column == 0;
+        let stays_in_list =
+            is_in_list || start.indent > 0 || kind == Kind::Text && start.follows_text;
+        let ends_list =
+            matches!(kind, Kind::Heading(_)) || is_rule(start.trimmed) && start.column == 0;
         if ends_list || !stays_in_list {
             self.items.clear();
         }
@@ -273,7 +304,11 @@ impl<'a> Reader<'a> {
 /// of its own.
 fn in_paragraph(text: &str, line: &Line) -> bool {
     let (_, own) = unquoted(text.part(line.range.clone()));
-    line.kind == Kind::Text && !line.is_html && !is_rule(own) && heading(own).is_none() && !own.trim_start().starts_with("<!--")
+    line.kind == Kind::Text
+        && !line.is_html
+        && !is_rule(own)
+        && heading(own).is_none()
+        && !own.trim_start().starts_with("<!--")
 }
 
 /// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a code block, the frontmatter, a
@@ -304,7 +339,8 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
     let mut sections: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
     for line in lines {
-        let begins = matches!(line.kind, Kind::Heading(_)) || matches!(line.kind, Kind::Setext(_)) && last != line.kind;
+        let begins = matches!(line.kind, Kind::Heading(_))
+            || matches!(line.kind, Kind::Setext(_)) && last != line.kind;
         match sections.last_mut().filter(|_| !begins) {
             Some(section) => section.end = line.range.end,
             None => sections.push(line.range.clone()),
@@ -317,9 +353,12 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
 /// The line ending of the line at an offset, or else of the line before it; `\n` for a text of one line.
 pub fn line_end(text: &str, at: usize) -> &'static str {
     let bytes = text.as_bytes();
-    let behind = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
+    let behind =
+        bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
     let end = behind.or_else(|| bytes.get(..at).and_then(|before| memchr::memrchr(b'\n', before)));
-    let is_crlf = end.and_then(|end| end.checked_sub(1)).is_some_and(|before| bytes.get(before) == Some(&b'\r'));
+    let is_crlf = end
+        .and_then(|end| end.checked_sub(1))
+        .is_some_and(|before| bytes.get(before) == Some(&b'\r'));
     if is_crlf { "\r\n" } else { "\n" }
 }
 
@@ -328,7 +367,10 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(&str, Kind)> {
-        lines(text).into_iter().map(|line| (&text[line.content..line.range.end], line.kind)).collect()
+        lines(text)
+            .into_iter()
+            .map(|line| (&text[line.content..line.range.end], line.kind))
+            .collect()
     }
 
     #[test]
@@ -339,9 +381,19 @@ mod tests {
         for (text, expected) in [
             (
                 "---\na: 1\n---\n# One #\n\ntext",
-                &[("---", Frontmatter), ("a: 1", Frontmatter), ("---", Frontmatter), ("One #", Heading(1)), ("", Blank), ("text", Text)][..],
+                &[
+                    ("---", Frontmatter),
+                    ("a: 1", Frontmatter),
+                    ("---", Frontmatter),
+                    ("One #", Heading(1)),
+                    ("", Blank),
+                    ("text", Text),
+                ][..],
             ),
-            ("\u{feff}# a\r\n#tag\r\n####### no\r\n", &[("a", Heading(1)), ("#tag", Text), ("####### no", Text)]),
+            (
+                "\u{feff}# a\r\n#tag\r\n####### no\r\n",
+                &[("a", Heading(1)), ("#tag", Text), ("####### no", Text)],
+            ),
             (
                 "Title\nmore\n===\nx\n---\n\n---",
                 &[
@@ -367,10 +419,25 @@ mod tests {
                     ("* * *", Text),
                 ],
             ),
-            ("~~~\n# no\n~~~~\n```a`b\n# yes", &[("~~~", Code), ("# no", Code), ("~~~~", Code), ("```a`b", Text), ("yes", Heading(1))]),
+            (
+                "~~~\n# no\n~~~~\n```a`b\n# yes",
+                &[
+                    ("~~~", Code),
+                    ("# no", Code),
+                    ("~~~~", Code),
+                    ("```a`b", Text),
+                    ("yes", Heading(1)),
+                ],
+            ),
             (
                 "> [!note] t\n> ```\n> # no\nout\n> - [ ] q",
-                &[("[!note] t", Text), ("> ```", Code), ("> # no", Code), ("out", Text), ("q", todo)],
+                &[
+                    ("[!note] t", Text),
+                    ("> ```", Code),
+                    ("> # no", Code),
+                    ("out", Text),
+                    ("q", todo),
+                ],
             ),
             (
                 "a\n\n    code\n\n- a\n\n    more\n\n        code",
@@ -429,14 +496,19 @@ mod tests {
                     ("q", todo),
                 ],
             ),
-            ("```\n> ```\n> # no\n```\n# Yes", &[("```", Code), ("```", Code), ("# no", Code), ("```", Code), ("Yes", Heading(1))]),
+            (
+                "```\n> ```\n> # no\n```\n# Yes",
+                &[("```", Code), ("```", Code), ("# no", Code), ("```", Code), ("Yes", Heading(1))],
+            ),
             ("- a\n  - [ ] b\n\t- c", &[("a", plain), ("b", todo), ("c", plain)]),
             ("", &[]),
         ] {
             let found = kinds(text);
             let expected: Vec<(&str, Kind)> = expected.to_vec();
             let trimmed = |list: Vec<(&str, Kind)>| {
-                list.into_iter().map(|(line, kind)| (line.trim_start_matches(['>', ' ']).to_owned(), kind)).collect::<Vec<_>>()
+                list.into_iter()
+                    .map(|(line, kind)| (line.trim_start_matches(['>', ' ']).to_owned(), kind))
+                    .collect::<Vec<_>>()
             };
             assert_eq!(trimmed(found), trimmed(expected), "{text:?}");
         }
@@ -445,11 +517,26 @@ mod tests {
     #[test]
     fn blocks_and_sections_are_ranges_of_lines() {
         let text = "---\na: 1\n---\nintro\ngoes on\n\n# One\n- a\n  more\n- b\n```\nx\n\ny\n```\nSet\next\n---\nlast";
-        let of = |ranges: Vec<Range<usize>>| ranges.into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>();
+        let of = |ranges: Vec<Range<usize>>| {
+            ranges.into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
+        };
         let lines = lines(text);
-        let expected = ["---\na: 1\n---", "intro\ngoes on", "# One", "- a\n  more", "- b", "```\nx\n\ny\n```", "Set\next\n---", "last"];
+        let expected = [
+            "---\na: 1\n---",
+            "intro\ngoes on",
+            "# One",
+            "- a\n  more",
+            "- b",
+            "```\nx\n\ny\n```",
+            "Set\next\n---",
+            "last",
+        ];
         assert_eq!(of(blocks(&lines)), expected);
-        let expected = ["---\na: 1\n---\nintro\ngoes on\n", "# One\n- a\n  more\n- b\n```\nx\n\ny\n```", "Set\next\n---\nlast"];
+        let expected = [
+            "---\na: 1\n---\nintro\ngoes on\n",
+            "# One\n- a\n  more\n- b\n```\nx\n\ny\n```",
+            "Set\next\n---\nlast",
+        ];
         assert_eq!(of(sections(&lines)), expected);
     }
 }

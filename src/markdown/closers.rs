@@ -20,7 +20,8 @@ pub(super) struct Closers<'a> {
 
 impl<'a> Closers<'a> {
     pub(super) fn new(text: &'a str, block: &Range<usize>) -> Closers<'a> {
-        let (line_end, wikilink, nested, angle) = (Next::new("\n"), Next::new("]]"), Next::new("[["), Next::new(">"));
+        let (line_end, wikilink, nested, angle) =
+            (Next::new("\n"), Next::new("]]"), Next::new("[["), Next::new(">"));
         let parentheses = Parentheses { line: block.start..block.start, ..Parentheses::default() };
         Closers { text, end: block.end, line_end, wikilink, nested, angle, runs: None, parentheses }
     }
@@ -37,7 +38,10 @@ impl<'a> Closers<'a> {
     /// What is between the brackets of the wikilink that begins at `at`, if it is closed and contains no other.
     pub(super) fn wikilink(&mut self, at: usize) -> Option<&'a str> {
         let inner = at + 2;
-        let close = self.wikilink.from(self.text, inner, self.end).filter(|close| close + 2 <= self.farthest(at))?;
+        let close = self
+            .wikilink
+            .from(self.text, inner, self.end)
+            .filter(|close| close + 2 <= self.farthest(at))?;
         let nested = self.nested.from(self.text, inner, self.end);
         self.text.get(inner..close).filter(|_| nested.is_none_or(|nested| nested >= close))
     }
@@ -56,7 +60,8 @@ impl<'a> Closers<'a> {
 
     /// The end of the code span that begins at `at` with `length` backticks: behind the next run of as many.
     pub(super) fn code_span(&mut self, at: usize, length: usize) -> Option<usize> {
-        let runs = self.runs.get_or_insert_with(|| runs(self.text, at..self.end)).get_mut(&length)?;
+        let runs =
+            self.runs.get_or_insert_with(|| runs(self.text, at..self.end)).get_mut(&length)?;
         while runs.front().is_some_and(|run| *run < at + length) {
             runs.pop_front();
         }
@@ -81,7 +86,8 @@ impl Next {
     /// The first place at or behind `at`, before `end`.
     fn from(&mut self, text: &str, at: usize, end: usize) -> Option<usize> {
         if at < self.searched_from || self.place.is_some_and(|place| place < at) {
-            self.place = text.get(at..end).and_then(|rest| rest.find(self.wanted)).map(|found| at + found);
+            self.place =
+                text.get(at..end).and_then(|rest| rest.find(self.wanted)).map(|found| at + found);
             self.searched_from = at;
         }
         self.place
@@ -116,7 +122,8 @@ struct Parentheses {
 impl Parentheses {
     fn of(text: &str, line: Range<usize>) -> Parentheses {
         let bytes = text.as_bytes().get(line.clone()).unwrap_or_default();
-        let places: Vec<usize> = memchr::memchr2_iter(b'(', b')', bytes).map(|place| line.start + place).collect();
+        let places: Vec<usize> =
+            memchr::memchr2_iter(b'(', b')', bytes).map(|place| line.start + place).collect();
         let is_opening = |place: usize| text.as_bytes().get(place) == Some(&b'(');
         let mut partners: Vec<Option<usize>> = vec![None; places.len()];
         let mut open: Vec<usize> = Vec::new();

@@ -14,12 +14,16 @@ pub(super) fn comment_of(value: &str) -> Option<Option<&str>> {
         // Other values that cannot be read alone use an anchor of another property.
         let (_, comment) = without_comment(value);
         let goes_on = value.starts_with(['"', '\'', '[', '{', '|', '>']);
-        return (!goes_on).then(|| Some(comment.trim_start()).filter(|comment| !comment.is_empty()));
+        return (!goes_on)
+            .then(|| Some(comment.trim_start()).filter(|comment| !comment.is_empty()));
     };
-    let may_begin = |before: &str| before.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'])}".contains(c));
+    let may_begin = |before: &str| {
+        before.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'])}".contains(c))
+    };
     let cost = if value.contains('*') { limits::YAML_NODES } else { 0 };
     let mut left = limits::COMMENT_CHECK_BYTES;
-    let mut signs = value.match_indices('#').map(|(at, _)| at).filter(|at| may_begin(value.part(..*at)));
+    let mut signs =
+        value.match_indices('#').map(|(at, _)| at).filter(|at| may_begin(value.part(..*at)));
     let found = signs.find(|at| match left.checked_sub(cost.max(*at)) {
         Some(rest) => {
             left = rest;
@@ -36,7 +40,8 @@ pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 /// The item that a line begins.
 pub(super) fn item(line: &str) -> Option<&str> {
     let rest = line.trim_matches(SPACE).strip_prefix('-');
-    rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t'])).map(|rest| rest.trim_matches(SPACE))
+    rest.filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+        .map(|rest| rest.trim_matches(SPACE))
 }
 
 fn is_comment_line(line: &str) -> bool {
@@ -57,5 +62,8 @@ pub(super) fn list_comments<'a>(lines: &[&'a str]) -> Option<Vec<Option<&'a str>
 pub(super) fn comment_after_scalar<'a>(lines: &[&'a str]) -> Option<&'a str> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let first = lines.iter().find(|line| !line.trim().is_empty())?;
-    lines.iter().find(|line| is_comment_line(line) && indent(line) < indent(first)).map(|line| line.trim())
+    lines
+        .iter()
+        .find(|line| is_comment_line(line) && indent(line) < indent(first))
+        .map(|line| line.trim())
 }

@@ -36,7 +36,9 @@ pub fn range(text: &str) -> Option<Range<usize>> {
 
 /// Where the body of a note begins: after the closing fence of its frontmatter, or after a byte order mark.
 pub fn end(text: &str) -> usize {
-    let Some(Range { end: fence, .. }) = range(text) else { return if text.starts_with('\u{feff}') { 3 } else { 0 } };
+    let Some(Range { end: fence, .. }) = range(text) else {
+        return if text.starts_with('\u{feff}') { 3 } else { 0 };
+    };
     let rest = text.part(fence..);
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
@@ -61,7 +63,8 @@ pub fn values(block: &str) -> Result<Value, String> {
 /// Whether a block may contain tags. Most notes have none, and parsing YAML costs more than all other processing of a small note.
 pub fn may_have_tags(block: &str) -> bool {
     let bytes = block.as_bytes();
-    memchr::memchr2_iter(b't', b'T', bytes).any(|at| bytes.get(at..at + 3).is_some_and(|name| name.eq_ignore_ascii_case(b"tag")))
+    memchr::memchr2_iter(b't', b'T', bytes)
+        .any(|at| bytes.get(at..at + 3).is_some_and(|name| name.eq_ignore_ascii_case(b"tag")))
 }
 
 /// Whether a name has no character but digits and slashes; it is then no tag.
@@ -85,7 +88,9 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
     let (mut tags, mut known): (Vec<String>, BTreeSet<String>) = Default::default();
     for key in ["tags", "tag"] {
         let own = parsed.as_mapping().into_iter().flatten();
-        let values = own.filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key))).map(|(_, value)| value);
+        let values = own
+            .filter(|(name, _)| name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(key)))
+            .map(|(_, value)| value);
         for name in values.flat_map(names) {
             let name = name.trim().trim_start_matches('#').to_owned();
             if !is_numeric(&name) && tags.len() < limits::TAGS && known.insert(fold(&name)) {
@@ -151,7 +156,9 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, c
         let (previous, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
         // A quote in the middle of a plain value is an ordinary character.
         let is_start = (previous.is_whitespace() || "[{,:".contains(previous))
-            && (value_not_begun || last_visible == ':' || depth > 0 && "[{,".contains(last_visible));
+            && (value_not_begun
+                || last_visible == ':'
+                || depth > 0 && "[{,".contains(last_visible));
         let closes = quote == Some('\'') && c == '\'';
         match quote {
             // In double quotes a backslash escapes the next character.
@@ -165,7 +172,8 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, c
             _ => {}
         }
         // An anchor or a tag precedes a value, as do the markers of an item or a key.
-        is_mark = !c.is_whitespace() && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
+        is_mark = !c.is_whitespace()
+            && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
         value_not_begun &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
         just_closed = closes;
         last_visible = if c.is_whitespace() || is_mark { last_visible } else { c };
@@ -233,7 +241,12 @@ mod tests {
 
     #[test]
     fn malformed_yaml_is_an_error_in_one_line_and_no_panic() {
-        for text in ["---\ntags: [a, b\n---\n", "---\n\ttags: a\n---\n", "---\ntags: &a [*a]\n---\n", "---\ntags: \"x\n---\n"] {
+        for text in [
+            "---\ntags: [a, b\n---\n",
+            "---\n\ttags: a\n---\n",
+            "---\ntags: &a [*a]\n---\n",
+            "---\ntags: \"x\n---\n",
+        ] {
             if let Err(message) = tags(text) {
                 assert!(!message.contains('\n'), "{message}");
             }

@@ -10,8 +10,12 @@ pub(super) fn begins_html(line: &str, follows_text: bool) -> bool {
         && HTML_BLOCKS.split(' ').any(|block| block.eq_ignore_ascii_case(name))
         && (rest.is_empty() || rest.starts_with([' ', '\t', '>', '/']));
     // Any other tag has to be complete, and alone on a line that does not continue a paragraph.
-    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic()) && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
-    let is_alone = rest.trim_end().strip_suffix('>').is_some_and(|attributes| !attributes.contains(['<', '>']));
+    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && (rest.starts_with([' ', '\t', '>']) || rest == "/>");
+    let is_alone = rest
+        .trim_end()
+        .strip_suffix('>')
+        .is_some_and(|attributes| !attributes.contains(['<', '>']));
     is_block || !follows_text && is_tag && is_alone
 }
 

@@ -42,12 +42,17 @@ pub fn may_have_tags(text: &str) -> bool {
 pub fn tags(text: &str) -> Vec<Range<usize>> {
     let mut tags = Vec::new();
     for block in prose(text, &lines(text)) {
-        let opaque: Vec<Range<usize>> = spans(text, block.clone()).into_iter().map(|(_, range)| range).collect();
+        let opaque: Vec<Range<usize>> =
+            spans(text, block.clone()).into_iter().map(|(_, range)| range).collect();
         let inside = |at: usize| {
             let before = opaque.partition_point(|range| range.start <= at);
-            before.checked_sub(1).and_then(|last| opaque.get(last)).is_some_and(|range| range.contains(&at))
+            before
+                .checked_sub(1)
+                .and_then(|last| opaque.get(last))
+                .is_some_and(|range| range.contains(&at))
         };
-        let signs = memchr::memchr_iter(b'#', text.as_bytes().part(block.clone())).map(|at| block.start + at);
+        let signs = memchr::memchr_iter(b'#', text.as_bytes().part(block.clone()))
+            .map(|at| block.start + at);
         tags.extend(signs.filter(|&at| !inside(at)).filter_map(|at| tag_at(text, at)));
     }
     tags
@@ -180,7 +185,9 @@ fn math(text: &str) -> Option<usize> {
         return inner.find("$$").map(|close| close + 4);
     }
     let inner = text.strip_prefix('$').filter(|inner| !inner.starts_with(char::is_whitespace))?;
-    let close = inner.find(['$', '\n']).filter(|&close| close > 0 && inner.as_bytes().get(close) == Some(&b'$'))?;
+    let close = inner
+        .find(['$', '\n'])
+        .filter(|&close| close > 0 && inner.as_bytes().get(close) == Some(&b'$'))?;
     let spaced = inner.get(..close)?.ends_with(char::is_whitespace);
     let digit = inner.get(close + 1..)?.starts_with(|c: char| c.is_ascii_digit());
     (!spaced && !digit).then_some(close + 2)
@@ -198,13 +205,25 @@ mod tests {
             ("`#no` ``a ` #no`` #yes \\#no ` #open", &["#yes", "#open"]),
             ("`a\n#no` #yes\n\n` #too", &["#yes", "#too"]),
             ("```\n#no\n```\n    #no\n\n\ta #no\n\n- x\n\t- #yes", &["#yes"]),
-            ("<!-- #no\n#no --> #yes a <!-- #no --> #b\n%% #c %%\n%%\n#d\n%%", &["#yes", "#b", "#c", "#d"]),
+            (
+                "<!-- #no\n#no --> #yes a <!-- #no --> #b\n%% #c %%\n%%\n#d\n%%",
+                &["#yes", "#b", "#c", "#d"],
+            ),
             ("$$\n#no\n$$ #yes\n$a #no$ it costs $5 #b $6", &["#yes", "#b"]),
             ("[[a #no]] [x](y #no) ![[b#c]] #yes", &["#yes"]),
-            ("---\ntags: [a]\n# comment\nb: x #no\n---\n> #quoted\n- [ ] #task", &["#quoted", "#task"]),
-            ("#日本語 #größe #🎉 #a.b #c/ #d'e\r\n#last", &["#日本語", "#größe", "#🎉", "#a", "#c/", "#d", "#last"]),
+            (
+                "---\ntags: [a]\n# comment\nb: x #no\n---\n> #quoted\n- [ ] #task",
+                &["#quoted", "#task"],
+            ),
+            (
+                "#日本語 #größe #🎉 #a.b #c/ #d'e\r\n#last",
+                &["#日本語", "#größe", "#🎉", "#a", "#c/", "#d", "#last"],
+            ),
             ("\u{feff}#first", &["#first"]),
-            ("<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x $$\n#too\n~~~\n#no\n~~~\n%%", &["#too"]),
+            (
+                "<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x $$\n#too\n~~~\n#no\n~~~\n%%",
+                &["#too"],
+            ),
         ] {
             let found: Vec<&str> = tags(text).into_iter().map(|range| &text[range]).collect();
             assert_eq!(found, expected, "{text:?}");

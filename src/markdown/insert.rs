@@ -26,7 +26,13 @@ pub enum Target<'a> {
 ///
 /// # Errors
 /// [`PartError`].
-pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<(Edit, usize), PartError> {
+pub fn insert(
+    note: &Note<'_>,
+    target: Target<'_>,
+    position: Position,
+    new: &str,
+    create: bool,
+) -> Result<(Edit, usize), PartError> {
     let block;
     let mut with_heading = None;
     let (lines, id) = match target {
@@ -38,10 +44,16 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
         Target::Heading(wanted) => {
             let (lines, created) = at_heading(note, wanted, position, new, create)?;
             // A text that begins with the heading has it already.
-            let name =
-                |line: &str| line.strip_prefix('#')?.trim_start_matches('#').strip_prefix([' ', '\t']).map(|name| name.trim().to_owned());
+            let name = |line: &str| {
+                line.strip_prefix('#')?
+                    .trim_start_matches('#')
+                    .strip_prefix([' ', '\t'])
+                    .map(|name| name.trim().to_owned())
+            };
             let own = new.lines().next().and_then(name);
-            with_heading = created.filter(|heading| own.is_none() || own != name(heading)).map(|heading| format!("{heading}\n{new}"));
+            with_heading = created
+                .filter(|heading| own.is_none() || own != name(heading))
+                .map(|heading| format!("{heading}\n{new}"));
             (lines, None)
         }
         Target::Block(id) => {
@@ -49,8 +61,15 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
             at_block(note, &block, position, new)
         }
         Target::Line(number) => {
-            let line = number.checked_sub(1).filter(|line| *line < note.lines.len()).ok_or(PartError::NoLine(note.lines.len()))?;
-            let lines = if position == Position::Replace { line..line + 1 } else { around_heading(note, line) };
+            let line = number
+                .checked_sub(1)
+                .filter(|line| *line < note.lines.len())
+                .ok_or(PartError::NoLine(note.lines.len()))?;
+            let lines = if position == Position::Replace {
+                line..line + 1
+            } else {
+                around_heading(note, line)
+            };
             (around(lines, position), None)
         }
     };
@@ -62,7 +81,9 @@ pub fn insert(note: &Note<'_>, target: Target<'_>, position: Position, new: &str
     let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(below));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
-    let is_at_start = edit.range.start == frontmatter::end(note.text) && !has_properties(note.text) && !has_properties(new);
+    let is_at_start = edit.range.start == frontmatter::end(note.text)
+        && !has_properties(note.text)
+        && !has_properties(new);
     let makes_frontmatter = is_at_start && has_properties(&edit.apply(note.text));
     if makes_frontmatter {
         edit.text.insert_str(0, line_end(note.text, 0));
@@ -84,11 +105,19 @@ fn without_own_heading<'a>(note: &Note<'_>, line: usize, new: &'a str) -> &'a st
 }
 
 /// The lines that the text replaces, and the id that the replaced block keeps.
-fn at_block<'a>(note: &Note<'_>, block: &'a Block, position: Position, new: &str) -> (Range<usize>, Option<&'a str>) {
+fn at_block<'a>(
+    note: &Note<'_>,
+    block: &'a Block,
+    position: Position,
+    new: &str,
+) -> (Range<usize>, Option<&'a str>) {
     // Text after a block also goes after its id line, unless it continues a list, quote or table.
-    let marker = |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
-    let continues = position == Position::End && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
-    let with_id = block.lines.start..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
+    let marker =
+        |line: &str| line.trim_start().chars().next().filter(|mark| "|>-*+".contains(*mark));
+    let continues = position == Position::End
+        && marker(new).is_some_and(|mark| marker(note.line(block.lines.start)) == Some(mark));
+    let with_id = block.lines.start
+        ..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
         return (around(with_id.start..behind_children(note, &with_id), position), None);
     }
@@ -117,14 +146,18 @@ fn at_heading(
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
-    let (last, text_end) = (note.behind_lines(heading.end..end), note.behind_text(heading.end..end));
+    let (last, text_end) =
+        (note.behind_lines(heading.end..end), note.behind_text(heading.end..end));
     let cards = cards(note, heading.end..text_end);
     let lines = match position {
         Position::After if cards.end < last => cards.end..cards.end,
         Position::Before | Position::After => around(heading.start..end, position),
         Position::Start | Position::End => inside(note, cards, position, new),
         // All that a section as it is read has.
-        Position::Replace => (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)..last,
+        Position::Replace => {
+            (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)
+                ..last
+        }
     };
     Ok((lines, None))
 }
@@ -132,7 +165,8 @@ fn at_heading(
 /// A heading to create and the line, from 0, before which it comes; `None` if its parent headings are missing or ambiguous.
 fn new_heading(note: &Note<'_>, wanted: &str) -> Option<(usize, String)> {
     let headings = note.headings();
-    let (above, name) = wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
+    let (above, name) =
+        wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
     let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
     let (level, section) = match above.map(|above| note.find_heading(&headings, above, true)) {
         None => (2, note.body()..note.lines.len()),
@@ -155,10 +189,14 @@ fn with_id(text: &str, id: Option<&str>) -> String {
     let Some(id) = id.filter(|id| !has_id(id)) else { return text.to_owned() };
     let parts = Note::of(text);
     let last = parts.lines.len().saturating_sub(1);
-    let is_line =
-        matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. })) && !parts.line(last).trim_start().starts_with(['|', '>']);
+    let is_line = matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. }))
+        && !parts.line(last).trim_start().starts_with(['|', '>']);
     // After code, a table or a quote, an id needs a line of its own.
-    if is_line { format!("{} ^{id}", text.trim_end()) } else { format!("{}\n\n^{id}", text.trim_end()) }
+    if is_line {
+        format!("{} ^{id}", text.trim_end())
+    } else {
+        format!("{}\n\n^{id}", text.trim_end())
+    }
 }
 
 /// The edit itself: the text with the note's line endings, separated from what it must not join; and the line, from 1, in which it then begins.
@@ -172,7 +210,9 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
     let text = with_id(new.strip_suffix('\n').unwrap_or(&new), id);
     if text.is_empty() {
         // The lines around it must not become one paragraph or a heading.
-        let is_text = |line: Option<usize>| line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })));
+        let is_text = |line: Option<usize>| {
+            line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })))
+        };
         let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
         return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
     }
@@ -181,13 +221,20 @@ fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (
     let mut whole = text.clone();
     // Prose that replaces lines of a paragraph stays in it; a thematic break is in none.
     let replaced = Note::of(note.text.part(range.clone()));
-    let is_prose = |line: usize| matches!(inserted.kind(line), Some(Kind::Text)) && !inserted.line(line).starts_with([' ', '\t', '|', '>']);
+    let is_prose = |line: usize| {
+        matches!(inserted.kind(line), Some(Kind::Text))
+            && !inserted.line(line).starts_with([' ', '\t', '|', '>'])
+    };
     let stays = start < end
         && (0..inserted.lines.len()).all(is_prose)
         && (is_rule(&text) || !(0..replaced.lines.len()).any(|line| is_rule(replaced.line(line))));
     let was_joined_before_too = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
-    let must_separate_above = |new: &Note<'_>| start.checked_sub(1).is_some_and(|before| needs_blank_line_above(note, before, new));
-    if must_separate_above(&inserted) && (is_underline(inserted.line(0)) || !was_joined_before_too(&must_separate_above)) {
+    let must_separate_above = |new: &Note<'_>| {
+        start.checked_sub(1).is_some_and(|before| needs_blank_line_above(note, before, new))
+    };
+    if must_separate_above(&inserted)
+        && (is_underline(inserted.line(0)) || !was_joined_before_too(&must_separate_above))
+    {
         whole = format!("\n{whole}");
         line += 1;
     }
@@ -213,12 +260,22 @@ mod tests {
         put_or_create(text, target, position, new, false).unwrap()
     }
 
-    fn put_or_create(text: &str, target: Target<'_>, position: Position, new: &str, create: bool) -> Result<String, PartError> {
+    fn put_or_create(
+        text: &str,
+        target: Target<'_>,
+        position: Position,
+        new: &str,
+        create: bool,
+    ) -> Result<String, PartError> {
         let (edit, line) = insert(&Note::of(text), target, position, new, create)?;
         let made = edit.apply(text);
         if let Some(first) = new.lines().next() {
             assert!(
-                made.trim_start_matches('\u{feff}').lines().nth(line - 1).unwrap().starts_with(first),
+                made.trim_start_matches('\u{feff}')
+                    .lines()
+                    .nth(line - 1)
+                    .unwrap()
+                    .starts_with(first),
                 "{made:?} has {first:?} in line {line}"
             );
         }
@@ -243,7 +300,12 @@ mod tests {
         }
         let before = put("# A\n\n$$\nx\n$$\n^x\n", Target::Block("x"), Position::Before, "new");
         assert_eq!(before, "# A\n\nnew\n$$\nx\n$$\n^x\n");
-        let after = put("> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n", Target::Block("x"), Position::After, "> - [ ] new");
+        let after = put(
+            "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n",
+            Target::Block("x"),
+            Position::After,
+            "> - [ ] new",
+        );
         assert_eq!(after, "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n> - [ ] new\n");
     }
 
@@ -252,9 +314,21 @@ mod tests {
     fn text_stays_apart_from_what_would_swallow_it() {
         use Position::{After, End, Start};
         for (text, target, position, new, expected) in [
-            ("## S\n3. c\n4. d\n", Target::Heading("S"), Start, "text", "## S\ntext\n\n3. c\n4. d\n"),
+            (
+                "## S\n3. c\n4. d\n",
+                Target::Heading("S"),
+                Start,
+                "text",
+                "## S\ntext\n\n3. c\n4. d\n",
+            ),
             ("1. a ^x\n2. b\n", Target::Block("x"), After, "text", "1. a ^x\n\ntext\n\n2. b\n"),
-            ("## H\n# B\n", Target::Heading("H"), End, "<div>x</div>", "## H\n<div>x</div>\n\n# B\n"),
+            (
+                "## H\n# B\n",
+                Target::Heading("H"),
+                End,
+                "<div>x</div>",
+                "## H\n<div>x</div>\n\n# B\n",
+            ),
             ("<div>x</div>\n", Target::Note, End, "- [ ] t", "<div>x</div>\n\n- [ ] t\n"),
             (
                 "# H\n| a |\n|---|\n| 1 |\n",
@@ -263,18 +337,63 @@ mod tests {
                 "| x | y |\n|---|---|",
                 "# H\n| x | y |\n|---|---|\n\n| a |\n|---|\n| 1 |\n",
             ),
-            ("# H\n| a |\n|---|\n", Target::Heading("H"), End, "| b |\n|---|", "# H\n| a |\n|---|\n\n| b |\n|---|\n"),
-            ("# H\n> mine\n", Target::Heading("H"), Start, "> [!note] N\n> b", "# H\n> [!note] N\n> b\n\n> mine\n"),
-            ("## H\n> quote ^x\n", Target::Heading("H"), End, "> more", "## H\n> quote ^x\n\n> more\n"),
-            ("> [!n] T\n> - a ^x\n> - b\n", Target::Block("x"), After, "> - n", "> [!n] T\n> - a ^x\n> - n\n> - b\n"),
-            ("1. a\n2. b ^x\n", Target::Block("x"), Position::Before, "5. n\n   more", "1. a\n5. n\n   more\n2. b ^x\n"),
-            ("1. a\n\n   <img src=\"x\">\n2. b\n", Target::Note, End, "3. c", "1. a\n\n   <img src=\"x\">\n2. b\n3. c\n"),
+            (
+                "# H\n| a |\n|---|\n",
+                Target::Heading("H"),
+                End,
+                "| b |\n|---|",
+                "# H\n| a |\n|---|\n\n| b |\n|---|\n",
+            ),
+            (
+                "# H\n> mine\n",
+                Target::Heading("H"),
+                Start,
+                "> [!note] N\n> b",
+                "# H\n> [!note] N\n> b\n\n> mine\n",
+            ),
+            (
+                "## H\n> quote ^x\n",
+                Target::Heading("H"),
+                End,
+                "> more",
+                "## H\n> quote ^x\n\n> more\n",
+            ),
+            (
+                "> [!n] T\n> - a ^x\n> - b\n",
+                Target::Block("x"),
+                After,
+                "> - n",
+                "> [!n] T\n> - a ^x\n> - n\n> - b\n",
+            ),
+            (
+                "1. a\n2. b ^x\n",
+                Target::Block("x"),
+                Position::Before,
+                "5. n\n   more",
+                "1. a\n5. n\n   more\n2. b ^x\n",
+            ),
+            (
+                "1. a\n\n   <img src=\"x\">\n2. b\n",
+                Target::Note,
+                End,
+                "3. c",
+                "1. a\n\n   <img src=\"x\">\n2. b\n3. c\n",
+            ),
             ("Title\n===\nx\n", Target::Line(1), After, "new", "Title\n===\nnew\n\nx\n"),
-            ("# H\n\ntext\n\n---\n\nmore\n", Target::Note, Start, "---", "\n---\n# H\n\ntext\n\n---\n\nmore\n"),
+            (
+                "# H\n\ntext\n\n---\n\nmore\n",
+                Target::Note,
+                Start,
+                "---",
+                "\n---\n# H\n\ntext\n\n---\n\nmore\n",
+            ),
         ] {
             assert_eq!(put(text, target, position, new), expected, "{text:?}");
         }
-        assert_eq!(put("x\n---\na: 1\n---\n", Target::Line(1), Position::Replace, ""), "\n---\na: 1\n---\n");
+        assert_eq!(
+            put("x\n---\na: 1\n---\n", Target::Line(1), Position::Replace, ""),
+            "\n---\na: 1\n---\n"
+        );
     }
 
     #[test]
@@ -286,7 +405,11 @@ mod tests {
             ("a", End, "a\n- new"),
             ("a\r\nb", End, "a\r\nb\r\n- new"),
             ("a\n\n\n", End, "a\n- new\n\n\n"),
-            ("\u{feff}---\r\nx: 1\r\n---\r\nbody\r\n", Start, "\u{feff}---\r\nx: 1\r\n---\r\n- new\r\n\r\nbody\r\n"),
+            (
+                "\u{feff}---\r\nx: 1\r\n---\r\nbody\r\n",
+                Start,
+                "\u{feff}---\r\nx: 1\r\n---\r\n- new\r\n\r\nbody\r\n",
+            ),
             ("---\nx: 1\n---", End, "---\nx: 1\n---\n- new"),
             ("\u{feff}a\n", Start, "\u{feff}- new\n\na\n"),
             ("# H\n", Start, "- new\n# H\n"),
@@ -295,23 +418,48 @@ mod tests {
         ] {
             assert_eq!(put(text, Target::Note, position, "- new"), expected, "{text:?}");
         }
-        assert_eq!(put("a\n", Target::Note, End, "b\nc\n"), "a\n\nb\nc\n", "no paragraph is joined");
+        assert_eq!(
+            put("a\n", Target::Note, End, "b\nc\n"),
+            "a\n\nb\nc\n",
+            "no paragraph is joined"
+        );
         assert_eq!(put("- a\n", Target::Note, End, "b"), "- a\n\nb\n");
         assert_eq!(put("- a\n", Target::Note, End, "\tb"), "- a\n\tb\n");
         assert_eq!(put("a\n", Target::Note, End, "---"), "a\n\n---\n", "no heading is made");
-        assert_eq!(put("a\n", Target::Note, End, "10. b"), "a\n\n10. b\n", "a list from 10 does not end a paragraph");
+        assert_eq!(
+            put("a\n", Target::Note, End, "10. b"),
+            "a\n\n10. b\n",
+            "a list from 10 does not end a paragraph"
+        );
         assert_eq!(put("a\n", Target::Note, End, "1. b"), "a\n1. b\n");
         assert_eq!(put("| a |\n|---|\n", Target::Note, End, "| b |"), "| a |\n|---|\n| b |\n");
         assert_eq!(put("> a\n", Target::Note, End, "> b"), "> a\n> b\n");
         assert_eq!(put("> [!a] x\n", Target::Note, End, "> [!b] y"), "> [!a] x\n\n> [!b] y\n");
         assert_eq!(put("a\n", Target::Note, End, "b\n\n"), "a\n\nb\n\n");
-        assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "X"), "a\nX\nc\n", "a line of a paragraph stays in it");
-        assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, "---"), "a\n\n---\nc\n", "no heading is made");
+        assert_eq!(
+            put("a\nb\nc\n", Target::Line(2), Position::Replace, "X"),
+            "a\nX\nc\n",
+            "a line of a paragraph stays in it"
+        );
+        assert_eq!(
+            put("a\nb\nc\n", Target::Line(2), Position::Replace, "---"),
+            "a\n\n---\nc\n",
+            "no heading is made"
+        );
         assert_eq!(put("a\n===\n", Target::Line(1), Position::Replace, "X"), "X\n===\n");
-        for (new, expected) in [("- X", "a\n- X\n\nc\n"), ("| x |\n|---|", "a\n\n| x |\n|---|\n\nc\n")] {
-            assert_eq!(put("a\nb\nc\n", Target::Line(2), Position::Replace, new), expected, "{new:?} is no line of a paragraph");
+        for (new, expected) in
+            [("- X", "a\n- X\n\nc\n"), ("| x |\n|---|", "a\n\n| x |\n|---|\n\nc\n")]
+        {
+            assert_eq!(
+                put("a\nb\nc\n", Target::Line(2), Position::Replace, new),
+                expected,
+                "{new:?} is no line of a paragraph"
+            );
         }
-        assert_eq!(put_or_create("a", Target::Note, Position::Replace, "b", false), Err(PartError::WholeNote));
+        assert_eq!(
+            put_or_create("a", Target::Note, Position::Replace, "b", false),
+            Err(PartError::WholeNote)
+        );
     }
 
     #[test]
@@ -320,28 +468,59 @@ mod tests {
         let table = "## L\n\n| N |\n|---|\n| A |\n\n> [!note] x\n\n### Sub\n| S |\n|---|\n";
         let added = table.replace("| A |\n", "| A |\n| C |\n");
         assert_eq!(put(table, Target::Heading("L"), End, "| C |"), added);
-        assert_eq!(put("| N |\n|---|\n\nend\n", Target::Note, End, "| C |\n"), "| N |\n|---|\n| C |\n\nend\n");
+        assert_eq!(
+            put("| N |\n|---|\n\nend\n", Target::Note, End, "| C |\n"),
+            "| N |\n|---|\n| C |\n\nend\n"
+        );
         assert_eq!(put("no table\n", Target::Note, End, "| C |"), "no table\n\n| C |\n");
         let two = "| K |\n|---|\n| O |\n\n## Log\n\n| D |\n|---|\n| 1 |\n\nend\n";
-        assert_eq!(put(two, Target::Note, End, "| 2 |"), two.replace("| 1 |\n", "| 1 |\n| 2 |\n"), "the last table of the note");
-        for other in ["## L\n\n<table>\n| a\n</table>\n\ntext\n", "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n"] {
-            assert_eq!(put(other, Target::Heading("L"), End, "| 2 |"), format!("{other}\n| 2 |\n"), "no table");
+        assert_eq!(
+            put(two, Target::Note, End, "| 2 |"),
+            two.replace("| 1 |\n", "| 1 |\n| 2 |\n"),
+            "the last table of the note"
+        );
+        for other in [
+            "## L\n\n<table>\n| a\n</table>\n\ntext\n",
+            "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n",
+        ] {
+            assert_eq!(
+                put(other, Target::Heading("L"), End, "| 2 |"),
+                format!("{other}\n| 2 |\n"),
+                "no table"
+            );
         }
         let without_bars = "## T\n\n| A | B |\n---|---\n1 | 2\n\nend\n";
-        assert_eq!(put(without_bars, Target::Heading("T"), End, "| 7 | 8 |"), format!("{without_bars}\n| 7 | 8 |\n"), "not divided");
-        for table in ["| A | B |\n---|---\n| 1 | 2 |\n", "| A | B |\n|---|---|\n| 1 | 2 |\n | 3 | 4 |\n"] {
+        assert_eq!(
+            put(without_bars, Target::Heading("T"), End, "| 7 | 8 |"),
+            format!("{without_bars}\n| 7 | 8 |\n"),
+            "not divided"
+        );
+        for table in
+            ["| A | B |\n---|---\n| 1 | 2 |\n", "| A | B |\n|---|---|\n| 1 | 2 |\n | 3 | 4 |\n"]
+        {
             let note = format!("## T\n\n{table}\ntext below\n");
-            assert_eq!(put(&note, Target::Heading("T"), End, "| 7 | 8 |"), note.replace("\n\ntext", "\n| 7 | 8 |\n\ntext"));
+            assert_eq!(
+                put(&note, Target::Heading("T"), End, "| 7 | 8 |"),
+                note.replace("\n\ntext", "\n| 7 | 8 |\n\ntext")
+            );
         }
         let new = "| N |\n|---|\n| C |";
-        assert_eq!(put(table, Target::Heading("L"), End, new), format!("{table}\n{new}\n"), "a table is no row");
+        assert_eq!(
+            put(table, Target::Heading("L"), End, new),
+            format!("{table}\n{new}\n"),
+            "a table is no row"
+        );
         let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## Archive\n\n- [x] z\n";
         for (position, expected) in [
             (End, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
             (Start, board.replace("- [x] a\n", "- [x] n\n- [x] a\n")),
             (After, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
         ] {
-            assert_eq!(put(board, Target::Heading("Done"), position, "- [x] n"), expected, "{position:?}");
+            assert_eq!(
+                put(board, Target::Heading("Done"), position, "- [x] n"),
+                expected,
+                "{position:?}"
+            );
         }
     }
 
@@ -358,30 +537,56 @@ mod tests {
             ("C", End, "# A\none\n\n## B\n\ntwo\n\n# C\n- new\n"),
             ("C", Replace, "# A\none\n\n## B\n\ntwo\n\n# C\n- new\n"),
         ] {
-            assert_eq!(put(text, Target::Heading(heading), position, "- new"), expected, "{heading} {position:?}");
+            assert_eq!(
+                put(text, Target::Heading(heading), position, "- new"),
+                expected,
+                "{heading} {position:?}"
+            );
         }
         assert_eq!(put("A\n===\nx", Target::Heading("a"), Start, "- y"), "A\n===\n- y\n\nx");
         assert_eq!(put("# A\n", Target::Heading("A"), Replace, ""), "# A\n");
         assert_eq!(put("# A\nx\ny\n\n# B\n", Target::Heading("A"), Replace, ""), "# A\n\n# B\n");
         assert_eq!(put("# A\n", Target::Heading("A"), After, "b"), "# A\nb\n");
-        assert_eq!(put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"), "# A\nb\n\nSet\n---\n", "a heading stays what it is");
+        assert_eq!(
+            put("# A\nSet\n---\n", Target::Heading("A"), Start, "b"),
+            "# A\nb\n\nSet\n---\n",
+            "a heading stays what it is"
+        );
         // A heading in a quote or list item is not a heading of the note.
         let boxed = "## A\n> [!info]\n> # Box\n> a\n\nout\n1. root:\n   # ls\n2. b\n\n## B\n";
-        assert_eq!(put(boxed, Target::Heading("A"), End, "3. c"), boxed.replace("2. b\n", "2. b\n3. c\n"));
+        assert_eq!(
+            put(boxed, Target::Heading("A"), End, "3. c"),
+            boxed.replace("2. b\n", "2. b\n3. c\n")
+        );
         assert_eq!(put(boxed, Target::Heading("A"), Replace, "- new"), "## A\n- new\n\n## B\n");
-        assert!(matches!(put_or_create(boxed, Target::Heading("Box"), Replace, "x", false), Err(PartError::Missing(_))));
+        assert!(matches!(
+            put_or_create(boxed, Target::Heading("Box"), Replace, "x", false),
+            Err(PartError::Missing(_))
+        ));
     }
 
     #[test]
     fn a_missing_heading_is_made_where_its_path_says() {
-        let create = |text, heading| put_or_create(text, Target::Heading(heading), Position::End, "- new", true);
+        let create = |text, heading| {
+            put_or_create(text, Target::Heading(heading), Position::End, "- new", true)
+        };
         assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
         assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
-        assert_eq!(put_or_create("a\n", Target::Heading("Log"), Position::Replace, "## Log\n- new", true).unwrap(), "a\n## Log\n- new\n");
+        assert_eq!(
+            put_or_create("a\n", Target::Heading("Log"), Position::Replace, "## Log\n- new", true)
+                .unwrap(),
+            "a\n## Log\n- new\n"
+        );
         let tagged = put_or_create("a\n", Target::Heading("log"), Position::End, "#log\n- x", true);
         assert_eq!(tagged.unwrap(), "a\n## log\n#log\n- x\n", "a tag is no heading");
-        let other_level = put_or_create("# A\n", Target::Heading("A > Log"), Position::End, "### Log\n- new", true);
+        let other_level = put_or_create(
+            "# A\n",
+            Target::Heading("A > Log"),
+            Position::End,
+            "### Log\n- new",
+            true,
+        );
         assert_eq!(other_level.unwrap(), "# A\n### Log\n- new\n");
         assert!(matches!(create("# A", "X > Log"), Err(PartError::Missing(_))));
         assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
@@ -391,36 +596,64 @@ mod tests {
     fn blocks_keep_their_ids_and_lines_are_counted_from_one() {
         use Position::{After, Before, Replace};
         assert_eq!(put("a\nb ^x\n\nc", Target::Block("x"), Replace, "new"), "new ^x\n\nc");
-        assert_eq!(put("- a ^x\n- b\n", Target::Block("^x"), Replace, "- new\n"), "- new ^x\n- b\n");
+        assert_eq!(
+            put("- a ^x\n- b\n", Target::Block("^x"), Replace, "- new\n"),
+            "- new ^x\n- b\n"
+        );
         assert_eq!(put("> a\n\n^x\n", Target::Block("x"), Replace, "> new"), "> new\n\n^x\n");
         assert_eq!(put("> a\n^x\n", Target::Block("x"), After, "- new"), "> a\n^x\n- new\n");
-        assert_eq!(put("> a\n\n^x\n\nb\n", Target::Block("x"), After, "> new"), "> a\n\n^x\n> new\n\nb\n");
+        assert_eq!(
+            put("> a\n\n^x\n\nb\n", Target::Block("x"), After, "> new"),
+            "> a\n\n^x\n> new\n\nb\n"
+        );
         // The whole list, table or quote and nothing else; a continuation goes before its id.
-        for (block, new) in
-            [("- a\n  b\n\n- c\n", "- new\n"), ("> [!x] t\n> - a\n>\n> b\n", "> new\n"), ("| a |\n|---|\n| b |\n", "| new |\n")]
-        {
+        for (block, new) in [
+            ("- a\n  b\n\n- c\n", "- new\n"),
+            ("> [!x] t\n> - a\n>\n> b\n", "> new\n"),
+            ("| a |\n|---|\n| b |\n", "| new |\n"),
+        ] {
             let text = |block: &str| format!("Things:\n{block}\n^x\n\nend\n");
             // A row alone is not a table, and would join the paragraph.
             let before = if new.starts_with('|') { "\n" } else { "" };
-            assert_eq!(put(&text(block), Target::Block("x"), Replace, new), text(&format!("{before}{new}")));
-            assert_eq!(put(&text(block), Target::Block("x"), Position::End, new), text(&format!("{block}{new}")));
+            assert_eq!(
+                put(&text(block), Target::Block("x"), Replace, new),
+                text(&format!("{before}{new}"))
+            );
+            assert_eq!(
+                put(&text(block), Target::Block("x"), Position::End, new),
+                text(&format!("{block}{new}"))
+            );
         }
         assert_eq!(
             put("- a ^x\n  - child\n\n  more\n- b\n", Target::Block("x"), After, "- new"),
             "- a ^x\n  - child\n\n  more\n- new\n- b\n"
         );
-        assert_eq!(put("p ^x\n\n# N\n", Target::Block("x"), Replace, "```\nc\n```"), "```\nc\n```\n\n^x\n\n# N\n");
+        assert_eq!(
+            put("p ^x\n\n# N\n", Target::Block("x"), Replace, "```\nc\n```"),
+            "```\nc\n```\n\n^x\n\n# N\n"
+        );
         assert_eq!(put("a\n\np ^x\n\nb", Target::Block("x"), Replace, ""), "a\n\n\nb");
         assert_eq!(put("p ^X\n", Target::Block("x"), Replace, "new ^x"), "new ^x\n");
         assert_eq!(put("para\n- x\n---", Target::Line(2), Replace, ""), "para\n\n---");
         assert_eq!(put("a\n\n-\n- b\n", Target::Line(3), Before, "foo"), "a\n\nfoo\n\n-\n- b\n");
-        assert_eq!(put_or_create("## C#\n2\n", Target::Heading("C++"), Position::End, "- new", true).unwrap(), "## C#\n2\n## C++\n- new\n");
+        assert_eq!(
+            put_or_create("## C#\n2\n", Target::Heading("C++"), Position::End, "- new", true)
+                .unwrap(),
+            "## C#\n2\n## C++\n- new\n"
+        );
         assert_eq!(put("a\nb\n", Target::Line(2), Before, "- new"), "a\n- new\n\nb\n");
         assert_eq!(put("a\nb", Target::Line(2), Replace, "- new"), "a\n- new");
-        let refused = |line| put_or_create("---\nx: 1\n---\na", Target::Line(line), Before, "b", false).unwrap_err();
+        let refused = |line| {
+            put_or_create("---\nx: 1\n---\na", Target::Line(line), Before, "b", false).unwrap_err()
+        };
         assert_eq!(
             (refused(1), refused(3), refused(9), refused(0)),
-            (PartError::Frontmatter, PartError::Frontmatter, PartError::NoLine(4), PartError::NoLine(4))
+            (
+                PartError::Frontmatter,
+                PartError::Frontmatter,
+                PartError::NoLine(4),
+                PartError::NoLine(4)
+            )
         );
     }
 
@@ -449,7 +682,9 @@ mod tests {
         for round in 0..20_000 {
             let eol = if round % 2 == 0 { "\n" } else { "\r\n" };
             let count = random.below(12);
-            let mut text: String = (0..count).map(|_| format!("{}{eol}", pieces[random.below(pieces.len())])).collect();
+            let mut text: String = (0..count)
+                .map(|_| format!("{}{eol}", pieces[random.below(pieces.len())]))
+                .collect();
             if round % 3 == 0 {
                 text.truncate(text.trim_end_matches(['\r', '\n']).len());
             }
@@ -460,17 +695,36 @@ mod tests {
                 2 => Target::Block("id"),
                 _ => Target::Line(random.below(12)),
             };
-            let position = [Position::Start, Position::End, Position::Before, Position::After, Position::Replace][random.below(5)];
+            let position = [
+                Position::Start,
+                Position::End,
+                Position::Before,
+                Position::After,
+                Position::Replace,
+            ][random.below(5)];
             let note = Note::of(&text);
             let Ok((edit, _)) = insert(&note, target, position, new, false) else { continue };
             let made = edit.apply(&text);
-            assert!(made.starts_with(&text[..edit.range.start]) && made.ends_with(&text[edit.range.end..]), "{text:?}");
-            assert_eq!(edit.range.is_empty(), position != Position::Replace || edit.range.is_empty(), "{text:?} {position:?}");
+            assert!(
+                made.starts_with(&text[..edit.range.start])
+                    && made.ends_with(&text[edit.range.end..]),
+                "{text:?}"
+            );
+            assert_eq!(
+                edit.range.is_empty(),
+                position != Position::Replace || edit.range.is_empty(),
+                "{text:?} {position:?}"
+            );
             let others = made.replace("\r\n", "");
-            assert!(eol == "\n" || !text.contains('\n') || !others.contains('\n'), "{text:?}: {made:?}");
+            assert!(
+                eol == "\n" || !text.contains('\n') || !others.contains('\n'),
+                "{text:?}: {made:?}"
+            );
             let is_final = |text: &str| text.ends_with('\n');
             assert!(
-                text.is_empty() || is_final(&text) == is_final(&made) || edit.range.end == text.len() && edit.text.is_empty(),
+                text.is_empty()
+                    || is_final(&text) == is_final(&made)
+                    || edit.range.end == text.len() && edit.text.is_empty(),
                 "{text:?}: {made:?}"
             );
         }

@@ -20,16 +20,27 @@ pub(super) fn needs_blank_line_above(note: &Note<'_>, before: usize, new: &Note<
         _ if is_text && is_underline(first) => true,
         Some(_) if is_html(note, before) => true,
         // Rows continue a table and lines a quote, but a new table or callout does not.
-        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(new.line(1)),
+        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => {
+            is_delimiter_row(new.line(1))
+        }
         // A block id ends its paragraph.
         Some(_) if bare.starts_with('>') && above.starts_with('>') => {
-            is_callout(bare) || (is_text && note.blocks().iter().any(|block| block.id_line.is_none() && block.lines.end == before + 1))
+            is_callout(bare)
+                || (is_text
+                    && note
+                        .blocks()
+                        .iter()
+                        .any(|block| block.id_line.is_none() && block.lines.end == before + 1))
         }
         Some(Kind::Text) if bare.starts_with('>') => false,
         // Indented text is meant to continue the list item, but not behind its block id.
-        Some(Kind::Text | Kind::Code) if is_indented => is_text || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^')),
+        Some(Kind::Text | Kind::Code) if is_indented => {
+            is_text || above.rsplit(' ').next().is_some_and(|word| word.starts_with('^'))
+        }
         Some(Kind::Text | Kind::Setext(_)) => is_text || is_item,
-        Some(Kind::Item { .. }) => is_text && (is_indented || !is_of_item(note, before)) && !can_interrupt_paragraph(bare),
+        Some(Kind::Item { .. }) => {
+            is_text && (is_indented || !is_of_item(note, before)) && !can_interrupt_paragraph(bare)
+        }
         _ => false,
     }
 }
@@ -41,7 +52,10 @@ fn is_of_item(note: &Note<'_>, line: usize) -> bool {
 }
 
 fn is_callout(quote: &str) -> bool {
-    quote.trim_start().strip_prefix('>').is_some_and(|inner| inner.trim_start_matches(['>', ' ']).starts_with("[!"))
+    quote
+        .trim_start()
+        .strip_prefix('>')
+        .is_some_and(|inner| inner.trim_start_matches(['>', ' ']).starts_with("[!"))
 }
 
 fn is_html(note: &Note<'_>, line: usize) -> bool {
@@ -58,14 +72,19 @@ pub(super) fn needs_blank_line_below(new: &Note<'_>, note: &Note<'_>, behind: us
     let bare = next.trim_start();
     match note.kind(behind) {
         Some(kind) if is_html(new, last) => kind != Kind::Blank,
-        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => is_delimiter_row(note.line(behind + 1)),
+        Some(Kind::Text) if bare.starts_with('|') && above.starts_with('|') => {
+            is_delimiter_row(note.line(behind + 1))
+        }
         // A quote after a callout, or one that is a callout itself, is separate.
         Some(Kind::Text) if bare.starts_with('>') => {
-            above.starts_with('>') && (is_callout(bare) || (0..=last).any(|line| is_callout(new.line(line))))
+            above.starts_with('>')
+                && (is_callout(bare) || (0..=last).any(|line| is_callout(new.line(line))))
         }
         Some(Kind::Text | Kind::Setext(_)) => true,
         // An empty item (`-`) would make a heading of the last new line.
-        Some(Kind::Item { .. }) => (!is_of_item(new, last) && !can_interrupt_paragraph(bare)) || bare.trim_end() == "-",
+        Some(Kind::Item { .. }) => {
+            (!is_of_item(new, last) && !can_interrupt_paragraph(bare)) || bare.trim_end() == "-"
+        }
         Some(Kind::Code) => next.len() > bare.len(),
         _ => false,
     }

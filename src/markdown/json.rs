@@ -27,7 +27,11 @@ pub fn members(text: &str, at: usize) -> BTreeMap<String, Range<usize>> {
 
 /// The ranges of the elements of the array that begins at or after `at`.
 pub fn elements(text: &str, at: usize) -> Vec<Range<usize>> {
-    value_at::<Vec<&RawValue>>(text, at).unwrap_or_default().into_iter().map(|value| range_of(text, value)).collect()
+    value_at::<Vec<&RawValue>>(text, at)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|value| range_of(text, value))
+        .collect()
 }
 
 /// The range of a member value of the object that begins at or after `at`.
@@ -58,7 +62,8 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
 /// The text with an object appended to an array that is a member of the outermost object, on one line as Obsidian writes it. `array`
 /// is the offset of its opening bracket.
 pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+    let members: Vec<String> =
+        members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     let element = format!("{{{}}}", members.join(","));
     let lead = text.part(array + 1..after_space(text, array + 1));
     match elements(text, array).last() {
@@ -67,7 +72,11 @@ pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> Str
             let outer = start(text);
             let unit = text.part(outer + 1..after_space(text, outer + 1));
             let indent = unit.rsplit_once('\n').map_or("", |(_, indent)| indent);
-            splice(text, array + 1..array + 1 + lead.len(), &format!("{unit}{indent}{element}{unit}"))
+            splice(
+                text,
+                array + 1..array + 1 + lead.len(),
+                &format!("{unit}{indent}{element}{unit}"),
+            )
         }
     }
 }
@@ -95,7 +104,10 @@ pub fn start(text: &str) -> usize {
 /// The offset of the first byte from `at` on that is not white space.
 fn after_space(text: &str, at: usize) -> usize {
     let rest = text.as_bytes().part(at..);
-    at + rest.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len())
+    at + rest
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+        .unwrap_or(rest.len())
 }
 
 #[cfg(test)]

@@ -69,7 +69,11 @@ impl Link {
 
     /// A path or subpath as it is written in this link.
     pub fn write(&self, part: &str) -> String {
-        self.quoting.escape(&if self.syntax == Syntax::Markdown { encode(part) } else { part.to_owned() })
+        self.quoting.escape(&if self.syntax == Syntax::Markdown {
+            encode(part)
+        } else {
+            part.to_owned()
+        })
     }
 }
 
@@ -103,7 +107,11 @@ pub fn links(text: &str) -> Vec<Link> {
 
 fn in_frontmatter(text: &str) -> Vec<Link> {
     // What is longer is not read as YAML either.
-    let Some(block) = frontmatter::range(text).filter(|block| block.len() <= limits::FRONTMATTER_BYTES) else { return Vec::new() };
+    let Some(block) =
+        frontmatter::range(text).filter(|block| block.len() <= limits::FRONTMATTER_BYTES)
+    else {
+        return Vec::new();
+    };
     let mut start = block.start;
     let mut links = Vec::new();
     // The indentation of the property whose block scalar (`|`, `>`) contains the current lines.
@@ -120,20 +128,28 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         // The indicator with up to two modifiers: `|2-`.
         block_scalar = (last.starts_with(['|', '>']) && last.len() <= 3).then_some(indent);
         let mut at = from;
-        while let Some(found) = text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\''])) {
+        while let Some(found) =
+            text.get(at..from + value.len()).and_then(|rest| rest.find(['"', '\'']))
+        {
             at += found;
-            let string = if may_begin_value(text.part(from..at)) { Quoted::yaml(text, at) } else { None };
+            let string =
+                if may_begin_value(text.part(from..at)) { Quoted::yaml(text, at) } else { None };
             // A quote in the middle of a value does not begin a string, and a key is not a link.
-            let Some(string) = string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':')) else {
+            let Some(string) =
+                string.filter(|string| !text.part(string.end..end).trim_start().starts_with(':'))
+            else {
                 at += 1;
                 continue;
             };
             let inner = &string.text;
-            let is_one = inner.starts_with("[[") && inner.ends_with("]]") && inner.matches("[[").count() == 1;
+            let is_one = inner.starts_with("[[")
+                && inner.ends_with("]]")
+                && inner.matches("[[").count() == 1;
             let link = if is_one {
                 wikilink(inner, 0..inner.len())
             } else {
-                let middle = inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')'));
+                let middle =
+                    inner.find("](").filter(|_| inner.starts_with('[') && inner.ends_with(')'));
                 middle.and_then(|at| markdown_link(inner, 0, at..inner.len()))
             };
             links.extend(link.map(|link| link.inside(&string)));
@@ -141,7 +157,10 @@ fn in_frontmatter(text: &str) -> Vec<Link> {
         }
     }
     // Malformed frontmatter has no links, and is never changed.
-    let is_malformed = || !frontmatter::block(text).is_some_and(|yaml| frontmatter::values(yaml).is_ok_and(|values| values.is_mapping()));
+    let is_malformed = || {
+        !frontmatter::block(text)
+            .is_some_and(|yaml| frontmatter::values(yaml).is_ok_and(|values| values.is_mapping()))
+    };
     if !links.is_empty() && is_malformed() { Vec::new() } else { links }
 }
 
@@ -161,7 +180,9 @@ fn may_begin_value(before: &str) -> bool {
 /// The links in a canvas: files of nodes, backgrounds of groups, and links in texts. A malformed canvas has none.
 fn in_canvas(text: &str) -> Vec<Link> {
     let start = json::start(text);
-    if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..)).is_err() {
+    if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..))
+        .is_err()
+    {
         return Vec::new();
     }
     let Some(nodes) = json::member(text, start, "nodes") else { return Vec::new() };
@@ -171,10 +192,20 @@ fn in_canvas(text: &str) -> Vec<Link> {
             break;
         }
         let members = json::members(text, node.start);
-        let string = |name: &str| members.get(name).and_then(|value| Quoted::json(text, value.start));
+        let string =
+            |name: &str| members.get(name).and_then(|value| Quoted::json(text, value.start));
         let texts = string("text").into_iter();
-        links.extend(texts.flat_map(|string| self::links(&string.text).into_iter().map(|link| link.inside(&string)).collect::<Vec<_>>()));
-        for file in ["file", "background"].into_iter().filter_map(string).filter(|file| !file.text.is_empty()) {
+        links.extend(texts.flat_map(|string| {
+            self::links(&string.text)
+                .into_iter()
+                .map(|link| link.inside(&string))
+                .collect::<Vec<_>>()
+        }));
+        for file in ["file", "background"]
+            .into_iter()
+            .filter_map(string)
+            .filter(|file| !file.text.is_empty())
+        {
             let (all, subpath) = (file.outer(0..file.text.len()), string("subpath"));
             links.push(Link {
                 is_embed: true,
@@ -182,10 +213,14 @@ fn in_canvas(text: &str) -> Vec<Link> {
                 quoting: file.quoting,
                 range: all.clone(),
                 target: all.clone(),
-                subpath_at: subpath.as_ref().map_or(all.end..all.end, |subpath| subpath.outer(0..subpath.text.len())),
+                subpath_at: subpath
+                    .as_ref()
+                    .map_or(all.end..all.end, |subpath| subpath.outer(0..subpath.text.len())),
                 path_at: all,
                 path: file.text,
-                subpath: subpath.map(|subpath| subpath.text).filter(|subpath| subpath.starts_with('#')),
+                subpath: subpath
+                    .map(|subpath| subpath.text)
+                    .filter(|subpath| subpath.starts_with('#')),
             });
         }
     }
@@ -219,7 +254,11 @@ fn wikilink(text: &str, range: Range<usize>) -> Option<Link> {
     let inner = text.get(range.start + 2..range.end - 2)?;
     let written = inner.split('|').next()?;
     // In a table the separator is escaped.
-    let written = if written.len() < inner.len() { written.strip_suffix('\\').unwrap_or(written) } else { written };
+    let written = if written.len() < inner.len() {
+        written.strip_suffix('\\').unwrap_or(written)
+    } else {
+        written
+    };
     let target = written.trim();
     let start = range.start + 2 + written.len() - written.trim_start().len();
     (!target.is_empty()).then(|| link(text, Syntax::Wikilink, range, target, start))
@@ -235,8 +274,12 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
         None => (trimmed.split([' ', '\t']).next()?, start),
     };
     // Only a title may follow the target.
-    let behind = text.get(start + target.len()..range.end - 1)?.trim_start_matches('>').trim_start();
-    if target.is_empty() || has_scheme(target) || !behind.is_empty() && !behind.starts_with(['"', '\'', '(']) {
+    let behind =
+        text.get(start + target.len()..range.end - 1)?.trim_start_matches('>').trim_start();
+    if target.is_empty()
+        || has_scheme(target)
+        || !behind.is_empty() && !behind.starts_with(['"', '\'', '('])
+    {
         return None;
     }
     Some(link(text, Syntax::Markdown, opening..range.end, target, start))
@@ -244,7 +287,8 @@ fn markdown_link(text: &str, opening: usize, range: Range<usize>) -> Option<Link
 
 /// Whether a target begins with the scheme of a URL.
 fn has_scheme(target: &str) -> bool {
-    !is_relative(target) && target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'))
+    !is_relative(target)
+        && target.split(['/', '#', '?']).next().is_some_and(|first| first.contains(':'))
 }
 
 /// A target split into path and subpath, which begins with the first `#`.
@@ -257,9 +301,14 @@ fn decode(target: &str) -> String {
     let bytes = target.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).filter(|_| byte == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = bytes
+            .get(at + 1..at + 3)
+            .filter(|_| byte == b'%')
+            .and_then(|digits| std::str::from_utf8(digits).ok());
         let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let code = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|code| !b";/?:@&=+$,#".contains(code));
+        let code = digits
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|code| !b";/?:@&=+$,#".contains(code));
         decoded.push(code.unwrap_or(byte));
         at += if code.is_some() { 3 } else { 1 };
     }
@@ -269,7 +318,14 @@ fn decode(target: &str) -> String {
 /// A target encoded for a Markdown link; [`decode`] reverses it.
 fn encode(target: &str) -> String {
     let must_be_encoded = |c: char| " %()<>\"\\\u{a0}".contains(c);
-    target.chars().map(|c| if must_be_encoded(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }).collect()
+    target
+        .chars()
+        .map(
+            |c| {
+                if must_be_encoded(c) { percent::encode(&c.to_string(), "") } else { c.to_string() }
+            },
+        )
+        .collect()
 }
 
 /// The last name of a path as [`comparable_name`] gives it, without any `.md` at its end: a link can only
@@ -291,8 +347,9 @@ mod tests {
             [p](100%+f.md) %% [[comment]] %%\n- [ ] [[task]]\n```\n[[no]]\n```\n$[[no]]$ [[Other#Heading [Bracket]]]";
         let found: Vec<(String, Option<String>, bool)> =
             links(text).into_iter().map(|link| (link.path, link.subpath, link.is_embed)).collect();
-        let link =
-            |path: &str, subpath: &str, is_embed| (path.to_owned(), Some(subpath.to_owned()).filter(|sub| !sub.is_empty()), is_embed);
+        let link = |path: &str, subpath: &str, is_embed| {
+            (path.to_owned(), Some(subpath.to_owned()).filter(|sub| !sub.is_empty()), is_embed)
+        };
         let expected = [
             link("Up", "", false),
             link("a", "", false),
@@ -326,7 +383,8 @@ mod tests {
             ("a: [\nb: \"[[A]]\"\n", &[]),
             ("x: \"[[A]]\": 2\ny: \"[[B]]\"\n", &[]),
         ] {
-            let found: Vec<String> = links(&format!("---\n{yaml}---\n")).into_iter().map(|link| link.path).collect();
+            let found: Vec<String> =
+                links(&format!("---\n{yaml}---\n")).into_iter().map(|link| link.path).collect();
             assert_eq!(found, expected, "{yaml}");
         }
     }

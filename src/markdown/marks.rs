@@ -4,7 +4,10 @@
 pub(super) fn unquoted(line: &str) -> (usize, &str) {
     let (mut quotes, mut rest) = (0, line);
     let indented = |rest: &'_ str| rest.starts_with(' ') && columns(rest) < 4;
-    while let Some(inner) = rest.strip_prefix('>').or_else(|| rest.trim_start_matches(' ').strip_prefix('>').filter(|_| indented(rest))) {
+    while let Some(inner) = rest
+        .strip_prefix('>')
+        .or_else(|| rest.trim_start_matches(' ').strip_prefix('>').filter(|_| indented(rest)))
+    {
         rest = inner.strip_prefix([' ', '\t']).unwrap_or(inner);
         quotes += 1;
     }
@@ -41,7 +44,8 @@ pub(super) fn closes_fence(line: &str, mark: char, length: usize) -> bool {
 
 /// Whether a line has an odd number of a delimiter outside code spans.
 pub(super) fn is_odd(line: &str, mark: &str) -> bool {
-    line.contains(mark) && line.split('`').step_by(2).map(|part| part.matches(mark).count()).sum::<usize>() % 2 == 1
+    line.contains(mark)
+        && line.split('`').step_by(2).map(|part| part.matches(mark).count()).sum::<usize>() % 2 == 1
 }
 
 /// Whether a line may be the delimiter row of a table.
@@ -58,11 +62,20 @@ pub(super) fn cells(row: &str) -> usize {
 
 /// The closing delimiter of the comment, math or raw-text element that a line opens, if it is not on the same line.
 pub(super) fn unclosed(line: &str) -> Option<&'static str> {
-    let marks = [("<!--", "-->"), ("%%", "%%"), ("$$", "$$"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
+    let marks = [
+        ("<!--", "-->"),
+        ("%%", "%%"),
+        ("$$", "$$"),
+        ("<pre", "</pre>"),
+        ("<script", "</script>"),
+        ("<style", "</style>"),
+    ];
     marks.into_iter().find_map(|(opening, closing)| {
         let inner = line.strip_prefix(opening)?;
         // The element's name must end there.
-        let is_whole = !opening.ends_with(char::is_alphabetic) || inner.is_empty() || inner.starts_with([' ', '\t', '>']);
+        let is_whole = !opening.ends_with(char::is_alphabetic)
+            || inner.is_empty()
+            || inner.starts_with([' ', '\t', '>']);
         (is_whole && !inner.contains(closing)).then_some(closing)
     })
 }
@@ -71,7 +84,8 @@ pub(super) fn unclosed(line: &str) -> Option<&'static str> {
 pub fn heading(line: &str) -> Option<(u8, &str)> {
     let level = line.bytes().take_while(|&byte| byte == b'#').count();
     let title = line.get(level..)?;
-    let is_heading = (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
+    let is_heading =
+        (1..=6).contains(&level) && (title.is_empty() || title.starts_with([' ', '\t']));
     is_heading.then_some((level as u8, title.trim_start()))
 }
 

@@ -83,7 +83,8 @@ mod tests {
     /// block and each property set and removed: every byte outside stays, and so do headings, tasks and values.
     #[test]
     fn notes_of_real_vaults_keep_every_other_byte() {
-        let folder = std::env::var("CORPUS").unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/vault").into());
+        let folder = std::env::var("CORPUS")
+            .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/vault").into());
         let mut paths = Vec::new();
         notes_below(Path::new(&folder), &mut paths);
         let (mut insertions, mut values, mut refused) = (0, 0, 0);
@@ -92,37 +93,61 @@ mod tests {
             let note = Note::of(&text);
             let headings = note.headings();
             let blocks = note.blocks();
-            let targets = headings.iter().map(|heading| Target::Heading(&heading.text)).chain([Target::Note]);
+            let targets =
+                headings.iter().map(|heading| Target::Heading(&heading.text)).chain([Target::Note]);
             for target in targets.chain(blocks.iter().map(|block| Target::Block(&block.id))) {
-                for position in [Position::Start, Position::End, Position::Before, Position::After] {
-                    let Ok((edit, line)) = insert(&note, target, position, "- [ ] inserted", false) else { continue };
+                for position in [Position::Start, Position::End, Position::Before, Position::After]
+                {
+                    let Ok((edit, line)) = insert(&note, target, position, "- [ ] inserted", false)
+                    else {
+                        continue;
+                    };
                     insertions += 1;
                     assert!(edit.range.is_empty());
                     let made = edit.apply(&text);
-                    assert!(made.starts_with(&text[..edit.range.start]) && made.ends_with(&text[edit.range.end..]), "{path:?}");
+                    assert!(
+                        made.starts_with(&text[..edit.range.start])
+                            && made.ends_with(&text[edit.range.end..]),
+                        "{path:?}"
+                    );
                     let now = Note::of(&made);
-                    assert!(now.line(line - 1).ends_with("- [ ] inserted"), "{path:?} {target:?} {position:?}");
-                    let texts =
-                        |note: &Note<'_>| note.headings().into_iter().map(|heading| (heading.level, heading.text)).collect::<Vec<_>>();
+                    assert!(
+                        now.line(line - 1).ends_with("- [ ] inserted"),
+                        "{path:?} {target:?} {position:?}"
+                    );
+                    let texts = |note: &Note<'_>| {
+                        note.headings()
+                            .into_iter()
+                            .map(|heading| (heading.level, heading.text))
+                            .collect::<Vec<_>>()
+                    };
                     assert_eq!(texts(&now), texts(&note), "{path:?} {target:?} {position:?}");
                 }
             }
             for link in links::links(&text) {
                 assert!(
-                    link.range.start <= link.target.start && link.target.end <= link.range.end && text.is_char_boundary(link.target.end)
+                    link.range.start <= link.target.start
+                        && link.target.end <= link.range.end
+                        && text.is_char_boundary(link.target.end)
                 );
             }
             let Ok(before) = properties::parse(&text) else { continue };
             let body = |text: &str| text[frontmatter::end(text)..].to_owned();
             for name in before.keys().filter_map(|key| key.as_str()).chain(["a new one"]) {
-                for new in [serde_json::json!("changed: #1"), serde_json::json!(["a", "b c"]), serde_json::json!(true)] {
+                for new in [
+                    serde_json::json!("changed: #1"),
+                    serde_json::json!(["a", "b c"]),
+                    serde_json::json!(true),
+                ] {
                     let Ok(made) = properties::set(&text, name, Some(&new)) else {
                         refused += 1;
                         continue;
                     };
                     values += 1;
                     assert_eq!(body(&made), body(&text), "{path:?}");
-                    let lost = |from: &str, to: &str| from.lines().filter(|line| !to.lines().any(|other| other == *line)).count();
+                    let lost = |from: &str, to: &str| {
+                        from.lines().filter(|line| !to.lines().any(|other| other == *line)).count()
+                    };
                     let is_list = made.lines().count() != text.lines().count();
                     let most = new.as_array().map_or(1, Vec::len);
                     assert!(is_list || lost(&made, &text) <= most, "{path:?}: {name} {new}");

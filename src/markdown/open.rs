@@ -56,8 +56,12 @@ impl Opaque {
     /// The code fence that is open in it after a line.
     pub(super) fn fence_after(self, unquoted: &str) -> Option<(char, usize)> {
         match self.fence {
-            Some((mark, length)) => self.fence.filter(|_| !closes_fence(unquoted.trim_start(), mark, length)),
-            None if self.closing == "%%" => fence(unquoted.trim_start(), 0).map(|(mark, length, _)| (mark, length)),
+            Some((mark, length)) => {
+                self.fence.filter(|_| !closes_fence(unquoted.trim_start(), mark, length))
+            }
+            None if self.closing == "%%" => {
+                fence(unquoted.trim_start(), 0).map(|(mark, length, _)| (mark, length))
+            }
             None => None,
         }
     }

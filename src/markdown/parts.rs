@@ -68,7 +68,10 @@ impl<'a> Note<'a> {
 
     /// The text of a line without its line ending; empty for a line past the end.
     pub fn line(&self, number: usize) -> &'a str {
-        self.lines.get(number).and_then(|line| self.text.get(line.range.clone())).unwrap_or_default()
+        self.lines
+            .get(number)
+            .and_then(|line| self.text.get(line.range.clone()))
+            .unwrap_or_default()
     }
 
     /// The offset at which a line begins; the end of the text for a line past the end.
@@ -106,7 +109,11 @@ impl<'a> Note<'a> {
                     is_setext_open = false;
                 }
                 (Kind::Setext(level), None) => {
-                    headings.push(Heading { level, text: content.trim().into(), lines: number..number + 1 });
+                    headings.push(Heading {
+                        level,
+                        text: content.trim().into(),
+                        lines: number..number + 1,
+                    });
                     is_setext_open = true;
                 }
                 (Kind::Heading(level), _) => {
@@ -128,7 +135,10 @@ impl<'a> Note<'a> {
 
     /// The line after the last one of a range that is not blank.
     pub(super) fn behind_lines(&self, lines: Range<usize>) -> usize {
-        lines.clone().rfind(|line| self.kind(*line) != Some(Kind::Blank)).map_or(lines.start, |line| line + 1)
+        lines
+            .clone()
+            .rfind(|line| self.kind(*line) != Some(Kind::Blank))
+            .map_or(lines.start, |line| line + 1)
     }
 
     /// The same, but before a `%%` comment of several lines that ends the note: plugins such as Kanban and Excalidraw keep data there, and
@@ -137,7 +147,8 @@ impl<'a> Note<'a> {
         let end = self.behind_lines(lines.clone());
         let opens = |line: usize| self.lines.get(line).is_some_and(|line| line.opens);
         let closes = |line: usize| self.kind(line) == Some(Kind::Opaque) && !opens(line);
-        let ends_note = self.behind_lines(end..self.lines.len()) == end && end.checked_sub(1).is_some_and(closes);
+        let ends_note = self.behind_lines(end..self.lines.len()) == end
+            && end.checked_sub(1).is_some_and(closes);
         let is_inside = |line: &usize| matches!(self.kind(*line), Some(Kind::Opaque | Kind::Code));
         let begins = |line: &usize| self.line(*line).starts_with("%%") && opens(*line);
         match (lines.start..end).rev().take_while(is_inside).find(begins).filter(|_| ends_note) {
@@ -152,32 +163,54 @@ impl<'a> Note<'a> {
     ///
     /// # Errors
     /// [`PartError`].
-    pub fn find_heading(&self, headings: &[Heading], wanted: &str, strict: bool) -> Result<usize, PartError> {
+    pub fn find_heading(
+        &self,
+        headings: &[Heading],
+        wanted: &str,
+        strict: bool,
+    ) -> Result<usize, PartError> {
         let exact = |text: &str| text.trim().to_owned();
-        let spaced = |text: &str| text.replace(['‘', '’'], "'").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let spaced = |text: &str| {
+            text.replace(['‘', '’'], "'")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .to_lowercase()
+        };
         let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
         let parts: Vec<&str> = wanted.split(" > ").collect();
         let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
             let named = |path: &[&str], stripped: fn(&str) -> &str| -> BTreeSet<usize> {
-                let path: Vec<String> = path.iter().map(|name| form(stripped(name.trim()))).collect();
-                let found =
-                    if path.iter().any(String::is_empty) { Vec::new() } else { heading_paths(headings, 0..headings.len(), &path, form) };
+                let path: Vec<String> =
+                    path.iter().map(|name| form(stripped(name.trim()))).collect();
+                let found = if path.iter().any(String::is_empty) {
+                    Vec::new()
+                } else {
+                    heading_paths(headings, 0..headings.len(), &path, form)
+                };
                 found.iter().filter_map(|chain| chain.last().copied()).collect()
             };
             // A heading may begin with a tag; otherwise `#` is a heading marker, or that of a link.
             let strip: [fn(&str) -> &str; 2] = [|name| name, |name| name.trim_start_matches('#')];
             // As in a link: `A#B`.
-            let linked: Vec<&str> = wanted.split('#').filter(|part| !part.trim().is_empty()).collect();
+            let linked: Vec<&str> =
+                wanted.split('#').filter(|part| !part.trim().is_empty()).collect();
             let whole = [wanted];
             let paths = [&whole, &*parts].into_iter().chain((linked.len() > 1).then_some(&*linked));
-            paths.flat_map(|path| strip.map(|strip| named(path, strip))).find(|found| !found.is_empty())
+            paths
+                .flat_map(|path| strip.map(|strip| named(path, strip)))
+                .find(|found| !found.is_empty())
         });
         match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
             [one] => Ok(*one),
-            [] => Err(PartError::Missing(headings.iter().map(|heading| heading.text.clone()).collect())),
+            [] => Err(PartError::Missing(
+                headings.iter().map(|heading| heading.text.clone()).collect(),
+            )),
             several => {
                 let shown = several.iter().filter_map(|number| headings.get(*number));
-                Err(PartError::Several(shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect()))
+                Err(PartError::Several(
+                    shown.map(|heading| (heading.lines.start + 1, heading.text.clone())).collect(),
+                ))
             }
         }
     }
@@ -187,7 +220,8 @@ impl<'a> Note<'a> {
         let heading = headings.get(number)?;
         let line = self.lines.get(heading.lines.start)?;
         // Lines that were joined to one text are not found.
-        let start = line.content + self.text.part(line.content..line.range.end).find(&heading.text)?;
+        let start =
+            line.content + self.text.part(line.content..line.range.end).find(&heading.text)?;
         Some(start..start + heading.text.len())
     }
 
@@ -210,21 +244,43 @@ impl<'a> Note<'a> {
                 continue;
             }
             let content = self.text.part(line.content..line.range.end).trim_end();
-            let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id)) else { continue };
+            let Some((before, id)) = content.rsplit_once('^').filter(|(_, id)| is_block_id(id))
+            else {
+                continue;
+            };
             let next = self.line(number + 1).trim_start();
             // A deeper quote, a heading and a thematic break end a paragraph.
-            let ((depth, inner), (own_depth, _)) = (unquoted(next), unquoted(self.line(number).trim_start()));
-            let ends = next.starts_with('^') || is_rule(inner) || heading(inner).is_some() || depth > own_depth;
+            let ((depth, inner), (own_depth, _)) =
+                (unquoted(next), unquoted(self.line(number).trim_start()));
+            let ends = next.starts_with('^')
+                || is_rule(inner)
+                || heading(inner).is_some()
+                || depth > own_depth;
             let continues = self.kind(number + 1) == Some(Kind::Text) && !ends;
             if before.trim().is_empty() && line.kind == Kind::Text && !self.closes(number) {
-                let above =
-                    [1, 2].into_iter().filter_map(|back| number.checked_sub(back)).find(|above| self.kind(*above) != Some(Kind::Blank));
-                let is_part = |kind: Kind| !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline);
-                let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part)) else { continue };
+                let above = [1, 2]
+                    .into_iter()
+                    .filter_map(|back| number.checked_sub(back))
+                    .find(|above| self.kind(*above) != Some(Kind::Blank));
+                let is_part = |kind: Kind| {
+                    !matches!(kind, Kind::Heading(_) | Kind::Frontmatter | Kind::Underline)
+                };
+                let Some(last) = above.filter(|above| self.kind(*above).is_some_and(is_part))
+                else {
+                    continue;
+                };
                 let start = block_starts.get(last).copied().unwrap_or(last);
                 // An indented id belongs to the list item that it is indented under.
-                let item = items.iter().rev().find(|(outer, item)| *outer < indent && *item >= start).map(|(_, item)| *item);
-                blocks.push(Block { id: id.into(), lines: item.unwrap_or(start)..last + 1, id_line: Some(number) });
+                let item = items
+                    .iter()
+                    .rev()
+                    .find(|(outer, item)| *outer < indent && *item >= start)
+                    .map(|(_, item)| *item);
+                blocks.push(Block {
+                    id: id.into(),
+                    lines: item.unwrap_or(start)..last + 1,
+                    id_line: Some(number),
+                });
             } else if before.ends_with([' ', '\t']) && !continues {
                 // A paragraph right below a list item, both quoted or both not, belongs to the item; text behind a closing delimiter to what it
                 // closes.
@@ -232,9 +288,13 @@ impl<'a> Note<'a> {
                     && first > 0
                     && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
                     && self.is_quote(first - 1) == self.is_quote(first);
-                let is_of_opaque = first > 0 && self.kind(first - 1) == Some(Kind::Opaque) && self.closes(first);
-                let start =
-                    if is_of_opaque { block_starts.get(first - 1).copied().unwrap_or(first) } else { first - usize::from(is_of_item) };
+                let is_of_opaque =
+                    first > 0 && self.kind(first - 1) == Some(Kind::Opaque) && self.closes(first);
+                let start = if is_of_opaque {
+                    block_starts.get(first - 1).copied().unwrap_or(first)
+                } else {
+                    first - usize::from(is_of_item)
+                };
                 blocks.push(Block { id: id.into(), lines: start..number + 1, id_line: None });
             }
         }
@@ -258,23 +318,36 @@ impl<'a> Note<'a> {
             let text = self.line(number).trim_start();
             let before = number.checked_sub(1);
             let kind_before = before.and_then(|before| self.kind(before));
-            let continues = |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
+            let continues =
+                |is_same: bool| starts.last().copied().filter(|_| is_same).unwrap_or(number);
             let is_quote = self.is_quote(number);
-            let is_lazy = line.kind == Kind::Text && matches!(kind_before, Some(Kind::Item { .. } | Kind::Text));
-            let is_of_list = line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
+            let is_lazy = line.kind == Kind::Text
+                && matches!(kind_before, Some(Kind::Item { .. } | Kind::Text));
+            let is_of_list =
+                line.kind == Kind::Blank || self.line(number).starts_with([' ', '\t']) || is_lazy;
             list = match line.kind {
                 _ if is_quote => None,
-                Kind::Item { .. } => list.filter(|list| !self.begins_new_list(*list, number)).or(Some(number)),
+                Kind::Item { .. } => {
+                    list.filter(|list| !self.begins_new_list(*list, number)).or(Some(number))
+                }
                 _ => list.filter(|_| is_of_list),
             };
             starts.push(match (list, before) {
                 (Some(list), _) => list,
                 _ if is_quote => continues(before.is_some_and(|before| self.is_quote(before))),
-                (None, Some(header)) if line.kind == Kind::Text && kind_before == Some(Kind::Text) && is_delimiter_row(text) => header,
-                _ if kind_before == Some(Kind::Opaque) && self.closes(number) => continues(true),
-                _ => {
-                    continues(matches!(line.kind, Kind::Text | Kind::Code | Kind::Opaque) && kind_before == Some(line.kind) && !line.opens)
+                (None, Some(header))
+                    if line.kind == Kind::Text
+                        && kind_before == Some(Kind::Text)
+                        && is_delimiter_row(text) =>
+                {
+                    header
                 }
+                _ if kind_before == Some(Kind::Opaque) && self.closes(number) => continues(true),
+                _ => continues(
+                    matches!(line.kind, Kind::Text | Kind::Code | Kind::Opaque)
+                        && kind_before == Some(line.kind)
+                        && !line.opens,
+                ),
             });
         }
         starts
@@ -288,12 +361,20 @@ impl<'a> Note<'a> {
     /// markers.
     fn closes(&self, number: usize) -> bool {
         let line = self.lines.get(number).filter(|line| line.kind == Kind::Text);
-        line.is_some_and(|line| !self.text.part(line.range.start..line.content).trim_matches(['>', ' ', '\t']).is_empty())
+        line.is_some_and(|line| {
+            !self
+                .text
+                .part(line.range.start..line.content)
+                .trim_matches(['>', ' ', '\t'])
+                .is_empty()
+        })
     }
 
     /// Whether a list item begins a new list after the one with the given first item: same indentation, but a different marker.
     fn begins_new_list(&self, first: usize, number: usize) -> bool {
-        let marker = |line: &str| line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).chars().next();
+        let marker = |line: &str| {
+            line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).chars().next()
+        };
         let (one, other) = (self.line(first), self.line(number));
         columns(one) == columns(other) && marker(one) != marker(other)
     }
@@ -305,12 +386,15 @@ impl<'a> Note<'a> {
     pub fn find_block(&self, id: &str) -> Result<Block, PartError> {
         let id = id.trim().trim_start_matches('^');
         let all = self.blocks();
-        let found: Vec<&Block> = all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
+        let found: Vec<&Block> =
+            all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
         match found.as_slice() {
             [block] => Ok((*block).clone()),
             [] => Err(PartError::Missing(all.into_iter().map(|block| block.id).collect())),
             several => {
-                let line = |block: &&Block| (block.lines.start + 1, self.line(block.lines.start).to_owned());
+                let line = |block: &&Block| {
+                    (block.lines.start + 1, self.line(block.lines.start).to_owned())
+                };
                 Err(PartError::Several(several.iter().map(line).collect()))
             }
         }
@@ -322,7 +406,12 @@ impl<'a> Note<'a> {
             let Kind::Item { status: Some(status) } = line.kind else { return None };
             let marker = self.text.get(line.range.start..line.content)?;
             let at = line.range.start + marker.rfind(&format!("[{status}]"))? + 1;
-            Some(Task { line: number, status, status_at: at..at + status.len_utf8(), content: line.content..line.range.end })
+            Some(Task {
+                line: number,
+                status,
+                status_at: at..at + status.len_utf8(),
+                content: line.content..line.range.end,
+            })
         });
         tasks.collect()
     }
@@ -341,14 +430,30 @@ fn without_closing(content: &str) -> &str {
 }
 
 /// The headings that a path names, each after those above it in the path: each name in the section of the one before.
-fn heading_paths(headings: &[Heading], within: Range<usize>, path: &[String], form: &dyn Fn(&str) -> String) -> Vec<Vec<usize>> {
+fn heading_paths(
+    headings: &[Heading],
+    within: Range<usize>,
+    path: &[String],
+    form: &dyn Fn(&str) -> String,
+) -> Vec<Vec<usize>> {
     let Some((wanted, rest)) = path.split_first() else { return vec![Vec::new()] };
     let mut found = Vec::new();
     for number in within {
-        let Some(heading) = headings.get(number).filter(|heading| form(&heading.text) == *wanted) else { continue };
-        let next = headings.iter().enumerate().skip(number + 1).find(|(_, next)| next.level <= heading.level);
+        let Some(heading) = headings.get(number).filter(|heading| form(&heading.text) == *wanted)
+        else {
+            continue;
+        };
+        let next = headings
+            .iter()
+            .enumerate()
+            .skip(number + 1)
+            .find(|(_, next)| next.level <= heading.level);
         let section = number + 1..next.map_or(headings.len(), |(next, _)| next);
-        found.extend(heading_paths(headings, section, rest, form).into_iter().map(|below| [vec![number], below].concat()));
+        found.extend(
+            heading_paths(headings, section, rest, form)
+                .into_iter()
+                .map(|below| [vec![number], below].concat()),
+        );
     }
     found
 }
@@ -356,8 +461,10 @@ fn heading_paths(headings: &[Heading], within: Range<usize>, path: &[String], fo
 /// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one before. Empty if the subpath matches no
 /// heading.
 pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
-    let path: Vec<String> = subpath.trim_start_matches('#').split('#').map(comparable_heading).collect();
-    let found = heading_paths(headings, 0..headings.len(), &path, &comparable_heading).into_iter().next();
+    let path: Vec<String> =
+        subpath.trim_start_matches('#').split('#').map(comparable_heading).collect();
+    let found =
+        heading_paths(headings, 0..headings.len(), &path, &comparable_heading).into_iter().next();
     found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
 }
 
@@ -389,7 +496,10 @@ mod tests {
             ("## A\nx\n\nTitle | Site\n===\ny\n", &["A", "Title | Site"]),
             ("Title | Site\n---\ny\n", &["Title | Site"]),
             ("a | b\n--|--\nc | d\n---\n", &[]),
-            ("<https://x.y>\n---\n<span>T</span> itle\n---\n", &["<https://x.y>", "<span>T</span> itle"]),
+            (
+                "<https://x.y>\n---\n<span>T</span> itle\n---\n",
+                &["<https://x.y>", "<span>T</span> itle"],
+            ),
             ("<div>\n# no\n\n# B\n", &["B"]),
             ("## A\n<pre>\n# x\n\n# y\n</pre>\n## B\n", &["A", "B"]),
             ("para\n    # no\nmore\n", &[]),
@@ -405,7 +515,8 @@ mod tests {
             ("- a\n    - b\n        - c\n        ```\n# not in it\n", &["not in it"]),
             ("- a\n---\nTitle\n===\n\n- a\n  - b\n\n   # no\n", &["Title"]),
         ] {
-            let headings: Vec<String> = Note::of(text).headings().into_iter().map(|heading| heading.text).collect();
+            let headings: Vec<String> =
+                Note::of(text).headings().into_iter().map(|heading| heading.text).collect();
             assert_eq!(headings, expected, "{text:?}");
         }
     }
@@ -423,7 +534,13 @@ mod tests {
             ),
         ] {
             let headings = Note::of(text).headings();
-            assert_eq!(headings.iter().map(|heading| (heading.level, heading.text.as_str())).collect::<Vec<_>>(), expected);
+            assert_eq!(
+                headings
+                    .iter()
+                    .map(|heading| (heading.level, heading.text.as_str()))
+                    .collect::<Vec<_>>(),
+                expected
+            );
         }
     }
 
@@ -432,33 +549,62 @@ mod tests {
         let text = "---\na: 1\n---\n# One #\nx\n\nTwo\nlines\n---\n### C#\n```\n# no\n```\n> # Quoted\n# Last";
         let note = Note::of(text);
         let headings = note.headings();
-        let shown: Vec<_> = headings.iter().map(|heading| (heading.level, heading.text.as_str(), heading.lines.clone())).collect();
-        assert_eq!(shown, [(1, "One", 3..4), (2, "Two lines", 6..9), (3, "C#", 9..10), (1, "Last", 14..15)]);
-        assert_eq!((note.section_end(&headings, 0), note.section_end(&headings, 1), note.section_end(&headings, 3)), (14, 14, 15));
+        let shown: Vec<_> = headings
+            .iter()
+            .map(|heading| (heading.level, heading.text.as_str(), heading.lines.clone()))
+            .collect();
+        assert_eq!(
+            shown,
+            [(1, "One", 3..4), (2, "Two lines", 6..9), (3, "C#", 9..10), (1, "Last", 14..15)]
+        );
+        assert_eq!(
+            (
+                note.section_end(&headings, 0),
+                note.section_end(&headings, 1),
+                note.section_end(&headings, 3)
+            ),
+            (14, 14, 15)
+        );
     }
 
     #[test]
     fn headings_are_found_by_text_or_path_and_never_guessed() {
         let note = Note::of("# A\n## Log: day, one!\n# B\n## Log\n## Log\n### Deep\n# C > D");
         let headings = note.headings();
-        let find = |wanted: &str| note.find_heading(&headings, wanted, false).map(|number| headings[number].lines.start);
+        let find = |wanted: &str| {
+            note.find_heading(&headings, wanted, false).map(|number| headings[number].lines.start)
+        };
         assert_eq!(find("log day  ONE"), Ok(1));
-        assert_eq!((find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")), (Ok(1), Ok(5), Ok(6), Ok(0)));
-        assert_eq!(find("Log"), Err(PartError::Several(vec![(4, "Log".into()), (5, "Log".into())])));
+        assert_eq!(
+            (find("A > Log: day, one"), find("B > Deep"), find("C > D"), find("## A")),
+            (Ok(1), Ok(5), Ok(6), Ok(0))
+        );
+        assert_eq!(
+            find("Log"),
+            Err(PartError::Several(vec![(4, "Log".into()), (5, "Log".into())]))
+        );
         assert!(matches!(find("A > Deep"), Err(PartError::Missing(known)) if known.len() == 7));
         let note = Note::of("## C\n## C#\n## C++\n## ***\n");
         let headings = note.headings();
-        let find =
-            |wanted: &str, strict| note.find_heading(&headings, wanted, strict).map_err(|error| matches!(error, PartError::Several(_)));
-        assert_eq!((find("C++", false), find("c#", true), find("C-", true), find("C!", false)), (Ok(2), Ok(1), Err(false), Err(true)));
+        let find = |wanted: &str, strict| {
+            note.find_heading(&headings, wanted, strict)
+                .map_err(|error| matches!(error, PartError::Several(_)))
+        };
+        assert_eq!(
+            (find("C++", false), find("c#", true), find("C-", true), find("C!", false)),
+            (Ok(2), Ok(1), Err(false), Err(true))
+        );
         assert_eq!((find("...", false), find("***", false)), (Err(false), Ok(3)));
     }
 
     #[test]
     fn blocks_have_the_lines_to_which_their_id_belongs() {
-        let text =
-            "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
-        let found: Vec<_> = Note::of(text).blocks().into_iter().map(|block| (block.id, block.lines, block.id_line.is_some())).collect();
+        let text = "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
+        let found: Vec<_> = Note::of(text)
+            .blocks()
+            .into_iter()
+            .map(|block| (block.id, block.lines, block.id_line.is_some()))
+            .collect();
         let expected = [
             ("p1", 0..2, false),
             ("b", 4..5, false),
@@ -469,15 +615,28 @@ mod tests {
         ];
         assert_eq!(found, expected.map(|(id, lines, below)| (id.to_owned(), lines, below)));
         assert_eq!(Note::of(text).find_block("^LAST").unwrap().lines, 17..19);
-        assert!(matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(PartError::Several(lines)) if lines.len() == 2));
+        assert!(
+            matches!(Note::of("a ^x\n\nb ^X").find_block("x"), Err(PartError::Several(lines)) if lines.len() == 2)
+        );
     }
 
     #[test]
     fn tasks_are_list_items_with_a_box() {
         let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] no\n%%\n- [[] d";
-        let found: Vec<_> =
-            Note::of(text).tasks().into_iter().map(|task| (task.line, task.status, text[task.content].to_owned())).collect();
-        assert_eq!(found, [(0, ' ', "a".to_owned()), (1, 'x', "b [c]".into()), (2, 'ß', "q".into()), (10, '[', "d".into())]);
+        let found: Vec<_> = Note::of(text)
+            .tasks()
+            .into_iter()
+            .map(|task| (task.line, task.status, text[task.content].to_owned()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0, ' ', "a".to_owned()),
+                (1, 'x', "b [c]".into()),
+                (2, 'ß', "q".into()),
+                (10, '[', "d".into())
+            ]
+        );
         for task in Note::of(text).tasks() {
             assert_eq!(text[task.status_at].chars().next(), Some(task.status));
         }

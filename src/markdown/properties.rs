@@ -30,7 +30,8 @@ pub fn parse(text: &str) -> Result<Mapping, String> {
 pub fn name_in(properties: &Mapping, name: &str) -> String {
     let names = || properties.keys().filter_map(Value::as_str);
     let lower = |name: &str| name.nfc().collect::<String>().to_lowercase();
-    let same = names().find(|own| *own == name).or_else(|| names().find(|own| lower(own) == lower(name)));
+    let same =
+        names().find(|own| *own == name).or_else(|| names().find(|own| lower(own) == lower(name)));
     same.unwrap_or(name).to_owned()
 }
 
@@ -53,7 +54,8 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     if wanted.get(key) == value.as_ref() {
         return Ok(text.to_owned());
     }
-    let not_replaceable = || format!("its frontmatter is written so that {key:?} cannot be replaced safely");
+    let not_replaceable =
+        || format!("its frontmatter is written so that {key:?} cannot be replaced safely");
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
@@ -79,7 +81,9 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
 /// A value as written after the colon of a new property: a list has one item per line, as Obsidian writes it.
 fn after_colon(new: &Json, eol: &str) -> String {
     match new {
-        Json::Array(items) if !items.is_empty() => items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect(),
+        Json::Array(items) if !items.is_empty() => {
+            items.iter().map(|item| format!("{eol}  - {}", flow(item, None))).collect()
+        }
         Json::Null => String::new(),
         Json::String(text) => format!(" {}", scalar(text, None, false)),
         other => format!(" {}", flow(other, None)),
@@ -90,7 +94,10 @@ fn after_colon(new: &Json, eol: &str) -> String {
 pub fn flow(new: &Json, quote: Option<char>) -> String {
     match new {
         Json::String(text) => scalar(text, quote, true),
-        Json::Array(items) => format!("[{}]", items.iter().map(|item| flow(item, None)).collect::<Vec<_>>().join(", ")),
+        Json::Array(items) => format!(
+            "[{}]",
+            items.iter().map(|item| flow(item, None)).collect::<Vec<_>>().join(", ")
+        ),
         // JSON is YAML.
         other => other.to_string(),
     }
@@ -110,7 +117,9 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         (at - line.len()..at, line)
     });
     let (first, colon) = lines.find_map(|(range, line)| {
-        let rest = [key.to_owned(), json(key), single_quoted(key)].iter().find_map(|key| line.strip_prefix(key.as_str()))?;
+        let rest = [key.to_owned(), json(key), single_quoted(key)]
+            .iter()
+            .find_map(|key| line.strip_prefix(key.as_str()))?;
         let value = rest
             .trim_start_matches(' ')
             .strip_prefix(':')
@@ -127,7 +136,8 @@ fn find_property(text: &str, block: Range<usize>, key: &str) -> Option<Property>
         let bare = line.trim_end();
         let is_comment = !is_block_scalar && open <= 0 && bare.trim_start().starts_with('#');
         let is_indented = bare.starts_with([' ', '\t']) && !bare.trim().is_empty();
-        let continues = !is_comment && (open > 0 || is_indented || bare == "-" || bare.starts_with("- "));
+        let continues =
+            !is_comment && (open > 0 || is_indented || bare == "-" || bare.starts_with("- "));
         if continues {
             open += depth(line);
             property.lines.append(&mut waiting);
@@ -158,21 +168,32 @@ fn depth(line: &str) -> i32 {
 ///
 /// # Errors
 /// The comment that would be lost.
-fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Result<String, &'a str> {
+fn replaced<'a>(
+    text: &'a str,
+    property: &Property,
+    new: &Json,
+    eol: &str,
+) -> Result<String, &'a str> {
     let end = property.lines.last().map_or(property.value, |last| last.end);
     let first_end = property.lines.first().map_or(end, |first| first.end);
     let line = text.part(property.value..first_end);
     let (rest, ending) = line.split_at(line.trim_end_matches(SPACE).len());
-    let comment = comment_of(rest.trim_start()).unwrap_or_else(|| Some(without_comment(rest).1.trim_start()));
+    let comment =
+        comment_of(rest.trim_start()).unwrap_or_else(|| Some(without_comment(rest).1.trim_start()));
     let value = rest.part(..rest.len() - comment.unwrap_or_default().len()).trim_end_matches(SPACE);
     let comment = rest.part(value.len()..);
-    let further: Vec<&str> = property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
+    let further: Vec<&str> =
+        property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
     let in_list = if value.trim_matches(SPACE).is_empty() { list_comments(&further) } else { None };
     if let (Json::Array(items), Some(comments)) = (new, &in_list)
         && let Some(list) = block_list(&further, comments, items, eol)
     {
         let empty = if items.is_empty() { " []" } else { "" };
-        return Ok(splice(text, property.value..end, &format!("{empty}{comment}{ending}{}", list?)));
+        return Ok(splice(
+            text,
+            property.value..end,
+            &format!("{empty}{comment}{ending}{}", list?),
+        ));
     }
     let lost = match in_list {
         Some(comments) => comments.into_iter().flatten().next(),
@@ -189,7 +210,10 @@ fn replaced<'a>(text: &'a str, property: &Property, new: &Json, eol: &str) -> Re
         Json::Null => String::new(),
         other => flow(other, None),
     };
-    let gap = value.get(..value.len() - value.trim_start_matches(SPACE).len()).filter(|gap| !gap.is_empty()).unwrap_or(" ");
+    let gap = value
+        .get(..value.len() - value.trim_start_matches(SPACE).len())
+        .filter(|gap| !gap.is_empty())
+        .unwrap_or(" ");
     let gap = if shown.is_empty() { "" } else { gap };
     Ok(splice(text, property.value..end, &format!("{gap}{shown}{comment}{ending}")))
 }
@@ -209,9 +233,15 @@ fn read(value: &str) -> Option<Json> {
 ///
 /// # Errors
 /// The comment that would be lost.
-fn block_list<'a>(old: &[&str], comments: &[Option<&'a str>], items: &[Json], eol: &str) -> Option<Result<String, &'a str>> {
+fn block_list<'a>(
+    old: &[&str],
+    comments: &[Option<&'a str>],
+    items: &[Json],
+    eol: &str,
+) -> Option<Result<String, &'a str>> {
     let sample = old.iter().find(|line| item(line).is_some())?;
-    let (indent, quote) = (sample.part(..sample.len() - sample.trim_start().len()), quote_of(item(sample)?));
+    let (indent, quote) =
+        (sample.part(..sample.len() - sample.trim_start().len()), quote_of(item(sample)?));
     let mut wanted: Vec<&Json> = items.iter().collect();
     let (mut kept, mut above, mut gone) = (Vec::new(), String::new(), None);
     for (line, comment) in old.iter().zip(comments) {
@@ -227,7 +257,11 @@ fn block_list<'a>(old: &[&str], comments: &[Option<&'a str>], items: &[Json], eo
     }
     // An item that is removed takes its comment along; one that is replaced, or cannot be read alone, must not.
     let is_rewritten = kept.is_empty() && !items.is_empty();
-    let lost = if is_rewritten { comments.iter().flatten().next().copied() } else { gone.filter(|_| !wanted.is_empty()) };
+    let lost = if is_rewritten {
+        comments.iter().flatten().next().copied()
+    } else {
+        gone.filter(|_| !wanted.is_empty())
+    };
     if let Some(lost) = lost {
         return Some(Err(lost));
     }
@@ -247,10 +281,16 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
         None => vec![old],
     };
     let quote = known.first().and_then(|part| quote_of(part));
-    let mut known: Vec<(&str, Option<Json>)> = known.into_iter().map(|part| (part, read(part))).collect();
+    let mut known: Vec<(&str, Option<Json>)> =
+        known.into_iter().map(|part| (part, read(part))).collect();
     // Within brackets a spelling may mean something else, for example two items.
-    let means = |part: &str, value: &Json| read(&format!("[{part}]")).is_some_and(|list| list == json!([value]));
-    let shown = |item: &Json| match known.iter().position(|(part, value)| value.as_ref() == Some(item) && means(part, item)) {
+    let means = |part: &str, value: &Json| {
+        read(&format!("[{part}]")).is_some_and(|list| list == json!([value]))
+    };
+    let shown = |item: &Json| match known
+        .iter()
+        .position(|(part, value)| value.as_ref() == Some(item) && means(part, item))
+    {
         Some(number) => known.remove(number).0.to_owned(),
         None => flow(item, quote),
     };
@@ -259,7 +299,8 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
 
 /// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).
 fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
-    let is_flow = |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
+    let is_flow =
+        |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
     let plain = !text.contains(is_flow)
         && text.trim() == text
         // Within brackets these begin a key or a value; lists without brackets are written with the same quotes.
@@ -322,7 +363,10 @@ mod tests {
         ] {
             let note = format!("---\nk:{value}\nz: 1\n---\n");
             for new in [list(&["new"]), "new".into()] {
-                let comment = note.get(note.find('#').unwrap()..).and_then(|rest| rest.lines().next()).unwrap();
+                let comment = note
+                    .get(note.find('#').unwrap()..)
+                    .and_then(|rest| rest.lines().next())
+                    .unwrap();
                 let kept = set(&note, "k", Some(&new)).unwrap_or_else(|why| why);
                 assert!(kept.contains(comment), "{value:?}: {kept}");
             }
@@ -330,12 +374,22 @@ mod tests {
         let many = "\n- \"[[Some note#Heading]]\"\n- \"#tag\"".repeat(400);
         let headings = format!(" |{}", "\n  ## Heading".repeat(400));
         let flow = format!(" [{}]", ["\"#tag\""; 400].join(", "));
-        let plain = ["\n- \"C# notes\"\n- C#", "\n- \"a # b\"", " [\"#a\", '#b']", " C# notes", " |\n  # text\n  more"];
+        let plain = [
+            "\n- \"C# notes\"\n- C#",
+            "\n- \"a # b\"",
+            " [\"#a\", '#b']",
+            " C# notes",
+            " |\n  # text\n  more",
+        ];
         let aliases = [" [*t, \"C#\"]", "\n- *t\n- https://x/#y", " *t"];
         for value in plain.into_iter().chain(aliases).chain([&*many, &headings, &flow]) {
             let note = format!("---\nt: &t x\nk:{value}\nz: 1\n---\n");
             let short = value.get(..value.len().min(40)).unwrap();
-            assert_eq!(set(&note, "k", Some(&"new".into())).unwrap(), "---\nt: &t x\nk: new\nz: 1\n---\n", "{short:?}");
+            assert_eq!(
+                set(&note, "k", Some(&"new".into())).unwrap(),
+                "---\nt: &t x\nk: new\nz: 1\n---\n",
+                "{short:?}"
+            );
         }
     }
 
@@ -356,11 +410,24 @@ mod tests {
         assert_eq!(set(&with("- a # 1\n- b\n"), "k", Some(&list(&["b"]))).unwrap(), with("- b\n"));
         for value in [" x\u{a0}", " \u{a0}", " [a,\nb]", " {a: 1,\nb: 2}"] {
             let note = format!("---\nk:{value}\n---\n");
-            assert_eq!(set(&note, "k", Some(&"y".into())).unwrap(), "---\nk: y\n---\n", "{value:?}");
+            assert_eq!(
+                set(&note, "k", Some(&"y".into())).unwrap(),
+                "---\nk: y\n---\n",
+                "{value:?}"
+            );
         }
-        for (value, after) in [("\n- a, b\n- x\n  y", " [\"a, b\", x y, c]"), (" a, b", " [\"a, b\", c]")] {
-            let items = if value.starts_with('\n') { list(&["a, b", "x y", "c"]) } else { list(&["a, b", "c"]) };
-            assert_eq!(set(&format!("---\nk:{value}\n---\n"), "k", Some(&items)).unwrap(), format!("---\nk:{after}\n---\n"));
+        for (value, after) in
+            [("\n- a, b\n- x\n  y", " [\"a, b\", x y, c]"), (" a, b", " [\"a, b\", c]")]
+        {
+            let items = if value.starts_with('\n') {
+                list(&["a, b", "x y", "c"])
+            } else {
+                list(&["a, b", "c"])
+            };
+            assert_eq!(
+                set(&format!("---\nk:{value}\n---\n"), "k", Some(&items)).unwrap(),
+                format!("---\nk:{after}\n---\n")
+            );
         }
     }
 
@@ -373,28 +440,75 @@ mod tests {
                 "Blocked",
                 "---\na: 1 # one\nstatus: Blocked   # mine\nb: x\n---\n",
             ),
-            ("---\r\nstatus: \"Not Started\"\r\n---\r\nx", "status", "Completed", "---\r\nstatus: \"Completed\"\r\n---\r\nx"),
-            ("\u{feff}---\nstatus:   'a'\n...\nx", "status", "b", "\u{feff}---\nstatus:   'b'\n...\nx"),
+            (
+                "---\r\nstatus: \"Not Started\"\r\n---\r\nx",
+                "status",
+                "Completed",
+                "---\r\nstatus: \"Completed\"\r\n---\r\nx",
+            ),
+            (
+                "\u{feff}---\nstatus:   'a'\n...\nx",
+                "status",
+                "b",
+                "\u{feff}---\nstatus:   'b'\n...\nx",
+            ),
             ("---\nstatus:\n---\n", "status", "b", "---\nstatus: b\n---\n"),
-            ("---\nstatus: >-\n  long\n  text\n\n# c\nb: 1\n---\n", "status", "b", "---\nstatus: b\n\n# c\nb: 1\n---\n"),
+            (
+                "---\nstatus: >-\n  long\n  text\n\n# c\nb: 1\n---\n",
+                "status",
+                "b",
+                "---\nstatus: b\n\n# c\nb: 1\n---\n",
+            ),
             ("---\na: 1\n---\n", "status", "true", "---\na: 1\nstatus: \"true\"\n---\n"),
-            ("---\na: 1\n---\n", "title", "C# #1: \"x\"", "---\na: 1\ntitle: \"C# #1: \\\"x\\\"\"\n---\n"),
-            ("---\n\"status\": a\nnested:\n  status: b\n---\n", "status", "c", "---\n\"status\": c\nnested:\n  status: b\n---\n"),
-            ("---\nnested:\n  status: b\n---\n", "status", "c", "---\nnested:\n  status: b\nstatus: c\n---\n"),
-            ("---\nupdated: a\n  # mine\nb: 1\n---\n", "updated", "c", "---\nupdated: c\n  # mine\nb: 1\n---\n"),
-            ("---\ntitle: \"say \\\"x\\\" # 1\" # c\n---\n", "title", "Neu", "---\ntitle: \"Neu\" # c\n---\n"),
+            (
+                "---\na: 1\n---\n",
+                "title",
+                "C# #1: \"x\"",
+                "---\na: 1\ntitle: \"C# #1: \\\"x\\\"\"\n---\n",
+            ),
+            (
+                "---\n\"status\": a\nnested:\n  status: b\n---\n",
+                "status",
+                "c",
+                "---\n\"status\": c\nnested:\n  status: b\n---\n",
+            ),
+            (
+                "---\nnested:\n  status: b\n---\n",
+                "status",
+                "c",
+                "---\nnested:\n  status: b\nstatus: c\n---\n",
+            ),
+            (
+                "---\nupdated: a\n  # mine\nb: 1\n---\n",
+                "updated",
+                "c",
+                "---\nupdated: c\n  # mine\nb: 1\n---\n",
+            ),
+            (
+                "---\ntitle: \"say \\\"x\\\" # 1\" # c\n---\n",
+                "title",
+                "Neu",
+                "---\ntitle: \"Neu\" # c\n---\n",
+            ),
             ("---\nstatus: \"a # b\" # c\n---\n", "status", "d", "---\nstatus: \"d\" # c\n---\n"),
         ] {
             assert_eq!(set(before, key, Some(&text.into())).unwrap(), after, "{before:?}");
         }
-        assert_eq!(set("---\nx: true # t\n---\n", "x", Some(&false.into())).unwrap(), "---\nx: false # t\n---\n");
+        assert_eq!(
+            set("---\nx: true # t\n---\n", "x", Some(&false.into())).unwrap(),
+            "---\nx: false # t\n---\n"
+        );
     }
 
     #[test]
     fn lists_keep_their_style_and_the_items_that_stay() {
         for (before, items, after) in [
             ("---\nd: []\n---\n", list(&["A-1"]), "---\nd: [A-1]\n---\n"),
-            ("---\nd: ['A-1', A-2] # c\n---\n", list(&["A-2", "A-3"]), "---\nd: [A-2, 'A-3'] # c\n---\n"),
+            (
+                "---\nd: ['A-1', A-2] # c\n---\n",
+                list(&["A-2", "A-3"]),
+                "---\nd: [A-2, 'A-3'] # c\n---\n",
+            ),
             (
                 "---\nd:\n  - A-1 # one\n  # two\n  - A-2\nx: 1\n---\n",
                 list(&["A-1", "A-2", "A-3"]),
@@ -405,12 +519,32 @@ mod tests {
                 list(&["A-2", "A-3"]),
                 "---\r\nd:\r\n- \"A-2\"\r\n- \"A-3\"\r\nx: 1\r\n---\r\n",
             ),
-            ("---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n", list(&[]), "---\nd: []\n  # first\n  # last\nx: 1\n---\n"),
+            (
+                "---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n",
+                list(&[]),
+                "---\nd: []\n  # first\n  # last\nx: 1\n---\n",
+            ),
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
-            ("---\nd:\n  - A-1\n  - A-2\n---\n", list(&["A-2", "A-1"]), "---\nd:\n  - A-2\n  - A-1\n---\n"),
-            ("---\nd: # why\n  - a\n  - b\n---\n", list(&["b", "a"]), "---\nd: # why\n  - b\n  - a\n---\n"),
-            ("---\r\nd:\r\n- 'A-1'\r\nx: 1\r\n---\r\n", list(&["B"]), "---\r\nd:\r\n- 'B'\r\nx: 1\r\n---\r\n"),
-            ("---\nd: [\n  A-1,\n]\nx: 1\n---\n", list(&["A-1", "A-2"]), "---\nd: [A-1, A-2]\nx: 1\n---\n"),
+            (
+                "---\nd:\n  - A-1\n  - A-2\n---\n",
+                list(&["A-2", "A-1"]),
+                "---\nd:\n  - A-2\n  - A-1\n---\n",
+            ),
+            (
+                "---\nd: # why\n  - a\n  - b\n---\n",
+                list(&["b", "a"]),
+                "---\nd: # why\n  - b\n  - a\n---\n",
+            ),
+            (
+                "---\r\nd:\r\n- 'A-1'\r\nx: 1\r\n---\r\n",
+                list(&["B"]),
+                "---\r\nd:\r\n- 'B'\r\nx: 1\r\n---\r\n",
+            ),
+            (
+                "---\nd: [\n  A-1,\n]\nx: 1\n---\n",
+                list(&["A-1", "A-2"]),
+                "---\nd: [A-1, A-2]\nx: 1\n---\n",
+            ),
             ("---\nx: 1\n---\n", list(&["A-1"]), "---\nx: 1\nd:\n  - A-1\n---\n"),
         ] {
             assert_eq!(set(before, "d", Some(&items)).unwrap(), after, "{before:?}");
@@ -439,11 +573,31 @@ mod tests {
             ("body", "a", json!(5), "---\na: 5\n---\nbody"),
             ("\u{feff}x\r\ny", "a", json!("1.10"), "\u{feff}---\r\na: \"1.10\"\r\n---\r\nx\r\ny"),
             ("", "due", json!("2026-11-30"), "---\ndue: 2026-11-30\n---\n"),
-            ("---\n---\nx", "t", json!(["a", "[[N]]", 3]), "---\nt:\n  - a\n  - \"[[N]]\"\n  - 3\n---\nx"),
-            ("---\nv: 1.10 # keep\nyes: yes\nd: 2026-01-01\n---\n", "v", json!(1.5), "---\nv: 1.5 # keep\nyes: yes\nd: 2026-01-01\n---\n"),
-            ("---\na: &x 1\nb: *x\nc: >\n  f\n  g\n---\n", "c", json!("h"), "---\na: &x 1\nb: *x\nc: h\n---\n"),
+            (
+                "---\n---\nx",
+                "t",
+                json!(["a", "[[N]]", 3]),
+                "---\nt:\n  - a\n  - \"[[N]]\"\n  - 3\n---\nx",
+            ),
+            (
+                "---\nv: 1.10 # keep\nyes: yes\nd: 2026-01-01\n---\n",
+                "v",
+                json!(1.5),
+                "---\nv: 1.5 # keep\nyes: yes\nd: 2026-01-01\n---\n",
+            ),
+            (
+                "---\na: &x 1\nb: *x\nc: >\n  f\n  g\n---\n",
+                "c",
+                json!("h"),
+                "---\na: &x 1\nb: *x\nc: h\n---\n",
+            ),
             ("---\na: x # c\n---\n", "a", json!(null), "---\na: # c\n---\n"),
-            ("---\nn:\n  - 1.10\n  - x\n---\n", "n", json!([1.1, "x", "y"]), "---\nn:\n  - 1.10\n  - x\n  - y\n---\n"),
+            (
+                "---\nn:\n  - 1.10\n  - x\n---\n",
+                "n",
+                json!([1.1, "x", "y"]),
+                "---\nn:\n  - 1.10\n  - x\n  - y\n---\n",
+            ),
             ("---\na: 1\n---\n", "odd: key", json!(true), "---\na: 1\n\"odd: key\": true\n---\n"),
             ("---\na: 1\n---\n", "o", json!({ "k": [1] }), "---\na: 1\no: {\"k\":[1]}\n---\n"),
         ] {
@@ -461,11 +615,26 @@ mod tests {
         assert!(set("---\nt: &x 1\nb: *x\n---\n", "t", None).is_err(), "another property needs it");
         for (before, key, new, after) in [
             ("\u{feff}\u{feff}x\n", "a", json!(1), "\u{feff}---\na: 1\n---\n\u{feff}x\n"),
-            ("---\nt: \"Part [1\" # see [2\nb: 1\n---\n", "t", json!("P"), "---\nt: \"P\" # see [2\nb: 1\n---\n"),
+            (
+                "---\nt: \"Part [1\" # see [2\nb: 1\n---\n",
+                "t",
+                json!("P"),
+                "---\nt: \"P\" # see [2\nb: 1\n---\n",
+            ),
             ("---\nt: |\n  smile :[ x\nb: 1\n---\n", "t", json!("P"), "---\nt: P\nb: 1\n---\n"),
             ("---\na: 1.10\n---\n", "a", json!([1.1, "q"]), "---\na: [1.10, q]\n---\n"),
-            ("---\na: [1.10, 1.1]\n---\n", "a", json!([1.1, 1.1, "q"]), "---\na: [1.10, 1.1, q]\n---\n"),
-            ("---\na:\n  - 1.10\n  - z\n---\n", "a", json!(["z", 1.1]), "---\na:\n  - z\n  - 1.10\n---\n"),
+            (
+                "---\na: [1.10, 1.1]\n---\n",
+                "a",
+                json!([1.1, 1.1, "q"]),
+                "---\na: [1.10, 1.1, q]\n---\n",
+            ),
+            (
+                "---\na:\n  - 1.10\n  - z\n---\n",
+                "a",
+                json!(["z", 1.1]),
+                "---\na:\n  - z\n  - 1.10\n---\n",
+            ),
             ("x", "a", json!("\u{2028}\u{85}"), "---\na: \"\\u2028\\u0085\"\n---\nx"),
         ] {
             assert_eq!(set(before, key, Some(&new)).as_deref(), Ok(after), "{before:?}");

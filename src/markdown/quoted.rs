@@ -91,13 +91,20 @@ mod tests {
 
     #[test]
     fn a_string_is_read_with_the_offsets_of_its_bytes() {
-        for (outer, text) in [(r#"x "a\"b\u00e9\ud83d\ude00\n" y"#, "a\"b\u{e9}\u{1f600}\n"), ("x 'it''s' y", "it's"), ("x \"\" y", "")] {
+        for (outer, text) in [
+            (r#"x "a\"b\u00e9\ud83d\ude00\n" y"#, "a\"b\u{e9}\u{1f600}\n"),
+            ("x 'it''s' y", "it's"),
+            ("x \"\" y", ""),
+        ] {
             let string = Quoted::yaml(outer, 2).unwrap();
             assert_eq!(string.text, text);
             assert!(outer[string.end..].starts_with(" y"));
             assert_eq!(outer[string.outer(0..text.len())], outer[3..string.end - 1]);
         }
-        assert!(Quoted::yaml("\"open\nline\"", 0).is_none() && Quoted::json("\"open\nline\"", 0).is_some());
+        assert!(
+            Quoted::yaml("\"open\nline\"", 0).is_none()
+                && Quoted::json("\"open\nline\"", 0).is_some()
+        );
         for escape in ["\\xe9", "\\u+0e9", "\\e"] {
             assert!(Quoted::yaml(&format!("\"a{escape}\""), 0).is_none(), "{escape}");
         }

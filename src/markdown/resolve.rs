@@ -35,7 +35,10 @@ impl<'a> Resolved<'a> {
 
 /// A name normalized for comparison: NFC, no-break spaces as spaces, lower case.
 pub fn comparable_name(name: &str) -> String {
-    name.nfc().map(|c| if matches!(c, '\u{a0}' | '\u{202f}') { ' ' } else { c }).flat_map(char::to_lowercase).collect()
+    name.nfc()
+        .map(|c| if matches!(c, '\u{a0}' | '\u{202f}') { ' ' } else { c })
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Files by their last name as [`comparable_name`] gives it, so that a link is resolved without looking at all files of its name: in a vault
@@ -57,7 +60,9 @@ const FEW: usize = 32;
 
 impl SameName {
     fn insert(&mut self, comparable: Arc<str>, path: Arc<str>) {
-        let with_length = |(comparable, path): &(Arc<str>, Arc<str>)| (length(comparable), Arc::clone(comparable), Arc::clone(path));
+        let with_length = |(comparable, path): &(Arc<str>, Arc<str>)| {
+            (length(comparable), Arc::clone(comparable), Arc::clone(path))
+        };
         let file = (comparable, path);
         if !self.by_path.is_empty() {
             let known = if self.by_length.is_empty() { self.by_path.first() } else { None };
@@ -79,16 +84,34 @@ impl SameName {
     fn at<'a>(&'a self, comparable: &str) -> impl Iterator<Item = &'a str> {
         let from: (Arc<str>, Arc<str>) = (comparable.into(), "".into());
         let wanted = Arc::clone(&from.0);
-        self.by_path.range(from..).take_while(move |(own, _)| *own == wanted).map(|(_, path)| &**path)
+        self.by_path
+            .range(from..)
+            .take_while(move |(own, _)| *own == wanted)
+            .map(|(_, path)| &**path)
     }
 
     /// The shortest paths below a folder (`folder/`) that end like this, with their length.
-    fn shortest<'a>(&'a self, below: &str, ending: &str, is_gone: &dyn Fn(&str) -> bool) -> Option<(usize, Vec<&'a str>)> {
-        let is_meant = |own: &str, path: &str| own.starts_with(below) && own.ends_with(ending) && !is_gone(path);
+    fn shortest<'a>(
+        &'a self,
+        below: &str,
+        ending: &str,
+        is_gone: &dyn Fn(&str) -> bool,
+    ) -> Option<(usize, Vec<&'a str>)> {
+        let is_meant = |own: &str, path: &str| {
+            own.starts_with(below) && own.ends_with(ending) && !is_gone(path)
+        };
         let from: (Arc<str>, Arc<str>) = (below.into(), "".into());
-        let few: Vec<_> = self.by_path.range(from..).take_while(|(own, _)| own.starts_with(below)).take(FEW).collect();
+        let few: Vec<_> = self
+            .by_path
+            .range(from..)
+            .take_while(|(own, _)| own.starts_with(below))
+            .take(FEW)
+            .collect();
         if few.len() < FEW {
-            let meant = few.into_iter().filter(|(own, path)| is_meant(own, path)).map(|(own, path)| (length(own), &**path));
+            let meant = few
+                .into_iter()
+                .filter(|(own, path)| is_meant(own, path))
+                .map(|(own, path)| (length(own), &**path));
             return shortest_of(meant.collect());
         }
         let mut all = self.by_length.iter().filter(|(_, own, path)| is_meant(own, path));
@@ -104,7 +127,10 @@ fn length(comparable: &str) -> usize {
 
 fn shortest_of(files: Vec<(usize, &str)>) -> Option<(usize, Vec<&str>)> {
     let least = files.iter().map(|(length, _)| *length).min()?;
-    Some((least, files.into_iter().filter(|(length, _)| *length == least).map(|(_, path)| path).collect()))
+    Some((
+        least,
+        files.into_iter().filter(|(length, _)| *length == least).map(|(_, path)| path).collect(),
+    ))
 }
 
 impl Files {
@@ -167,7 +193,9 @@ impl<'a> Among<'a, '_> {
     /// Resolves the path of a canvas, which is a path from the root.
     pub fn at(&self, path: &str) -> Resolved<'a> {
         let mut layers = self.layers.iter().enumerate();
-        let found = layers.find_map(|(number, files)| files.at(path).filter(|file| number > 0 || !(self.is_gone)(file)));
+        let found = layers.find_map(|(number, files)| {
+            files.at(path).filter(|file| number > 0 || !(self.is_gone)(file))
+        });
         found.map_or(Resolved::Missing, Resolved::One)
     }
 
@@ -190,14 +218,18 @@ impl<'a> Among<'a, '_> {
     /// The same for a comparable path with its extension.
     fn resolve_as(&self, wanted: &str, source: &str) -> Resolved<'a> {
         let named = self.of_name(name_of(wanted));
-        let mut all = named.iter().flat_map(|named| named.files.by_path.iter().filter(|(_, path)| !(named.is_gone)(path)));
+        let mut all = named.iter().flat_map(|named| {
+            named.files.by_path.iter().filter(|(_, path)| !(named.is_gone)(path))
+        });
         match (all.next(), all.next()) {
             (None, _) => return Resolved::Missing,
             (Some((_, only)), None) if !wanted.contains('/') => return Resolved::One(only),
             _ => {}
         }
         let exact = |comparable: &str| {
-            let found = named.iter().flat_map(|named| named.files.at(comparable).filter(|path| !(named.is_gone)(path)));
+            let found = named
+                .iter()
+                .flat_map(|named| named.files.at(comparable).filter(|path| !(named.is_gone)(path)));
             Some(Resolved::of(found.collect())).filter(|found| *found != Resolved::Missing)
         };
         let source = comparable_name(source);
@@ -216,9 +248,18 @@ impl<'a> Among<'a, '_> {
         let ending = wanted.trim_start_matches("./").trim_start_matches("../");
         let below = if source.is_empty() { source } else { source + "/" };
         let best = |below: &str| {
-            let found: Vec<_> = named.iter().filter_map(|named| named.files.shortest(below, ending, named.is_gone)).collect();
+            let found: Vec<_> = named
+                .iter()
+                .filter_map(|named| named.files.shortest(below, ending, named.is_gone))
+                .collect();
             let least = found.iter().map(|(length, _)| *length).min()?;
-            Some(Resolved::of(found.into_iter().filter(|(length, _)| *length == least).flat_map(|(_, files)| files).collect()))
+            Some(Resolved::of(
+                found
+                    .into_iter()
+                    .filter(|(length, _)| *length == least)
+                    .flat_map(|(_, files)| files)
+                    .collect(),
+            ))
         };
         best(&below).or_else(|| best("")).unwrap_or(Resolved::Missing)
     }
@@ -248,8 +289,14 @@ pub fn leads_to(path: &str, source: &str, file: &str) -> bool {
 
 /// The relative path from a folder to a file, both given from the root.
 pub fn relative(folder: &str, file: &str) -> String {
-    let (folder, file): (Vec<&str>, Vec<&str>) = (folder.split('/').filter(|name| !name.is_empty()).collect(), file.split('/').collect());
-    let shared = folder.iter().zip(&file).take_while(|(one, other)| one == other).count().min(file.len() - 1);
+    let (folder, file): (Vec<&str>, Vec<&str>) =
+        (folder.split('/').filter(|name| !name.is_empty()).collect(), file.split('/').collect());
+    let shared = folder
+        .iter()
+        .zip(&file)
+        .take_while(|(one, other)| one == other)
+        .count()
+        .min(file.len() - 1);
     let up = folder.iter().skip(shared).map(|_| "..");
     up.chain(file.into_iter().skip(shared)).collect::<Vec<_>>().join("/")
 }

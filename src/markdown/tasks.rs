@@ -17,7 +17,8 @@ pub struct TaskFields<'a> {
     pub is_recurring: bool,
 }
 
-const PRIORITIES: [(char, &str); 5] = [('🔺', "highest"), ('⏫', "high"), ('🔼', "medium"), ('🔽', "low"), ('⏬', "lowest")];
+const PRIORITIES: [(char, &str); 5] =
+    [('🔺', "highest"), ('⏫', "high"), ('🔼', "medium"), ('🔽', "low"), ('⏬', "lowest")];
 
 /// Whether a task with this status counts as open; `-` is a cancelled one.
 pub fn is_open(status: char) -> bool {
@@ -32,7 +33,8 @@ pub fn is_done(status: char) -> bool {
 /// Parses the metadata in the text of a task.
 pub fn fields_of(text: &str) -> TaskFields<'_> {
     let dated = |signs: &[char], fields: &[&str]| {
-        let behind = text.rsplit_once(signs).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));
+        let behind =
+            text.rsplit_once(signs).map(|(_, rest)| rest.trim_start_matches(['\u{fe0f}', ' ']));
         behind.and_then(date).or_else(|| fields.iter().find_map(|name| date(field(text, name)?)))
     };
     let sign = PRIORITIES.iter().find(|(sign, _)| text.contains(*sign)).map(|(_, name)| *name);
@@ -71,7 +73,9 @@ mod tests {
 
     #[test]
     fn facts_are_read_in_both_notations() {
-        let signs = fields_of("pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id");
+        let signs = fields_of(
+            "pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id",
+        );
         let expected = TaskFields {
             due: Some("2026-11-30"),
             scheduled: Some("2026-11-20"),
@@ -83,10 +87,19 @@ mod tests {
         assert_eq!(signs, expected);
         let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
         assert_eq!(fields_of(fields), expected);
-        assert_eq!(fields_of("due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-02-31 [start:: 2026-13-01]"), TaskFields::default());
+        assert_eq!(
+            fields_of(
+                "due: 2026-11-30, 📅 soon (due) [due:: later] ✅ 2026-02-31 [start:: 2026-13-01]"
+            ),
+            TaskFields::default()
+        );
         assert_eq!(
             fields_of("🗓️ 2026-11-30 ⌛ 2026-11-20"),
-            TaskFields { due: expected.due, scheduled: expected.scheduled, ..TaskFields::default() }
+            TaskFields {
+                due: expected.due,
+                scheduled: expected.scheduled,
+                ..TaskFields::default()
+            }
         );
     }
 }

@@ -48,7 +48,11 @@ impl<'a> Call<'a> {
     }
 
     /// What a tool or prompt works with: the vault as it may use it, and where it reports progress.
-    pub(super) fn context<'b>(&'b self, vault: &'b Vault, progress: &'b Progress<'_>) -> Context<'b> {
+    pub(super) fn context<'b>(
+        &'b self,
+        vault: &'b Vault,
+        progress: &'b Progress<'_>,
+    ) -> Context<'b> {
         let Server { systems, options, .. } = self.server;
         Context { vault, systems, principal: self.exchange.principal, options, requester: progress }
     }

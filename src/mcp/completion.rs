@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 /// # Errors
 /// -32602 for malformed parameters, -32603 when the vault cannot be read.
 pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
-    let at = |outer: &str, inner: &str| call.params.get(outer).and_then(|outer| outer.get(inner)).and_then(Value::as_str);
+    let at = |outer: &str, inner: &str| {
+        call.params.get(outer).and_then(|outer| outer.get(inner)).and_then(Value::as_str)
+    };
     let missing = |what: &str| Error::invalid_params(format!("params.{what} must be a string"));
     let argument = at("argument", "name").ok_or_else(|| missing("argument.name"))?;
     let typed = at("argument", "value").ok_or_else(|| missing("argument.value"))?;
@@ -25,17 +27,26 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         }
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
-            let prompt = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
-            prompt.filter(|prompt| prompt.argument.name == argument).map(|prompt| prompt.completed_from)
+            let prompt =
+                call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
+            prompt
+                .filter(|prompt| prompt.argument.name == argument)
+                .map(|prompt| prompt.completed_from)
         }
-        _ => return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource")),
+        _ => {
+            return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource"));
+        }
     };
     let Some(completed_from) = completed_from else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let (found, total) =
-        call.vault().complete(completed_from, typed, limits::COMPLETIONS).map_err(|error| internal_error("completion/complete", error))?;
+    let (found, total) = call
+        .vault()
+        .complete(completed_from, typed, limits::COMPLETIONS)
+        .map_err(|error| internal_error("completion/complete", error))?;
     let values = fitting(found.into_iter());
     let more = total > values.len();
-    Ok(Answer::Result(json!({ "completion": { "values": values, "total": total, "hasMore": more } }).to_string()))
+    Ok(Answer::Result(
+        json!({ "completion": { "values": values, "total": total, "hasMore": more } }).to_string(),
+    ))
 }

@@ -22,7 +22,12 @@ pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 impl Revision {
     /// The supported revisions, newest first.
-    pub const ALL: [Revision; 4] = [Revision::V2026_07_28, Revision::V2025_11_25, Revision::V2025_06_18, Revision::V2025_03_26];
+    pub const ALL: [Revision; 4] = [
+        Revision::V2026_07_28,
+        Revision::V2025_11_25,
+        Revision::V2025_06_18,
+        Revision::V2025_03_26,
+    ];
 
     /// The revision's name on the wire.
     pub fn name(self) -> &'static str {
@@ -41,7 +46,10 @@ impl Revision {
 
     /// The revision that `initialize` answers with: the requested one if it has a handshake, else the newest that has one.
     pub fn negotiate(requested: Option<&str>) -> Revision {
-        requested.and_then(Revision::named).filter(|revision| !revision.is_modern()).unwrap_or(Revision::V2025_11_25)
+        requested
+            .and_then(Revision::named)
+            .filter(|revision| !revision.is_modern())
+            .unwrap_or(Revision::V2025_11_25)
     }
 
     /// Whether requests carry their own envelope instead of belonging to a session.
@@ -78,10 +86,16 @@ pub fn claim(params: &Params) -> Option<&str> {
 ///
 /// # Errors
 /// What no revision allows; over HTTP with status 400.
-pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Incoming) -> Result<Revision, Error> {
+pub fn classify(
+    header: Option<&str>,
+    session: Option<Revision>,
+    incoming: &Incoming,
+) -> Result<Revision, Error> {
     use Revision::{V2025_03_26 as OLDEST, V2025_11_25 as HANDSHAKE, V2026_07_28 as MODERN};
     let (claim, is_initialize, is_notification) = match incoming {
-        Incoming::One(Message::Request { method, params, .. }) => (claim(params), method == "initialize", false),
+        Incoming::One(Message::Request { method, params, .. }) => {
+            (claim(params), method == "initialize", false)
+        }
         Incoming::One(Message::Notification { params, .. }) => (claim(params), false, true),
         Incoming::One(Message::Response) | Incoming::Batch(_) => (None, false, false),
     };
@@ -99,14 +113,19 @@ pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Inco
         // The header rules of the modern era do not apply to notifications.
         (_, _, None, _) if is_notification && (spoken == Some(MODERN) || claims_modern) => MODERN,
         (Some(name), Some(legacy), None, Some(claim)) if !legacy.is_modern() && claims_modern => {
-            return Err(Error::header_mismatch(format!("MCP-Protocol-Version is {name}, the request's _meta says {claim}")));
+            return Err(Error::header_mismatch(format!(
+                "MCP-Protocol-Version is {name}, the request's _meta says {claim}"
+            )));
         }
         (Some(_), Some(revision), _, _) => revision,
         // An unsupported version. Without a claim the error is not one of the modern era: that would tell a legacy
         // client's probe that it has found a modern server.
         (Some(name), None, _, None) => {
             let shown: String = name.chars().take(64).collect();
-            let why = format!("MCP-Protocol-Version {shown} is not supported; supported: {}", names().join(", "));
+            let why = format!(
+                "MCP-Protocol-Version {shown} is not supported; supported: {}",
+                names().join(", ")
+            );
             return Err(Error::invalid_params(why));
         }
         // A request that claims a version is modern; the check of the envelope says what is wrong with the claim or the header.
@@ -116,9 +135,18 @@ pub fn classify(header: Option<&str>, session: Option<Revision>, incoming: &Inco
     };
     let refused = |why: &str| Err(Error::invalid_request(why));
     match incoming {
-        Incoming::One(Message::Response) if revision.is_modern() => refused("this server asks nothing, so there is nothing to answer"),
-        Incoming::Batch(_) if !revision.has_batches() => refused("batches ended with revision 2025-03-26; send one message"),
-        Incoming::Batch(messages) if messages.iter().flatten().any(|message| message.params().and_then(self::claim).is_some()) => {
+        Incoming::One(Message::Response) if revision.is_modern() => {
+            refused("this server asks nothing, so there is nothing to answer")
+        }
+        Incoming::Batch(_) if !revision.has_batches() => {
+            refused("batches ended with revision 2025-03-26; send one message")
+        }
+        Incoming::Batch(messages)
+            if messages
+                .iter()
+                .flatten()
+                .any(|message| message.params().and_then(self::claim).is_some()) =>
+        {
             refused("a request of 2026-07-28 stands alone; send one message")
         }
         _ => Ok(revision),
@@ -151,7 +179,11 @@ mod tests {
         let ping = ping.unwrap();
         let session = Some(Revision::V2025_11_25);
         for header in [None, Some("2025-11-25"), Some("2025-03-26"), Some("2026-07-28")] {
-            assert_eq!(classify(header, session, &ping).unwrap(), Revision::V2025_11_25, "{header:?}");
+            assert_eq!(
+                classify(header, session, &ping).unwrap(),
+                Revision::V2025_11_25,
+                "{header:?}"
+            );
         }
         assert!(classify(Some("2099-01-01"), session, &ping).is_err());
     }

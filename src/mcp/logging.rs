@@ -9,7 +9,10 @@ use crate::rpc::Error;
 /// -32602 for a level that does not exist.
 pub fn set_level(call: &Call<'_>) -> Result<Answer, Error> {
     if !LEVELS.contains(&call.text("level")?) {
-        return Err(Error::invalid_params(format!("params.level must be one of: {}", LEVELS.join(", "))));
+        return Err(Error::invalid_params(format!(
+            "params.level must be one of: {}",
+            LEVELS.join(", ")
+        )));
     }
     Ok(Answer::Result("{}".into()))
 }

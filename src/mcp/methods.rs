@@ -59,7 +59,11 @@ pub fn find(name: &str, revision: Revision) -> Option<&'static Row> {
 ///
 /// # Errors
 /// Those of [`modern::check`]; -32601, with status 404.
-pub fn check_modern(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Result<(), Error> {
+pub fn check_modern(
+    headers: Option<Headers<'_>>,
+    method: &str,
+    params: &Params,
+) -> Result<(), Error> {
     modern::check(headers, method, params)?;
     find(method, Revision::V2026_07_28).map(drop).ok_or_else(|| Error::method_not_found(method))
 }

@@ -97,18 +97,35 @@ pub enum Outcome {
 
 impl Server {
     /// A server over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
-    pub fn new(vault: Arc<Vault>, toolsets: &[Toolset], read_only: bool, options: Options, systems: Systems) -> Server {
+    pub fn new(
+        vault: Arc<Vault>,
+        toolsets: &[Toolset],
+        read_only: bool,
+        options: Options,
+        systems: Systems,
+    ) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
             vault,
             systems,
             tools: Toolset::offered(toolsets, |tool| offered(tool.needs())),
-            tools_of_folders: Toolset::offered(toolsets, |tool| offered(tool.needs()) && !Server::needs_whole_vault(*tool, Toolset::tools)),
-            prompts: toolsets.iter().flat_map(|&set| crate::prompts::of(set)).copied().filter(|prompt| offered(prompt.needs)).collect(),
+            tools_of_folders: Toolset::offered(toolsets, |tool| {
+                offered(tool.needs()) && !Server::needs_whole_vault(*tool, Toolset::tools)
+            }),
+            prompts: toolsets
+                .iter()
+                .flat_map(|&set| crate::prompts::of(set))
+                .copied()
+                .filter(|prompt| offered(prompt.needs))
+                .collect(),
             resources: toolsets.iter().flat_map(|set| set.resources()).copied().collect(),
             options,
             sessions: Sessions::default(),
-            streams: Quota::new(Bounds { total: limits::STREAMS, per_owner: limits::STREAMS_PER_PRINCIPAL, waiting: 0 }),
+            streams: Quota::new(Bounds {
+                total: limits::STREAMS,
+                per_owner: limits::STREAMS_PER_PRINCIPAL,
+                waiting: 0,
+            }),
             subscriptions: Mutex::default(),
             has_subscriptions: Condvar::new(),
         }
@@ -129,8 +146,9 @@ impl Server {
             paths.filter(|path| self.vault.is_real(path)).collect::<Vec<VaultPath>>()
         };
         let all = below(&VaultPath::root()).into_iter();
-        let mut names =
-            all.flat_map(|folder| std::iter::once(folder.clone()).chain(below(&folder))).map(|folder| folder.as_str().to_owned());
+        let mut names = all
+            .flat_map(|folder| std::iter::once(folder.clone()).chain(below(&folder)))
+            .map(|folder| folder.as_str().to_owned());
         let shown = names.by_ref().take(max).collect();
         (shown, names.next().is_none())
     }
@@ -138,12 +156,18 @@ impl Server {
     /// Whether a tool, prompt or resource is only for logins for the whole vault; `of` gives those of a toolset. An item of several
     /// toolsets belongs to the first.
     fn needs_whole_vault<T>(item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
-        let first = Toolset::ALL.into_iter().find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
+        let first = Toolset::ALL
+            .into_iter()
+            .find(|set| of(*set).iter().any(|known| std::ptr::eq(*known, item)));
         first.is_some_and(|set| Toolset::NEED_WHOLE_VAULT.contains(&set))
     }
 
     /// Whether a prompt or resource is for this caller.
-    fn is_for<T>(principal: &Principal, item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
+    fn is_for<T>(
+        principal: &Principal,
+        item: &T,
+        of: fn(Toolset) -> &'static [&'static T],
+    ) -> bool {
         principal.folders.is_none() || !Server::needs_whole_vault(item, of)
     }
 
@@ -152,9 +176,9 @@ impl Server {
     /// # Errors
     /// [`rpc::Error::busy`] when all are in use, or all that this caller may have.
     pub fn stream_permit(&self, principal: &Principal) -> Result<Permit, rpc::Error> {
-        self.streams
-            .take(&principal.key(), Duration::ZERO)
-            .ok_or_else(|| rpc::Error::busy("Too many event streams are open; close one, or try again later"))
+        self.streams.take(&principal.key(), Duration::ZERO).ok_or_else(|| {
+            rpc::Error::busy("Too many event streams are open; close one, or try again later")
+        })
     }
 
     /// What a login can do at most with the tools in use.
@@ -205,22 +229,31 @@ impl Server {
 
     /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only notifications and responses.
     /// `answer` handles one message.
-    pub fn batch(messages: Vec<Result<Message, rpc::Error>>, answer: impl Fn(&Message) -> Outcome) -> Option<String> {
+    pub fn batch(
+        messages: Vec<Result<Message, rpc::Error>>,
+        answer: impl Fn(&Message) -> Outcome,
+    ) -> Option<String> {
         let (mut answers, mut bytes) = (Vec::new(), 0);
         for message in messages {
             let answered = match message {
                 Err(error) => Some(error.to_json()),
                 Ok(message) if bytes > limits::BATCH_ANSWER_BYTES => {
-                    let error = rpc::Error::busy("the answers of this batch are too long; send fewer requests at once");
+                    let error = rpc::Error::busy(
+                        "the answers of this batch are too long; send fewer requests at once",
+                    );
                     message.id().map(|id| error.answering(Some(id.clone())).to_json())
                 }
-                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                    Some(rpc::Error::invalid_request("initialize must not be in a batch").answering(Some(id)).to_json())
-                }
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => Some(
+                    rpc::Error::invalid_request("initialize must not be in a batch")
+                        .answering(Some(id))
+                        .to_json(),
+                ),
                 Ok(message) => match answer(&message) {
                     Outcome::Nothing | Outcome::Listen(..) => None,
                     // A forbidden request gets an error of its own: a 403 would hide the answers to those already done.
-                    Outcome::Answer(answer) | Outcome::Initialized(answer, _) | Outcome::Forbidden { answer, .. } => Some(answer),
+                    Outcome::Answer(answer)
+                    | Outcome::Initialized(answer, _)
+                    | Outcome::Forbidden { answer, .. } => Some(answer),
                 },
             };
             bytes += answered.as_ref().map_or(0, String::len);
@@ -236,14 +269,21 @@ impl Server {
             log::debug!("rpc={shown:?} {principal} revision={revision} outcome={}", error.code());
             Outcome::Answer(error.answering(Some(id.clone())).to_json())
         };
-        let Some(row) = methods::find(method, exchange.revision) else { return failed(rpc::Error::method_not_found(method)) };
+        let Some(row) = methods::find(method, exchange.revision) else {
+            return failed(rpc::Error::method_not_found(method));
+        };
         if let Some(needs) = self.missing_access(exchange.principal, method, params) {
             let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
             let paths = params.get("arguments").and_then(serde_json::Value::as_object);
-            let paths = paths.map(|arguments| tools::logged_paths(tool, arguments)).unwrap_or_default();
+            let paths =
+                paths.map(|arguments| tools::logged_paths(tool, arguments)).unwrap_or_default();
             log::warn!("tool={tool} {}{paths} outcome=insufficient_scope", exchange.principal);
-            let answer = rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
-            return Outcome::Forbidden { needs, answer: answer.answering(Some(id.clone())).to_json() };
+            let answer =
+                rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
+            return Outcome::Forbidden {
+                needs,
+                answer: answer.answering(Some(id.clone())).to_json(),
+            };
         }
         let answer = (row.run)(&Call { server: self, exchange, id, params });
         if (exchange.is_cancelled)() {
@@ -259,7 +299,9 @@ impl Server {
                 }
                 Outcome::Answer(rpc::encode::result(id, &result))
             }
-            Ok(Answer::Initialize(result, revision)) => Outcome::Initialized(rpc::encode::result(id, &result), revision),
+            Ok(Answer::Initialize(result, revision)) => {
+                Outcome::Initialized(rpc::encode::result(id, &result), revision)
+            }
             Ok(Answer::Listen(subscription)) => Outcome::Listen(id.clone(), subscription),
             Err(error) => failed(error),
         }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// The severity of a message (RFC 5424), least first.
-pub const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+pub const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 /// The member of `_meta` that says what the client can do. Nothing here needs any of it.
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -36,17 +37,25 @@ pub struct Headers<'a> {
 /// With status 400. Parameters of the method itself come after this and are answered with 200.
 pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Result<(), Error> {
     // The envelope.
-    let meta = params.get("_meta").and_then(Value::as_object).ok_or_else(|| missing("params._meta"))?;
+    let meta =
+        params.get("_meta").and_then(Value::as_object).ok_or_else(|| missing("params._meta"))?;
     let claim = era::claim(params).ok_or_else(|| missing(PROTOCOL_VERSION))?;
-    meta.get(CLIENT_CAPABILITIES).filter(|capabilities| capabilities.is_object()).ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
+    meta.get(CLIENT_CAPABILITIES)
+        .filter(|capabilities| capabilities.is_object())
+        .ok_or_else(|| missing(CLIENT_CAPABILITIES))?;
     if let Some(level) = meta.get(LOG_LEVEL)
         && level.as_str().is_none_or(|level| !LEVELS.contains(&level))
     {
-        return Err(Error::invalid_params(format!("{LOG_LEVEL} must be one of: {}", LEVELS.join(", "))));
+        return Err(Error::invalid_params(format!(
+            "{LOG_LEVEL} must be one of: {}",
+            LEVELS.join(", ")
+        )));
     }
     // The version: first that header and body say the same, then that it is one we speak.
     if headers.is_some_and(|headers| headers.version != Some(claim)) {
-        return Err(Error::header_mismatch(format!("MCP-Protocol-Version must be {claim}, as in _meta")));
+        return Err(Error::header_mismatch(format!(
+            "MCP-Protocol-Version must be {claim}, as in _meta"
+        )));
     }
     if !era::is_modern(claim) {
         return Err(Error::unsupported_version(claim, &era::names()));
@@ -73,7 +82,9 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
 }
 
 fn missing(what: &str) -> Error {
-    Error::invalid_params(format!("{what} is missing or malformed; a request of 2026-07-28 needs it"))
+    Error::invalid_params(format!(
+        "{what} is missing or malformed; a request of 2026-07-28 needs it"
+    ))
 }
 
 /// A header value that may be wrapped as `=?base64?…?=`, because headers are ASCII. With only one of the two marks it is
@@ -84,7 +95,11 @@ fn decoded(value: &str) -> Option<Cow<'_, str>> {
     }
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         None => Some(Cow::Borrowed(value)),
-        Some(wrapped) => STANDARD.decode(wrapped).ok().and_then(|bytes| String::from_utf8(bytes).ok()).map(Cow::Owned),
+        Some(wrapped) => STANDARD
+            .decode(wrapped)
+            .ok()
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .map(Cow::Owned),
     }
 }
 
@@ -106,9 +121,18 @@ impl Cache {
 
 /// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; `meta` has what
 /// belongs there besides the server's name.
-pub(super) fn with_result_meta(result: &str, cache: Option<Cache>, mut meta: Map<String, Value>) -> String {
-    let hints = cache.map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope)).unwrap_or_default();
-    meta.insert(SERVER_INFO.into(), json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }));
+pub(super) fn with_result_meta(
+    result: &str,
+    cache: Option<Cache>,
+    mut meta: Map<String, Value>,
+) -> String {
+    let hints = cache
+        .map(|cache| format!(r#","ttlMs":{},"cacheScope":"{}""#, cache.ttl_ms, cache.scope))
+        .unwrap_or_default();
+    meta.insert(
+        SERVER_INFO.into(),
+        json!({ "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") }),
+    );
     let meta = Value::Object(meta);
     let members = result.strip_prefix('{').unwrap_or_default();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -140,7 +164,8 @@ mod tests {
     #[test]
     fn a_result_of_the_modern_era_has_the_fields_of_the_legacy_one() {
         for (result, cache) in [("{}", None), (r#"{"a":{"b":[]}}"#, Some(Cache::OF_THE_VAULT))] {
-            let mut extended: Value = serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
+            let mut extended: Value =
+                serde_json::from_str(&with_result_meta(result, cache, Map::new())).unwrap();
             let members = extended.as_object_mut().unwrap();
             assert_eq!(members.remove("resultType").unwrap(), "complete");
             assert_eq!(members.remove("_meta").unwrap()[SERVER_INFO]["name"], "vault-sync-mcp");

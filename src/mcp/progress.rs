@@ -36,8 +36,14 @@ impl Requester for Progress<'_> {
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
         let (at, before) = self.sent.get();
-        let Some(token) = self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY) else { return };
-        let params = without_nulls(json!({ "progressToken": token, "progress": done, "total": total, "message": doing }));
+        let Some(token) =
+            self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY)
+        else {
+            return;
+        };
+        let params = without_nulls(
+            json!({ "progressToken": token, "progress": done, "total": total, "message": doing }),
+        );
         (self.exchange.notify)(&encode::notification("notifications/progress", &params));
         self.sent.set((clock::instant(), done));
     }

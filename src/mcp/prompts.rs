@@ -12,8 +12,14 @@ use serde_json::{Value, json};
 
 impl Server {
     /// The prompts whose tools the caller may use.
-    pub(super) fn prompts_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Prompt> {
-        let mine = |prompt: &&'static Prompt| prompt.needs <= principal.access && Server::is_for(principal, *prompt, crate::prompts::of);
+    pub(super) fn prompts_for(
+        &self,
+        principal: &Principal,
+    ) -> impl Iterator<Item = &'static Prompt> {
+        let mine = |prompt: &&'static Prompt| {
+            prompt.needs <= principal.access
+                && Server::is_for(principal, *prompt, crate::prompts::of)
+        };
         self.prompts.iter().copied().filter(mine)
     }
 }
@@ -24,7 +30,8 @@ impl Server {
 /// -32602 for a cursor, since there is never a second page.
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     call.no_cursor()?;
-    let prompts: Vec<Value> = call.server.prompts_for(call.exchange.principal).map(listing).collect();
+    let prompts: Vec<Value> =
+        call.server.prompts_for(call.exchange.principal).map(listing).collect();
     Ok(Answer::Result(json!({ "prompts": prompts }).to_string()))
 }
 
@@ -44,7 +51,9 @@ fn listing(prompt: &Prompt) -> Value {
 /// -32602 for an unknown prompt or wrong arguments, -32603 when the vault cannot be read.
 pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
     let name = call.text("name")?;
-    let Some(prompt) = call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name) else {
+    let Some(prompt) =
+        call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name)
+    else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
     };
@@ -52,13 +61,21 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
     let progress = Progress::of(call.exchange, call.params);
     let vault = call.vault();
     let context = call.context(&vault, &progress);
-    let contents = prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
+    let contents =
+        prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
     let contents = contents.map_err(|error| match error.code {
-        Code::ReadError | Code::WriteError | Code::InternalError => internal_error("prompts/get", error.message),
+        Code::ReadError | Code::WriteError | Code::InternalError => {
+            internal_error("prompts/get", error.message)
+        }
         _ => Error::invalid_params(error.message),
     })?;
-    let messages: Vec<Value> = contents.iter().map(|content| json!({ "role": "user", "content": block(content) })).collect();
-    Ok(Answer::Result(json!({ "description": prompt.description, "messages": messages }).to_string()))
+    let messages: Vec<Value> = contents
+        .iter()
+        .map(|content| json!({ "role": "user", "content": block(content) }))
+        .collect();
+    Ok(Answer::Result(
+        json!({ "description": prompt.description, "messages": messages }).to_string(),
+    ))
 }
 
 fn block(content: &Content) -> Value {

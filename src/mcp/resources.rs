@@ -24,7 +24,11 @@ pub(super) const TEMPLATE: &str = "vault:///{path}";
 /// The caller's resources besides the files.
 fn resources_for(call: &Call<'_>) -> impl Iterator<Item = &'static Resource> {
     let principal = call.exchange.principal;
-    call.server.resources.iter().copied().filter(|resource| Server::is_for(principal, *resource, Toolset::resources))
+    call.server
+        .resources
+        .iter()
+        .copied()
+        .filter(|resource| Server::is_for(principal, *resource, Toolset::resources))
 }
 
 /// `resources/list`: files sorted by path, a page at a time.
@@ -34,12 +38,17 @@ fn resources_for(call: &Call<'_>) -> impl Iterator<Item = &'static Resource> {
 pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     let after = match call.cursor()? {
         None | Some("") => None,
-        Some(cursor) => Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?),
+        Some(cursor) => {
+            Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?)
+        }
     };
     let found = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE + 1);
     let (_, found) = found.map_err(|error| internal_error("resources/list", error))?;
     let files = fitting(found.iter().take(limits::RESOURCES_PAGE).map(|file| listing(file)));
-    let last = found.get(..files.len()).filter(|page| page.len() < found.len()).and_then(<[Arc<Entry>]>::last);
+    let last = found
+        .get(..files.len())
+        .filter(|page| page.len() < found.len())
+        .and_then(<[Arc<Entry>]>::last);
     // Resources that are not files come first.
     let others = resources_for(call).filter(|_| after.is_none()).map(|resource| {
         json!({
@@ -51,7 +60,9 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         })
     });
     let next = last.map(|last| cursor::after(&last.path));
-    let result = without_nulls(json!({ "resources": others.chain(files).collect::<Vec<_>>(), "nextCursor": next }));
+    let result = without_nulls(
+        json!({ "resources": others.chain(files).collect::<Vec<_>>(), "nextCursor": next }),
+    );
     Ok(Answer::Result(Value::Object(result).to_string()))
 }
 
@@ -90,12 +101,16 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
     if uri.len() > limits::RESOURCE_URI_BYTES {
-        return Err(Error::invalid_params(format!("params.uri is longer than {} bytes", limits::RESOURCE_URI_BYTES)));
+        return Err(Error::invalid_params(format!(
+            "params.uri is longer than {} bytes",
+            limits::RESOURCE_URI_BYTES
+        )));
     }
     let vault = &call.vault();
     if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(vault, &progress)).map_err(|error| internal_error("resources/read", error.message))?;
+        let text = (resource.read)(&call.context(vault, &progress))
+            .map_err(|error| internal_error("resources/read", error.message))?;
         let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
         return Ok(Answer::Result(json!({ "contents": contents }).to_string()));
     }
@@ -103,7 +118,9 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let (path, offset, column) = uri::to_part(uri).ok_or_else(not_found)?;
     let path = VaultPath::file(&path).map_err(|_| not_found())?;
     let refused = |error: VaultError| match error {
-        VaultError::NotFound { .. } | VaultError::NotAllowed { .. } | VaultError::InvalidRange(_) => not_found(),
+        VaultError::NotFound { .. }
+        | VaultError::NotAllowed { .. }
+        | VaultError::InvalidRange(_) => not_found(),
         VaultError::TooLarge { .. } => Error::invalid_params(error.to_string()),
         other => internal_error("resources/read", other),
     };
@@ -113,11 +130,14 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let contents = match vault.read(&path, Range { offset, column, limit: 0, max_chars }) {
         Ok(read) => match read.content {
             Content::Lines(lines) if !lines.lossy => {
-                let mut contents = vec![json!({ "uri": uri, "mimeType": mime_type, "text": lines.content })];
+                let mut contents =
+                    vec![json!({ "uri": uri, "mimeType": mime_type, "text": lines.content })];
                 if let Some((line, column)) = lines.next {
                     let rest = uri::of_rest(path.as_str(), line, column);
                     let total = lines.total_lines;
-                    let words = format!("[Cut here: line {line} of {total} and what follows is the resource {rest}]");
+                    let words = format!(
+                        "[Cut here: line {line} of {total} and what follows is the resource {rest}]"
+                    );
                     contents.push(json!({ "uri": rest, "mimeType": "text/plain", "text": words }));
                 }
                 Ok(contents)
@@ -125,7 +145,9 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
             Content::Lines(_) => vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes)),
             Content::Blob { bytes, .. } => Ok(blob(uri, mime_type, &bytes)),
         },
-        Err(VaultError::NotText { .. }) => vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes)),
+        Err(VaultError::NotText { .. }) => {
+            vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes))
+        }
         Err(error) => Err(error),
     };
     Ok(Answer::Result(json!({ "contents": contents.map_err(refused)? }).to_string()))

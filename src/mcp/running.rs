@@ -56,6 +56,9 @@ mod tests {
         requests.cancel(&Id::of(&"unknown".into()).unwrap());
         assert!(one.is_cancelled() && !two.is_cancelled());
         drop(one);
-        assert!(!requests.begin(&id).is_cancelled(), "a new request of the same id is not cancelled");
+        assert!(
+            !requests.begin(&id).is_cancelled(),
+            "a new request of the same id is not cancelled"
+        );
     }
 }

@@ -29,7 +29,8 @@ pub struct Session {
 
 impl Session {
     fn is_expired(&self, now: Moment) -> bool {
-        now.since(Moment(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE && !self.subscription.is_open()
+        now.since(Moment(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE
+            && !self.subscription.is_open()
     }
 }
 
@@ -55,10 +56,19 @@ impl Sessions {
         // Frees what expired sessions hold, such as the resources they subscribed to.
         table.retain(|_, session| !session.is_expired(now));
         let is_mine = |known: &&Arc<Session>| known.owner == session.owner;
-        let is_share_full = table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
+        let is_share_full =
+            table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
         // A session that only listens is in use too.
-        let order = |known: &&Arc<Session>| (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed));
-        let oldest = || table.values().filter(|known| !is_share_full || is_mine(known)).min_by_key(order).map(|known| known.id.clone());
+        let order = |known: &&Arc<Session>| {
+            (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed))
+        };
+        let oldest = || {
+            table
+                .values()
+                .filter(|known| !is_share_full || is_mine(known))
+                .min_by_key(order)
+                .map(|known| known.id.clone())
+        };
         let victim = if is_share_full || table.len() >= limits::SESSIONS { oldest() } else { None };
         let evicted = victim.and_then(|id| table.remove(&id));
         table.insert(id, Arc::clone(&session));
@@ -97,7 +107,13 @@ mod tests {
     use crate::principal::Access;
 
     fn login(name: &str) -> Principal {
-        Principal { subject: name.into(), client: "c".into(), login: name.into(), access: Access::Write, folders: None }
+        Principal {
+            subject: name.into(),
+            client: "c".into(),
+            login: name.into(),
+            access: Access::Write,
+            folders: None,
+        }
     }
 
     #[test]
@@ -107,7 +123,9 @@ mod tests {
         assert!(sessions.get(&session.id, &login("a"), Moment(1)).is_some());
         assert!(sessions.get(&session.id, &login("b"), Moment(1)).is_none());
         assert!(!sessions.close(&session.id, &login("b")));
-        assert!(sessions.close(&session.id, &login("a")) && !sessions.close(&session.id, &login("a")));
+        assert!(
+            sessions.close(&session.id, &login("a")) && !sessions.close(&session.id, &login("a"))
+        );
     }
 
     struct TestListener;
@@ -140,15 +158,25 @@ mod tests {
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(0));
         let expired = Moment(limits::SESSION_IDLE.as_secs() + 1);
         let second = sessions.open(&login("a"), Revision::V2025_11_25, expired);
-        assert_eq!(sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(), [&second.id], "the first has gone at the next opening");
+        assert_eq!(
+            sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(),
+            [&second.id],
+            "the first has gone at the next opening"
+        );
         assert!(sessions.get(&first.id, &login("a"), expired).is_none());
-        assert!(sessions.get(&second.id, &login("a"), Moment(expired.0 * 3)).is_none(), "not opened anew, but unused for too long");
+        assert!(
+            sessions.get(&second.id, &login("a"), Moment(expired.0 * 3)).is_none(),
+            "not opened anew, but unused for too long"
+        );
         let other = sessions.open(&login("b"), Revision::V2025_11_25, Moment(0));
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(1));
         for n in 0..limits::SESSIONS_PER_PRINCIPAL {
             sessions.open(&login("a"), Revision::V2025_11_25, Moment(2 + n as u64));
         }
-        assert!(sessions.get(&first.id, &login("a"), Moment(999)).is_none(), "a's oldest was evicted");
+        assert!(
+            sessions.get(&first.id, &login("a"), Moment(999)).is_none(),
+            "a's oldest was evicted"
+        );
         assert!(sessions.get(&other.id, &login("b"), Moment(999)).is_some(), "b's is untouched");
         for n in 0..limits::SESSIONS {
             sessions.open(&login(&format!("user {n}")), Revision::V2025_11_25, Moment(2000));

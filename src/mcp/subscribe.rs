@@ -12,13 +12,20 @@ use std::sync::Arc;
 /// -32602 for malformed or too many subscriptions.
 pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let requested = call.params.get("notifications").and_then(Value::as_object);
-    let requested = requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
+    let requested =
+        requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
     // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged; nor is what has
     // another type.
     let list_changes = requested.get("resourcesListChanged") == Some(&Value::Bool(true));
-    let uris = requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
+    let uris =
+        requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
     let uris: Vec<&str> = uris.filter_map(Value::as_str).collect();
-    let subscription = Subscription::of_listen(call.exchange.principal.clone(), call.id.clone(), list_changes, &uris)?;
+    let subscription = Subscription::of_listen(
+        call.exchange.principal.clone(),
+        call.id.clone(),
+        list_changes,
+        &uris,
+    )?;
     Ok(Answer::Listen(Arc::new(subscription)))
 }
 
@@ -43,6 +50,8 @@ pub fn unsubscribe(call: &Call<'_>) -> Result<Answer, Error> {
 }
 
 fn session_of<'a>(call: &Call<'a>) -> Result<&'a Subscription, Error> {
-    let session = call.exchange.session.ok_or_else(|| Error::invalid_request("a subscription belongs to a session; initialize first"))?;
+    let session = call.exchange.session.ok_or_else(|| {
+        Error::invalid_request("a subscription belongs to a session; initialize first")
+    })?;
     Ok(&session.subscription)
 }

@@ -56,18 +56,38 @@ pub(super) type FileStates = HashMap<Option<Arc<GrantedFolders>>, HashMap<VaultP
 impl Subscription {
     /// The subscription of a legacy session: list changes always, resources as they are asked for.
     pub(super) fn of_session(principal: Principal) -> Subscription {
-        Subscription { principal, listener: Mutex::default(), listen_id: None, list_changes: true, known: Mutex::default() }
+        Subscription {
+            principal,
+            listener: Mutex::default(),
+            listen_id: None,
+            list_changes: true,
+            known: Mutex::default(),
+        }
     }
 
     /// That of a `subscriptions/listen`.
     ///
     /// # Errors
     /// -32602 for too many or too long URIs.
-    pub(super) fn of_listen(principal: Principal, id: Id, list_changes: bool, uris: &[&str]) -> Result<Subscription, Error> {
+    pub(super) fn of_listen(
+        principal: Principal,
+        id: Id,
+        list_changes: bool,
+        uris: &[&str],
+    ) -> Result<Subscription, Error> {
         check_limits(uris.iter().copied())?;
-        let resources = uris.iter().filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, None)))).collect();
+        let resources = uris
+            .iter()
+            .filter_map(|uri| Some(((*uri).to_owned(), (path_of(uri)?, None))))
+            .collect();
         let known = Mutex::new(Known { resources, ..Known::default() });
-        Ok(Subscription { principal, listener: Mutex::default(), listen_id: Some(id), list_changes, known })
+        Ok(Subscription {
+            principal,
+            listener: Mutex::default(),
+            listen_id: Some(id),
+            list_changes,
+            known,
+        })
     }
 
     /// The last message of a `subscriptions/listen`, for a stream that the server ends.
@@ -83,9 +103,11 @@ impl Subscription {
             return;
         }
         let mut honoured = Map::new();
-        honoured.extend(self.list_changes.then(|| ("resourcesListChanged".to_owned(), true.into())));
+        honoured
+            .extend(self.list_changes.then(|| ("resourcesListChanged".to_owned(), true.into())));
         let uris: Vec<String> = self.known.lock().unpoisoned().resources.keys().cloned().collect();
-        honoured.extend((!uris.is_empty()).then(|| ("resourceSubscriptions".to_owned(), uris.into())));
+        honoured
+            .extend((!uris.is_empty()).then(|| ("resourceSubscriptions".to_owned(), uris.into())));
         let params = Map::from_iter([("notifications".into(), honoured.into())]);
         self.send(&self.notification("notifications/subscriptions/acknowledged", params));
     }
@@ -138,7 +160,10 @@ impl Subscription {
         let _ = vault.refresh_with_timeout();
         let mut known = self.known.lock().unpoisoned();
         if self.listen_id.is_some() && known.vault.is_none() {
-            known.resources.values_mut().for_each(|(path, state)| *state = Some(vault.indexed_state(path)));
+            known
+                .resources
+                .values_mut()
+                .for_each(|(path, state)| *state = Some(vault.indexed_state(path)));
         }
         known.listing.get_or_insert(vault.listing_generation());
         known.vault.get_or_insert(vault);
@@ -157,13 +182,18 @@ impl Subscription {
         let mut messages = Vec::new();
         let mut known = self.known.lock().unpoisoned();
         let listing = vault.listing_generation();
-        if known.listing.replace(listing).is_some_and(|before| before != listing) && self.list_changes {
+        if known.listing.replace(listing).is_some_and(|before| before != listing)
+            && self.list_changes
+        {
             messages.push(self.notification("notifications/resources/list_changed", Map::new()));
         }
         for (uri, (path, before)) in &mut known.resources {
             let now = *states.entry(path.clone()).or_insert_with(|| vault.indexed_state(path));
             if before.replace(now) != Some(now) {
-                messages.push(self.notification("notifications/resources/updated", Map::from_iter([("uri".into(), uri.as_str().into())])));
+                messages.push(self.notification(
+                    "notifications/resources/updated",
+                    Map::from_iter([("uri".into(), uri.as_str().into())]),
+                ));
             }
         }
         drop(known);
@@ -196,7 +226,9 @@ fn check_limits<'a>(uris: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let (count, bytes) = uris.fold((0, 0), |(count, bytes), uri| (count + 1, bytes + uri.len()));
     if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
         let (most, bytes) = (limits::SUBSCRIBED_RESOURCES, limits::SUBSCRIBED_BYTES);
-        return Err(Error::invalid_params(format!("too many resources: at most {most}, with URIs of {bytes} bytes in all")));
+        return Err(Error::invalid_params(format!(
+            "too many resources: at most {most}, with URIs of {bytes} bytes in all"
+        )));
     }
     Ok(())
 }
@@ -208,7 +240,9 @@ impl Server {
         subscription.record_current_state(self);
         subscription.acknowledge();
         let mut watched = self.subscriptions.lock().unpoisoned();
-        watched.retain(|known| known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription));
+        watched.retain(|known| {
+            known.strong_count() > 0 && known.as_ptr() != Arc::as_ptr(subscription)
+        });
         watched.push(Arc::downgrade(subscription));
         drop(watched);
         self.has_subscriptions.notify_all();

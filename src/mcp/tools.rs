@@ -22,12 +22,19 @@ impl Server {
 
     /// The tools offered to a login, even those it lacks the access to call.
     pub(super) fn tools_for(&self, principal: &Principal) -> impl Iterator<Item = &'static Tool> {
-        if principal.folders.is_none() { &self.tools } else { &self.tools_of_folders }.iter().copied()
+        if principal.folders.is_none() { &self.tools } else { &self.tools_of_folders }
+            .iter()
+            .copied()
     }
 
     /// The access that a request needs and its caller lacks. Checked before anything is done or streamed: over HTTP the
     /// answer is a 403, with which a client can log in again for more.
-    pub fn missing_access(&self, principal: &Principal, method: &str, params: &Params) -> Option<Access> {
+    pub fn missing_access(
+        &self,
+        principal: &Principal,
+        method: &str,
+        params: &Params,
+    ) -> Option<Access> {
         let name = params.get("name").and_then(Value::as_str).filter(|_| method == "tools/call")?;
         let needs = self.tools_for(principal).find(|tool| tool.name == name)?.needs();
         (needs > principal.access).then_some(needs)
@@ -54,25 +61,41 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
 pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     let name = call.text("name")?;
     let arguments = call.arguments()?;
-    let Some(tool) = call.server.tools_for(call.exchange.principal).find(|tool| tool.name == name) else {
+    let Some(tool) = call.server.tools_for(call.exchange.principal).find(|tool| tool.name == name)
+    else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
     let paths = logged_paths(name, &arguments);
     let commits = call.server.systems.commits.as_ref();
-    let named: Vec<String> = commits.iter().flat_map(|_| paths_of(name, &arguments)).map(str::to_owned).collect();
+    let named: Vec<String> =
+        commits.iter().flat_map(|_| paths_of(name, &arguments)).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
-    let author = Arc::new(Author::new(&call.exchange.principal.login, tool.name, call.server.systems.commits.clone()));
+    let author = Arc::new(Author::new(
+        &call.exchange.principal.login,
+        tool.name,
+        call.server.systems.commits.clone(),
+    ));
     let vault = call.vault().on_behalf_of(&author);
     let context = call.context(&vault, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         // An `ingest` takes minutes, and commits by itself.
-        let takes_turns = tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
-        let busy = || tools::Error::new(Code::Conflict, "Another call is still committing its changes; nothing was done. Try again.");
+        let takes_turns =
+            tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
+        let busy = || {
+            tools::Error::new(
+                Code::Conflict,
+                "Another call is still committing its changes; nothing was done. Try again.",
+            )
+        };
         let commits = context.systems.commits.as_ref().filter(|_| takes_turns);
-        let _turn = commits.map(|commits| commits.begin_changes(&|| context.requester.has_cancelled()).ok_or_else(busy)).transpose()?;
+        let _turn = commits
+            .map(|commits| {
+                commits.begin_changes(&|| context.requester.has_cancelled()).ok_or_else(busy)
+            })
+            .transpose()?;
         let reply = (tool.run)(&context, &arguments)?;
         with_commit(reply, &context, &author, &named)
     }));
@@ -95,16 +118,33 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// `CONFLICT` if the remote had changed all of the files too: then they have its version.
-fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[String]) -> Result<Reply, tools::Error> {
+fn with_commit(
+    reply: Reply,
+    context: &Context<'_>,
+    author: &Author,
+    named: &[String],
+) -> Result<Reply, tools::Error> {
     let changed = author.changed();
-    let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else { return Ok(reply) };
+    let (Some(commits), Some(first)) = (&context.systems.commits, changed.first()) else {
+        return Ok(reply);
+    };
     let first = named.iter().find(|path| changed.contains(path)).unwrap_or(first);
-    let others = if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
+    let others =
+        if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
-    let shown =
-        |trouble: String| if context.principal.folders.is_none() { trouble } else { "the owner finds the reason in the log".into() };
+    let shown = |trouble: String| {
+        if context.principal.folders.is_none() {
+            trouble
+        } else {
+            "the owner finds the reason in the log".into()
+        }
+    };
     let mut also = Vec::new();
-    let (commit, pushed, trouble) = match commits.commit_files(&changed, &format!("{}: {first}{others}", author.tool), author) {
+    let (commit, pushed, trouble) = match commits.commit_files(
+        &changed,
+        &format!("{}: {first}{others}", author.tool),
+        author,
+    ) {
         Ok(committed) => {
             if !committed.left.is_empty() {
                 log::warn!("{}: not committed: {}", author.tool, committed.left.join("; "));
@@ -119,11 +159,19 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[St
             if is_replaced {
                 return Err(tools::Error::new(Code::Conflict, shown(trouble)));
             }
-            (committed.commit, committed.pushed, Some(trouble).filter(|trouble| !trouble.is_empty()).map(shown))
+            (
+                committed.commit,
+                committed.pushed,
+                Some(trouble).filter(|trouble| !trouble.is_empty()).map(shown),
+            )
         }
         Err(failure) => {
             log::warn!("{}: not committed: {failure}", author.tool);
-            (None, false, Some(format!("The change is made, and not committed: {}", shown(failure))))
+            (
+                None,
+                false,
+                Some(format!("The change is made, and not committed: {}", shown(failure))),
+            )
         }
     };
     let also = Some(also).filter(|also| !also.is_empty());
@@ -131,11 +179,18 @@ fn with_commit(reply: Reply, context: &Context<'_>, author: &Author, named: &[St
 }
 
 /// The paths that a call of a tool names, without headings.
-pub fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+pub fn paths_of<'a>(
+    tool: &str,
+    arguments: &'a Map<String, Value>,
+) -> impl Iterator<Item = &'a str> {
     let of_tags = tool == "vault_rename_tag";
-    let names = ["path", "file_path", "doc_name", "from", "to", "paths"].into_iter().filter(move |_| !of_tags);
+    let names = ["path", "file_path", "doc_name", "from", "to", "paths"]
+        .into_iter()
+        .filter(move |_| !of_tags);
     let named = names.filter_map(|name| arguments.get(name));
-    let texts = named.flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)).filter_map(Value::as_str);
+    let texts = named
+        .flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice))
+        .filter_map(Value::as_str);
     texts.filter_map(|text| text.split('#').next()).filter(|path| !path.is_empty())
 }
 
@@ -146,7 +201,13 @@ pub(super) fn logged_paths(tool: &str, arguments: &Map<String, Value>) -> String
 }
 
 /// The one log line of a call. Paths are in it, texts and queries are not.
-fn log_call(tool: &Tool, exchange: &Exchange<'_>, paths: &str, failed: Option<Code>, started: Instant) {
+fn log_call(
+    tool: &Tool,
+    exchange: &Exchange<'_>,
+    paths: &str,
+    failed: Option<Code>,
+    started: Instant,
+) {
     let outcome = failed.map_or("ok", Code::as_str);
     let ms = (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
     log::info!("tool={} {}{paths} outcome={outcome} ms={ms}", tool.name, exchange.principal);
@@ -157,9 +218,15 @@ fn log_call(tool: &Tool, exchange: &Exchange<'_>, paths: &str, failed: Option<Co
 fn success(reply: &Reply) -> String {
     let text = Value::from(reply.text.as_deref().unwrap_or(&reply.json));
     let blocks: String = reply.blocks.iter().map(|block| format!(",{block}")).collect();
-    format!(r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#, reply.json)
+    format!(
+        r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#,
+        reply.json
+    )
 }
 
 fn failure(error: &tools::Error) -> String {
-    format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#, Value::from(error.to_json()))
+    format!(
+        r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#,
+        Value::from(error.to_json())
+    )
 }

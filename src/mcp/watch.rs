@@ -28,7 +28,8 @@ fn watch_once(server: &Server) {
     // A panic must not end the notifications of all clients for good.
     let sent = catch_unwind(AssertUnwindSafe(|| {
         if server.vault.wait_for_change().is_ok() {
-            let open: Vec<Arc<Subscription>> = server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
+            let open: Vec<Arc<Subscription>> =
+                server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
             // A folder is scanned once, however many subscriptions name it, by however many URIs.
             let mut states = FileStates::new();
             open.iter().for_each(|subscription| subscription.notify(&mut states));
@@ -37,9 +38,7 @@ fn watch_once(server: &Server) {
     if sent.is_err() {
         log::error!("sending notifications panicked; the next change sends them");
     }
-    server
-        .subscriptions
-        .lock()
-        .unpoisoned()
-        .retain(|subscription| subscription.upgrade().is_some_and(|subscription| subscription.is_open()));
+    server.subscriptions.lock().unpoisoned().retain(|subscription| {
+        subscription.upgrade().is_some_and(|subscription| subscription.is_open())
+    });
 }

@@ -37,7 +37,10 @@ impl Oauth {
     ///
     /// # Errors
     /// [`AuthorizeError::Show`] until client and redirect URI are proven, [`AuthorizeError::SendBack`] after.
-    pub fn check_authorization_request(&self, query: &Form) -> Result<AuthorizeRequest, AuthorizeError> {
+    pub fn check_authorization_request(
+        &self,
+        query: &Form,
+    ) -> Result<AuthorizeRequest, AuthorizeError> {
         const UNKNOWN: AuthorizeError = AuthorizeError::Show {
             why: "This application is not registered here (or no longer).",
             advice: "Remove the connector or server in the application and add it again: it then registers anew.",
@@ -68,7 +71,8 @@ impl Oauth {
             (None, [only]) => only,
             (None, _) => return Err(NO_REDIRECT),
         };
-        let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state")).ok_or(NO_REDIRECT)?;
+        let redirect = Redirect::proven(&client.redirect_uris, requested, query.get("state"))
+            .ok_or(NO_REDIRECT)?;
         if !self.policy.allows(redirect.target()) {
             return Err(NOT_ALLOWED);
         }
@@ -79,7 +83,11 @@ impl Oauth {
         };
         let may_send_back = client.granted || is_listed;
         let back = |code, description| {
-            Err(if may_send_back { AuthorizeError::SendBack { redirect: redirect.clone(), code, description } } else { NOT_OFFERED })
+            Err(if may_send_back {
+                AuthorizeError::SendBack { redirect: redirect.clone(), code, description }
+            } else {
+                NOT_OFFERED
+            })
         };
         if query.get("state").is_some_and(|state| state.len() > limits::URI_BYTES) {
             return back("invalid_request", "state is too long");
@@ -92,7 +100,10 @@ impl Oauth {
             return back("invalid_request", "code_challenge_method must be S256");
         }
         // BASE64URL of a SHA-256 has 43 characters.
-        let is_digest = |text: &&str| text.len() == 43 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let is_digest = |text: &&str| {
+            text.len() == 43
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        };
         let Some(challenge) = query.get("code_challenge").filter(is_digest) else {
             return back("invalid_request", "code_challenge must be a base64url SHA-256");
         };
@@ -100,7 +111,13 @@ impl Oauth {
             return back("invalid_target", "the resource is not this server");
         }
         let access = query.get("scope").and_then(Access::of_scope).unwrap_or(Access::Write);
-        Ok(AuthorizeRequest { client, challenge: challenge.into(), access, may_send_back, redirect })
+        Ok(AuthorizeRequest {
+            client,
+            challenge: challenge.into(),
+            access,
+            may_send_back,
+            redirect,
+        })
     }
 
     /// Sends an error back to the client.
@@ -110,7 +127,12 @@ impl Oauth {
 
     /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for any other request, after a change of
     /// the password, and after a restart: its key is in memory alone, so that nothing that is stored can make one.
-    pub fn proof_of_login(&self, request: &AuthorizeRequest, user: &str, expires: Moment) -> String {
+    pub fn proof_of_login(
+        &self,
+        request: &AuthorizeRequest,
+        user: &str,
+        expires: Moment,
+    ) -> String {
         let fingerprint = self.logins.password_fingerprint(user).unwrap_or_default();
         let authenticated = serde_json::json!([
             "login",
@@ -122,16 +144,26 @@ impl Oauth {
             request.access.scope(),
             expires.0
         ]);
-        format!("{}.{}.{user}", expires.0, secret::keyed_hash(&self.proof_key, &authenticated.to_string()))
+        format!(
+            "{}.{}.{user}",
+            expires.0,
+            secret::keyed_hash(&self.proof_key, &authenticated.to_string())
+        )
     }
 
     /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.
-    pub fn logged_in<'a>(&self, request: &AuthorizeRequest, proof: &'a str, now: Moment) -> Option<&'a str> {
+    pub fn logged_in<'a>(
+        &self,
+        request: &AuthorizeRequest,
+        proof: &'a str,
+        now: Moment,
+    ) -> Option<&'a str> {
         let mut parts = proof.splitn(3, '.');
         let expires = Moment(parts.next()?.parse().ok()?);
         let user = parts.nth(1)?;
         self.logins.password_fingerprint(user)?;
-        (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires))).then_some(user)
+        (expires.0 > now.0 && secret::equal(proof, &self.proof_of_login(request, user, expires)))
+            .then_some(user)
     }
 
     /// Grants what a logged-in person allows, in the whole vault or in folders; gives the URL that takes the code to the client.
@@ -150,7 +182,10 @@ impl Oauth {
         let client = &request.client;
         let access = access.min(request.access);
         let code = secret::new_token();
-        let in_folders = folders.as_ref().map(|folders| format!(" folders={:?}", folders.to_string())).unwrap_or_default();
+        let in_folders = folders
+            .as_ref()
+            .map(|folders| format!(" folders={:?}", folders.to_string()))
+            .unwrap_or_default();
         let record = Code {
             hash: SecretHash::of(&code),
             client: client.id.clone(),

@@ -21,7 +21,11 @@ impl Oauth {
     ///
     /// # Errors
     /// [`Challenge::NoToken`], [`Challenge::InvalidToken`].
-    pub fn authenticate(&self, authorization: Option<&str>, now: Moment) -> Result<(Principal, SecretHash), Challenge> {
+    pub fn authenticate(
+        &self,
+        authorization: Option<&str>,
+        now: Moment,
+    ) -> Result<(Principal, SecretHash), Challenge> {
         let header = authorization.unwrap_or_default();
         let (scheme, token) = header.split_once(' ').ok_or(Challenge::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
@@ -33,9 +37,17 @@ impl Oauth {
 
     /// The holder of a token that is valid now; records the use of the token.
     pub fn holder(&self, token: SecretHash, now: Moment) -> Option<Principal> {
-        if let Some((name, secret)) = self.logins.tokens.iter().find(|(_, secret)| secret.hash == token) {
+        if let Some((name, secret)) =
+            self.logins.tokens.iter().find(|(_, secret)| secret.hash == token)
+        {
             let (subject, login) = (format!("token:{name}"), name.clone());
-            return Some(Principal { subject, client: String::new(), login, access: secret.access, folders: secret.folders.clone() });
+            return Some(Principal {
+                subject,
+                client: String::new(),
+                login,
+                access: secret.access,
+                folders: secret.folders.clone(),
+            });
         }
         let state = self.store.state();
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
@@ -43,12 +55,16 @@ impl Oauth {
         let client = known.client.clone();
         let (subject, login, folders) = match &known.grant {
             None => {
-                self.logins.secret_fingerprint(&client).filter(|fingerprint| known.fingerprint.as_ref() == Some(fingerprint))?;
-                let folders = self.logins.machines.get(&client).and_then(|machine| machine.folders.clone());
+                self.logins
+                    .secret_fingerprint(&client)
+                    .filter(|fingerprint| known.fingerprint.as_ref() == Some(fingerprint))?;
+                let folders =
+                    self.logins.machines.get(&client).and_then(|machine| machine.folders.clone());
                 (format!("client:{client}"), client.clone(), folders)
             }
             Some(grant) => {
-                let grant = state.grants.get(grant).filter(|grant| self.logins.has_same_password(grant))?;
+                let grant =
+                    state.grants.get(grant).filter(|grant| self.logins.has_same_password(grant))?;
                 self.note_use(grant, now);
                 (grant.user.clone(), grant.short_id(), grant.folders.clone())
             }
@@ -61,7 +77,9 @@ impl Oauth {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
         let all = Access::Write.scope();
         match challenge {
-            Challenge::NoToken => format!(r#"Bearer resource_metadata="{metadata}", scope="{all}""#),
+            Challenge::NoToken => {
+                format!(r#"Bearer resource_metadata="{metadata}", scope="{all}""#)
+            }
             Challenge::InvalidToken => format!(
                 r#"Bearer error="invalid_token", error_description="The access token is unknown, expired or revoked", resource_metadata="{metadata}", scope="{all}""#
             ),

@@ -35,10 +35,18 @@ impl Oauth {
         let matches = |hash: &SecretHash| secrets.iter().any(|secret| hash.matches(secret));
         let refused = Error::INVALID_CLIENT;
         if let Some((id, secret)) = self.logins.machines.get_key_value(&id) {
-            return if matches(&secret.hash) { Ok(Authenticated::Machine(id, secret.access)) } else { Err(refused) };
+            return if matches(&secret.hash) {
+                Ok(Authenticated::Machine(id, secret.access))
+            } else {
+                Err(refused)
+            };
         }
         let client = self.client(state, &id).ok_or_else(|| refused.clone())?;
-        if client.secret.as_ref().is_none_or(matches) { Ok(Authenticated::Registered(client)) } else { Err(refused) }
+        if client.secret.as_ref().is_none_or(matches) {
+            Ok(Authenticated::Registered(client))
+        } else {
+            Err(refused)
+        }
     }
 }
 
@@ -46,13 +54,19 @@ impl Oauth {
 fn credentials(authorization: Option<&str>, form: &Form) -> Result<(String, Vec<String>), Error> {
     let in_body = form.get("client_id");
     // Claude Code revokes with its Bearer token when plain revocation failed; the client id is in the body.
-    let basic = authorization.and_then(|header| header.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
+    let basic = authorization
+        .and_then(|header| header.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
     let Some((_, value)) = basic else {
         let id = in_body.ok_or_else(|| Error::invalid_request("client_id is missing"))?;
         return Ok((id.into(), form.get("client_secret").map(str::to_owned).into_iter().collect()));
     };
     let unreadable = || Error::invalid_request("the Authorization header is not Basic");
-    let pair = STANDARD.decode(value.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(unreadable)?;
+    let pair = STANDARD
+        .decode(value.trim())
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .ok_or_else(unreadable)?;
     let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
     // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids need no
     // encoding; a secret that its owner chose may, so both forms are accepted.

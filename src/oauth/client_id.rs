@@ -44,7 +44,15 @@ pub(super) fn read(key: &[u8; 32], id: &str) -> Option<Client> {
     let Registered { created, name, auth_method, secret, redirect_uris, .. } =
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
     let hash = if secret.is_empty() { None } else { Some(SecretHash::from_base64url(&secret)?) };
-    Some(Client { id: id.to_owned(), name, redirect_uris, auth_method, secret: hash, created, granted: false })
+    Some(Client {
+        id: id.to_owned(),
+        name,
+        redirect_uris,
+        auth_method,
+        secret: hash,
+        created,
+        granted: false,
+    })
 }
 
 fn mac(key: &[u8; 32], payload: &str) -> String {
@@ -74,19 +82,36 @@ mod tests {
     fn an_id_is_read_as_it_was_issued_and_with_no_other_key() {
         let (key, other) = ([1; 32], [2; 32]);
         let id = issue(&key, &client("https://claude.ai/api/mcp/auth_callback")).unwrap();
-        assert!(id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte)), "{id}");
+        assert!(
+            id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte)),
+            "{id}"
+        );
         let read_back = read(&key, &id).unwrap();
         assert_eq!(
             (read_back.name.as_str(), read_back.auth_method.as_str(), read_back.created),
             ("Claude ü", "client_secret_post", 1_795_167_300)
         );
-        assert_eq!(read_back.redirect_uris, ["https://claude.ai/api/mcp/auth_callback", "http://localhost/callback"]);
-        assert!(read_back.secret.unwrap().matches("secret") && read_back.id == id && !read_back.granted);
+        assert_eq!(
+            read_back.redirect_uris,
+            ["https://claude.ai/api/mcp/auth_callback", "http://localhost/callback"]
+        );
+        assert!(
+            read_back.secret.unwrap().matches("secret") && read_back.id == id && !read_back.granted
+        );
         let (mac, payload) = id.split_once('.').unwrap();
-        for forged in [format!("{mac}x.{payload}"), format!("{mac}.{payload}A"), format!(".{payload}"), payload.to_owned(), String::new()] {
+        for forged in [
+            format!("{mac}x.{payload}"),
+            format!("{mac}.{payload}A"),
+            format!(".{payload}"),
+            payload.to_owned(),
+            String::new(),
+        ] {
             assert!(read(&key, &forged).is_none(), "{forged}");
         }
         assert!(read(&other, &id).is_none());
-        assert!(issue(&key, &client(&format!("https://claude.ai/{}", "x".repeat(700)))).is_none(), "too long");
+        assert!(
+            issue(&key, &client(&format!("https://claude.ai/{}", "x".repeat(700)))).is_none(),
+            "too long"
+        );
     }
 }

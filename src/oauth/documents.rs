@@ -7,7 +7,11 @@ use std::sync::{Arc, LazyLock};
 /// The clients, in the form of one that registered.
 static DOCUMENTS: LazyLock<[Arc<Client>; 2]> = LazyLock::new(|| {
     [
-        client("https://claude.ai/oauth/mcp-oauth-client-metadata", "Claude", &["https://claude.ai/api/mcp/auth_callback"]),
+        client(
+            "https://claude.ai/oauth/mcp-oauth-client-metadata",
+            "Claude",
+            &["https://claude.ai/api/mcp/auth_callback"],
+        ),
         client(
             "https://claude.ai/oauth/claude-code-client-metadata",
             "Claude Code",

@@ -15,17 +15,24 @@ pub struct Error {
 
 impl Error {
     /// The client may not use this grant.
-    pub const UNAUTHORIZED_CLIENT: Error = Error::of(400, "unauthorized_client", "this client may not use this grant type");
-    pub const UNSUPPORTED_GRANT_TYPE: Error =
-        Error::of(400, "unsupported_grant_type", "supported: authorization_code, refresh_token, client_credentials");
+    pub const UNAUTHORIZED_CLIENT: Error =
+        Error::of(400, "unauthorized_client", "this client may not use this grant type");
+    pub const UNSUPPORTED_GRANT_TYPE: Error = Error::of(
+        400,
+        "unsupported_grant_type",
+        "supported: authorization_code, refresh_token, client_credentials",
+    );
     /// The resource is not this server.
-    pub const INVALID_TARGET: Error = Error::of(400, "invalid_target", "the resource is not this server");
+    pub const INVALID_TARGET: Error =
+        Error::of(400, "invalid_target", "the resource is not this server");
     /// The client is known not to exist, or its secret is wrong. On a 401 clients register again, so this is never
     /// sent when the state cannot be looked up.
-    pub const INVALID_CLIENT: Error = Error::of(401, "invalid_client", "unknown client or wrong client secret; register again");
+    pub const INVALID_CLIENT: Error =
+        Error::of(401, "invalid_client", "unknown client or wrong client secret; register again");
     /// The state cannot be stored at the moment. Never `invalid_*`: clients would discard
     /// what is still valid.
-    pub const UNAVAILABLE: Error = Error::of(503, "temporarily_unavailable", "try again in a moment");
+    pub const UNAVAILABLE: Error =
+        Error::of(503, "temporarily_unavailable", "try again in a moment");
 
     pub const fn of(status: u16, code: &'static str, why: &'static str) -> Error {
         Error { status, code, why: Cow::Borrowed(why) }

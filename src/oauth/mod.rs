@@ -111,7 +111,11 @@ pub struct Policy {
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy { refresh_window: limits::REFRESH_WINDOW, redirect_hosts: Vec::new(), client_documents: false }
+        Policy {
+            refresh_window: limits::REFRESH_WINDOW,
+            redirect_hosts: Vec::new(),
+            client_documents: false,
+        }
     }
 }
 
@@ -163,7 +167,9 @@ impl Oauth {
             return None;
         }
         // Before the copy in the state, which an earlier version of the document may have led to.
-        documents::find(id).or_else(|| state.clients.get(id).cloned()).or_else(|| client_id::read(&state.key, id).map(Arc::new))
+        documents::find(id)
+            .or_else(|| state.clients.get(id).cloned())
+            .or_else(|| client_id::read(&state.key, id).map(Arc::new))
     }
 
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.

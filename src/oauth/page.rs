@@ -20,28 +20,49 @@ pub enum Choice {
 
 /// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the tools in use can do besides reading and
 /// changing notes. `user` and `choice` are what was typed and chosen.
-pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, choice: Choice, abilities: &[&str], notice: &str) -> String {
+pub fn login(
+    origin: &str,
+    request: &AuthorizeRequest,
+    user: &str,
+    choice: Choice,
+    abilities: &[&str],
+    notice: &str,
+) -> String {
     let name = escape_html(&request.client.name);
     let (destination, warning) = destination(request.redirect.target());
-    let warning = if warning.is_empty() { String::new() } else { format!(r#"<p class="warning">{warning}</p>"#) };
+    let warning = if warning.is_empty() {
+        String::new()
+    } else {
+        format!(r#"<p class="warning">{warning}</p>"#)
+    };
     let notice = alert(notice);
     let option = |own: Choice, value: &str, label: &str, about: &str| {
         let checked = if own == choice { " checked" } else { "" };
-        let about = if about.is_empty() { String::new() } else { format!("<small>{about}</small>") };
+        let about =
+            if about.is_empty() { String::new() } else { format!("<small>{about}</small>") };
         format!(
             r#"<label class="choice"><input type="radio" name="access" value="{value}"{checked}><span>{label}{about}</span></label>
 "#
         )
     };
-    let folders = option(Choice::Folders, "folders", "Only some folders", "chosen on the next page");
-    let can_do: String = abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
+    let folders =
+        option(Choice::Folders, "folders", "Only some folders", "chosen on the next page");
+    let can_do: String =
+        abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
     let (legend, options) = match request.access {
         Access::Write => {
             let about = format!("search, read, create, edit and replace files{can_do}");
-            let write = option(Choice::All(Access::Write), "write", "Read and change notes", &about);
+            let write =
+                option(Choice::All(Access::Write), "write", "Read and change notes", &about);
             (
                 "What it may do",
-                write + &option(Choice::All(Access::Read), "read", "Only read notes", "search and read; tools that write are not offered"),
+                write
+                    + &option(
+                        Choice::All(Access::Read),
+                        "read",
+                        "Only read notes",
+                        "search and read; tools that write are not offered",
+                    ),
             )
         }
         Access::Read => {
@@ -53,7 +74,8 @@ pub fn login(origin: &str, request: &AuthorizeRequest, user: &str, choice: Choic
     };
     let user = escape_html(user);
     // The first field gets the keyboard, unless the name is filled in.
-    let (name_focus, password_focus) = if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
+    let (name_focus, password_focus) =
+        if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
         "Log in to your vault",
         origin,
@@ -101,8 +123,19 @@ fn destination(target: &RedirectTarget) -> (String, &'static str) {
 }
 
 /// The page on which a person who has logged in chooses folders.
-pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &[String], is_all: bool, notice: &str) -> String {
-    let change = if request.access == Access::Write { r#"<option value="change">read and change</option>"# } else { "" };
+pub fn folders(
+    origin: &str,
+    request: &AuthorizeRequest,
+    proof: &str,
+    folders: &[String],
+    is_all: bool,
+    notice: &str,
+) -> String {
+    let change = if request.access == Access::Write {
+        r#"<option value="change">read and change</option>"#
+    } else {
+        ""
+    };
     let row = |folder: &String| {
         let name = escape_html(folder);
         format!(
@@ -112,7 +145,11 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &
     };
     let notice = alert(notice);
     let rows: String = folders.iter().map(row).collect();
-    let more = if is_all { "" } else { "<p>There are more folders than fit here; an API token can name any of them.</p>" };
+    let more = if is_all {
+        ""
+    } else {
+        "<p>There are more folders than fit here; an API token can name any of them.</p>"
+    };
     document(
         "Choose folders",
         origin,
@@ -134,12 +171,20 @@ pub fn folders(origin: &str, request: &AuthorizeRequest, proof: &str, folders: &
 }
 
 fn alert(notice: &str) -> String {
-    if notice.is_empty() { String::new() } else { format!(r#"<p class="error" role="alert">{notice}</p>"#) }
+    if notice.is_empty() {
+        String::new()
+    } else {
+        format!(r#"<p class="error" role="alert">{notice}</p>"#)
+    }
 }
 
 /// What a person sees who denied a request of an application that the browser is not sent back to.
 pub fn denied(origin: &str) -> String {
-    document("Denied", origin, "<h1>Denied</h1>\n<p>Nothing has been granted. You can close this page.</p>")
+    document(
+        "Denied",
+        origin,
+        "<h1>Denied</h1>\n<p>Nothing has been granted. You can close this page.</p>",
+    )
 }
 
 /// A page that says what is wrong and what to do.
@@ -147,7 +192,11 @@ pub fn error(origin: &str, why: &str, advice: &str) -> String {
     document(
         "This did not work",
         origin,
-        &format!("<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>", escape_html(why), escape_html(advice)),
+        &format!(
+            "<h1>This did not work</h1>\n<p>{}</p>\n<p>{}</p>",
+            escape_html(why),
+            escape_html(advice)
+        ),
     )
 }
 
@@ -202,8 +251,7 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 /// The Content-Security-Policy of every page: nothing but our own inline style and the icon. There is no
 /// `form-action`, on purpose: browsers apply it to the redirects after the form too, and the last hops of a login
 /// (`claude.ai`, then an application's own scheme) cannot be known here.
-pub const CONTENT_SECURITY_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 #[cfg(test)]
 mod tests {

@@ -39,13 +39,19 @@ pub enum Login {
 
 impl Passwords {
     pub(super) fn new(users: &BTreeMap<String, String>) -> Passwords {
-        let lane = || Quota::new(Bounds { total: 1, per_owner: 1, waiting: limits::PASSWORD_QUEUE });
+        let lane =
+            || Quota::new(Bounds { total: 1, per_owner: 1, waiting: limits::PASSWORD_QUEUE });
         let cost = users.values().filter_map(|hash| cost_of(hash)).max().unwrap_or(12);
         Passwords { cost, known_browsers: lane(), strangers: lane() }
     }
 
     /// Checks a password against a user's hash; without a hash it is wrong, after the same time.
-    pub(super) fn check(&self, hash: Option<&str>, password: &str, is_known_browser: bool) -> Login {
+    pub(super) fn check(
+        &self,
+        hash: Option<&str>,
+        password: &str,
+        is_known_browser: bool,
+    ) -> Login {
         let lane = if is_known_browser { &self.known_browsers } else { &self.strangers };
         let Some(permit) = lane.take("", limits::PASSWORD_WAIT) else { return Login::Busy };
         if self.is_right(hash, password) {
@@ -102,13 +108,19 @@ impl Oauth {
         let expires = now.after(limits::BROWSER_LIFE);
         let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };
         let (name, seconds) = (self.browser_cookie_name(), limits::BROWSER_LIFE.as_secs());
-        format!("{name}={}.{}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict", expires.0, self.browser_mac(expires))
+        format!(
+            "{name}={}.{}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict",
+            expires.0,
+            self.browser_mac(expires)
+        )
     }
 
     /// Whether a `Cookie` header has the mark of an earlier login.
     pub fn is_known_browser(&self, cookies: &str, now: Moment) -> bool {
         let mut cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-        let mark = cookies.find(|(name, _)| *name == self.browser_cookie_name()).and_then(|(_, mark)| mark.split_once('.'));
+        let mark = cookies
+            .find(|(name, _)| *name == self.browser_cookie_name())
+            .and_then(|(_, mark)| mark.split_once('.'));
         let Some((expires, mac)) = mark else { return false };
         let Ok(expires) = expires.parse().map(Moment) else { return false };
         expires > now && secret::equal(mac, &self.browser_mac(expires))
@@ -138,14 +150,27 @@ mod tests {
     #[test]
     fn a_password_is_right_or_wrong_whatever_it_costs() {
         let hash = |password: &str, cost: u32| bcrypt::hash(password, cost).unwrap();
-        let users = BTreeMap::from([("cheap".to_owned(), hash("a", 4)), ("dear".to_owned(), hash("b", 7))]);
+        let users =
+            BTreeMap::from([("cheap".to_owned(), hash("a", 4)), ("dear".to_owned(), hash("b", 7))]);
         let passwords = Passwords::new(&users);
         assert_eq!(passwords.cost, 7);
-        for (user, password, expected) in [("cheap", "a", true), ("cheap", "b", false), ("dear", "b", true), ("nobody", "a", false)] {
-            assert_eq!(passwords.is_right(users.get(user).map(String::as_str), password), expected, "{user} {password}");
+        for (user, password, expected) in [
+            ("cheap", "a", true),
+            ("cheap", "b", false),
+            ("dear", "b", true),
+            ("nobody", "a", false),
+        ] {
+            assert_eq!(
+                passwords.is_right(users.get(user).map(String::as_str), password),
+                expected,
+                "{user} {password}"
+            );
         }
         let long = "x".repeat(limits::PASSWORD_BYTES);
         let hash = hash(&long, 4);
-        assert!(passwords.is_right(Some(&hash), &long) && !passwords.is_right(Some(&hash), &format!("{long}x")));
+        assert!(
+            passwords.is_right(Some(&hash), &long)
+                && !passwords.is_right(Some(&hash), &format!("{long}x"))
+        );
     }
 }

@@ -4,7 +4,14 @@ use crate::limits;
 use crate::percent;
 
 /// Hosts of well-known clients; for others the login page warns.
-const KNOWN_HOSTS: [&str; 6] = ["claude.ai", "claude.com", "chatgpt.com", "vscode.dev", "insiders.vscode.dev", "www.cursor.com"];
+const KNOWN_HOSTS: [&str; 6] = [
+    "claude.ai",
+    "claude.com",
+    "chatgpt.com",
+    "vscode.dev",
+    "insiders.vscode.dev",
+    "www.cursor.com",
+];
 
 /// Schemes of applications that register themselves with the operating system and are known to speak MCP. Any other
 /// (`javascript:` above all) is refused.
@@ -25,8 +32,10 @@ impl RedirectTarget {
     /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host, user names in it,
     /// fragments, odd characters, unknown schemes.
     pub fn of(uri: &str) -> Option<RedirectTarget> {
-        let plain =
-            uri.len() <= limits::URI_BYTES && uri.bytes().all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
+        let plain = uri.len() <= limits::URI_BYTES
+            && uri
+                .bytes()
+                .all(|byte| (0x21..=0x7e).contains(&byte) && !b"\\\"<>`{}|^".contains(&byte));
         if !plain || uri.contains('#') {
             return None;
         }
@@ -58,9 +67,11 @@ fn split_authority(rest: &str) -> Option<(String, &str)> {
     };
     // The colons of an IPv6 address are in brackets.
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let host_is_fine =
-        !host.is_empty() && !address.unwrap_or(host).contains(['@', '%', '[', ']']) && (address.is_some() || !host.contains(':'));
-    let port_is_fine = port.is_empty() || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let host_is_fine = !host.is_empty()
+        && !address.unwrap_or(host).contains(['@', '%', '[', ']'])
+        && (address.is_some() || !host.contains(':'));
+    let port_is_fine = port.is_empty()
+        || port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
     (host_is_fine && port_is_fine).then(|| (host.to_ascii_lowercase(), path))
 }
 
@@ -75,7 +86,8 @@ pub fn matches(registered: &str, requested: &str) -> bool {
         let (host, path) = split_authority(uri.strip_prefix("http://")?)?;
         is_loopback(&host).then(|| (host, path.to_owned()))
     };
-    let is_same = registered == requested || parts(registered).is_some_and(|known| parts(requested) == Some(known));
+    let is_same = registered == requested
+        || parts(registered).is_some_and(|known| parts(requested) == Some(known));
     is_same && RedirectTarget::of(requested).is_some()
 }
 
@@ -90,7 +102,8 @@ pub struct Redirect {
 impl Redirect {
     /// A redirect, if `requested` matches one of the client's registered URIs.
     pub fn proven(registered: &[String], requested: &str, state: Option<&str>) -> Option<Redirect> {
-        let target = RedirectTarget::of(requested).filter(|_| registered.iter().any(|known| matches(known, requested)))?;
+        let target = RedirectTarget::of(requested)
+            .filter(|_| registered.iter().any(|known| matches(known, requested)))?;
         Some(Redirect { uri: requested.to_owned(), target, state: state.map(str::to_owned) })
     }
 
@@ -125,12 +138,18 @@ mod tests {
     #[test]
     fn only_redirects_that_a_person_can_recognise_are_accepted() {
         for (uri, expected) in [
-            ("https://claude.ai/api/mcp/auth_callback", Some(RedirectTarget::Web("claude.ai".into()))),
+            (
+                "https://claude.ai/api/mcp/auth_callback",
+                Some(RedirectTarget::Web("claude.ai".into())),
+            ),
             ("https://EXAMPLE.com:8443/cb?x=1", Some(RedirectTarget::Web("example.com".into()))),
             ("http://127.0.0.1:33418/callback", Some(RedirectTarget::Loopback("127.0.0.1".into()))),
             ("http://localhost/callback", Some(RedirectTarget::Loopback("localhost".into()))),
             ("http://[::1]:1/cb", Some(RedirectTarget::Loopback("[::1]".into()))),
-            ("cursor://anysphere.cursor-mcp/oauth/callback", Some(RedirectTarget::Application("cursor".into()))),
+            (
+                "cursor://anysphere.cursor-mcp/oauth/callback",
+                Some(RedirectTarget::Application("cursor".into())),
+            ),
             ("http://evil.example.com/", None),
             ("http://localhost.evil.example/", None),
             ("http://127.0.0.1@evil.example/", None),

@@ -28,7 +28,8 @@ impl Oauth {
         let wrong = |why: &'static str| Error::of(400, "invalid_client_metadata", why);
         // serde would also take an array of the members.
         let object = Some(body).filter(|body| body.trim_ascii_start().starts_with(b"{"));
-        let request: Option<RegistrationRequest> = object.and_then(|object| serde_json::from_slice(object).ok());
+        let request: Option<RegistrationRequest> =
+            object.and_then(|object| serde_json::from_slice(object).ok());
         let request = request.ok_or_else(|| wrong("the body must be a JSON object"))?;
         let redirect_uris = redirect_uris(&request, &self.policy).inspect_err(|error| {
             if self.registrations_logged.may_log(now) {
@@ -37,13 +38,20 @@ impl Oauth {
         })?;
         let name = clean_name(&read::<String>(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
-        let auth_method = match request.token_endpoint_auth_method.filter(|method| method.get() != "null") {
+        let auth_method = match request
+            .token_endpoint_auth_method
+            .filter(|method| method.get() != "null")
+        {
             None => "client_secret_basic",
             Some(method) => match read::<String>(Some(method)).as_deref() {
                 Some("none") => "none",
                 Some("client_secret_post") => "client_secret_post",
                 Some("client_secret_basic") => "client_secret_basic",
-                _ => return Err(wrong("token_endpoint_auth_method must be none, client_secret_post or client_secret_basic")),
+                _ => {
+                    return Err(wrong(
+                        "token_endpoint_auth_method must be none, client_secret_post or client_secret_basic",
+                    ));
+                }
             },
         };
         let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()) };
@@ -58,12 +66,19 @@ impl Oauth {
         };
         let id = client_id::issue(&self.store.state().key, &client);
         let id = id.ok_or_else(|| {
-            Error::of(400, "invalid_redirect_uri", "client_name and redirect_uris are too long: about 600 bytes in all fit")
+            Error::of(
+                400,
+                "invalid_redirect_uri",
+                "client_name and redirect_uris are too long: about 600 bytes in all fit",
+            )
         })?;
         let Client { name, redirect_uris, .. } = client;
         if self.registrations_logged.may_log(now) {
             let redirect = redirect_uris.first().map_or("", String::as_str);
-            log::info!("registered client={:?} name={name:?} redirect={redirect:?} from={from}", store::short_id(&id));
+            log::info!(
+                "registered client={:?} name={name:?} redirect={redirect:?} from={from}",
+                store::short_id(&id)
+            );
         }
         Ok(Value::Object(without_nulls(json!({
             "client_id": id,
@@ -127,13 +142,19 @@ fn read<T: DeserializeOwned>(value: Option<&RawValue>) -> Option<T> {
 /// three at once.)
 fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
-    let uris: Vec<String> = read(request.redirect_uris).ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
-    let targets: Vec<RedirectTarget> = uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
+    let uris: Vec<String> = read(request.redirect_uris)
+        .ok_or_else(|| wrong("redirect_uris must be an array of strings"))?;
+    let targets: Vec<RedirectTarget> =
+        uris.iter().filter_map(|uri| RedirectTarget::of(uri)).collect();
     if targets.is_empty() {
-        return Err(wrong("no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]"));
+        return Err(wrong(
+            "no acceptable redirect URI: use https, or http on 127.0.0.1, localhost or [::1]",
+        ));
     }
     if !targets.iter().any(|target| policy.allows(target)) {
-        return Err(wrong("no redirect URI leads to a host that this server knows; its owner can add one to REDIRECT_HOSTS"));
+        return Err(wrong(
+            "no redirect URI leads to a host that this server knows; its owner can add one to REDIRECT_HOSTS",
+        ));
     }
     Ok(uris)
 }
@@ -141,7 +162,10 @@ fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<V
 fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
     let listed: Vec<String> = read(request.grant_types).unwrap_or_default();
     let offered = ["authorization_code", "refresh_token"];
-    let wanted: Vec<&str> = offered.into_iter().filter(|offered| listed.iter().any(|request| request == offered)).collect();
+    let wanted: Vec<&str> = offered
+        .into_iter()
+        .filter(|offered| listed.iter().any(|request| request == offered))
+        .collect();
     if wanted.is_empty() { offered.into() } else { wanted }
 }
 
@@ -149,13 +173,15 @@ fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
 /// change how others look), not too long.
 fn clean_name(name: &str) -> String {
     static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        let fillers =
-            r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";
+        let fillers = r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";
         Regex::new(&format!(r"[\p{{C}}\p{{Zl}}\p{{Zp}}{fillers}]")).ok()
     });
     let cut: String = name.chars().take(limits::CLIENT_NAME_CHARS).collect();
     // Without the expression no name is known to be harmless.
-    let seen = INVISIBLE.as_ref().map(|invisible| invisible.replace_all(&cut, "").trim().to_owned()).unwrap_or_default();
+    let seen = INVISIBLE
+        .as_ref()
+        .map(|invisible| invisible.replace_all(&cut, "").trim().to_owned())
+        .unwrap_or_default();
     if seen.is_empty() { "An application without a name".into() } else { seen }
 }
 

@@ -12,7 +12,12 @@ impl Oauth {
     ///
     /// # Errors
     /// `invalid_request`, `invalid_client`, or that it cannot be stored.
-    pub fn revoke(&self, authorization: Option<&str>, form: &Form, now: Moment) -> Result<(), Error> {
+    pub fn revoke(
+        &self,
+        authorization: Option<&str>,
+        form: &Form,
+        now: Moment,
+    ) -> Result<(), Error> {
         let given = form.get("token").ok_or_else(|| Error::invalid_request("token is missing"))?;
         let token = SecretHash::of(given);
         let state = self.store.state();
@@ -20,7 +25,10 @@ impl Oauth {
             Authenticated::Registered(client) => client.id.clone(),
             Authenticated::Machine(id, _) => id.to_owned(),
         };
-        let grant = state.grant_of_refresh(given).filter(|grant| grant.client == client).map(|grant| grant.id.clone());
+        let grant = state
+            .grant_of_refresh(given)
+            .filter(|grant| grant.client == client)
+            .map(|grant| grant.id.clone());
         let access = state.access_tokens.get(&token).is_some_and(|known| known.client == client);
         if grant.is_none() && !access {
             return Ok(());
@@ -30,7 +38,11 @@ impl Oauth {
             grant.iter().for_each(|grant| state.end_grant(grant));
             Ok::<(), Error>(())
         })?;
-        log::info!("revoked client={:?} grant={:?}", store::short_id(&client), grant.unwrap_or_default());
+        log::info!(
+            "revoked client={:?} grant={:?}",
+            store::short_id(&client),
+            grant.unwrap_or_default()
+        );
         Ok(())
     }
 }

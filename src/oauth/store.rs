@@ -209,12 +209,15 @@ impl State {
     /// Adds a client that logs in. Beyond the limit the oldest without a grant is removed.
     pub(super) fn add_client(&mut self, client: &Client) {
         if self.clients.len() >= limits::CLIENTS && !self.clients.contains_key(&client.id) {
-            let in_use: BTreeSet<&str> = self.grants.values().map(|grant| grant.client.as_str()).collect();
-            let unused = self.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
+            let in_use: BTreeSet<&str> =
+                self.grants.values().map(|grant| grant.client.as_str()).collect();
+            let unused =
+                self.clients.values().filter(|client| !in_use.contains(client.id.as_str()));
             let oldest = unused.min_by_key(|client| client.created).map(|client| client.id.clone());
             oldest.and_then(|oldest| self.clients.remove(&oldest));
         }
-        self.clients.insert(client.id.clone(), Arc::new(Client { granted: true, ..client.clone() }));
+        self.clients
+            .insert(client.id.clone(), Arc::new(Client { granted: true, ..client.clone() }));
     }
 
     /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before, however long ago.
@@ -239,8 +242,13 @@ impl State {
     /// Adds an access token; beyond the limit, the least recently used one of the same grant (or machine client) is
     /// removed.
     pub fn add_access_token(&mut self, token: AccessToken) {
-        let same = self.access_tokens.values().filter(|known| known.grant == token.grant && known.client == token.client);
-        let by_use: Vec<_> = same.map(|known| (known.used.load(Ordering::Relaxed), known.expires, known.hash)).collect();
+        let same = self
+            .access_tokens
+            .values()
+            .filter(|known| known.grant == token.grant && known.client == token.client);
+        let by_use: Vec<_> = same
+            .map(|known| (known.used.load(Ordering::Relaxed), known.expires, known.hash))
+            .collect();
         if by_use.len() >= limits::ACCESS_TOKENS {
             by_use.iter().min().and_then(|(.., oldest)| self.access_tokens.remove(oldest));
         }
@@ -252,12 +260,17 @@ impl State {
         self.codes.retain(|_, code| code.expires > now.0);
         self.access_tokens.retain(|_, token| token.expires > now.0);
         let idle = limits::REFRESH_IDLE.as_secs();
-        let expired: Vec<String> =
-            self.grants.values().filter(|grant| grant.last_use().saturating_add(idle) < now.0).map(|grant| grant.id.clone()).collect();
+        let expired: Vec<String> = self
+            .grants
+            .values()
+            .filter(|grant| grant.last_use().saturating_add(idle) < now.0)
+            .map(|grant| grant.id.clone())
+            .collect();
         expired.iter().for_each(|id| self.end_grant(id));
         let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
         // Only files of earlier versions have clients without a grant.
-        self.clients.retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
+        self.clients
+            .retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
     }
 }
 
@@ -293,8 +306,10 @@ impl Store {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.
         // One of the owner's commands may hold the lock for a moment.
-        let lock = Deadline::after(limits::STATE_LOCK_WAIT).poll(limits::LOCK_POLL, || disk::take_lock(&folder.join(LOCK)));
-        let lock = lock.map_err(|error| format!("the folder cannot be written: {}", error.kind()))?;
+        let lock = Deadline::after(limits::STATE_LOCK_WAIT)
+            .poll(limits::LOCK_POLL, || disk::take_lock(&folder.join(LOCK)));
+        let lock =
+            lock.map_err(|error| format!("the folder cannot be written: {}", error.kind()))?;
         let lock = lock.ok_or("another server is using this folder; give each its own")?;
         let state = match read(&file) {
             Ok(state) => state,
@@ -313,7 +328,9 @@ impl Store {
         let state = with_earlier_registrations(state, &earlier);
         let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
         // Written at once: a folder that cannot be written is reported now, not at the first login.
-        store.change(now, |_| Ok::<(), NotStored>(())).map_err(|_| "the folder cannot be written".to_owned())?;
+        store
+            .change(now, |_| Ok::<(), NotStored>(()))
+            .map_err(|_| "the folder cannot be written".to_owned())?;
         disk::discard(&earlier);
         Ok(store)
     }
@@ -325,7 +342,9 @@ impl Store {
     pub fn peek(folder: &Path) -> Result<State, String> {
         let file = folder.join(FILE);
         if matches!(file.try_exists(), Ok(false)) {
-            return Err(format!("it has no {FILE}: it is another folder than the server's, or no one has logged in yet"));
+            return Err(format!(
+                "it has no {FILE}: it is another folder than the server's, or no one has logged in yet"
+            ));
         }
         read(&file).map_err(|error| error.to_string())
     }
@@ -355,7 +374,11 @@ impl Store {
     /// # Errors
     /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, except that what was to be removed is
     /// gone until the next start.
-    pub fn change<T, E: From<NotStored>>(&self, now: Moment, change: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
+    pub fn change<T, E: From<NotStored>>(
+        &self,
+        now: Moment,
+        change: impl FnOnce(&mut State) -> Result<T, E>,
+    ) -> Result<T, E> {
         let _one_at_a_time = self.writing.lock().unpoisoned();
         let known = self.state();
         let mut next = State::clone(&known);
@@ -378,7 +401,12 @@ impl Store {
     /// [`NotStored`].
     pub fn end_grants(&self, id: Option<&str>, now: Moment) -> Result<usize, NotStored> {
         let ended = self.change(now, |state| {
-            let ids: Vec<String> = state.grants.keys().filter(|known| id.is_none_or(|id| id == known.as_str())).cloned().collect();
+            let ids: Vec<String> = state
+                .grants
+                .keys()
+                .filter(|known| id.is_none_or(|id| id == known.as_str()))
+                .cloned()
+                .collect();
             ids.iter().for_each(|id| state.end_grant(id));
             if id.is_none() {
                 // Machine clients have tokens without a grant, and a login may have a code that is not exchanged yet.
@@ -394,7 +422,8 @@ impl Store {
     fn put(&self, state: &State) -> Result<(), NotStored> {
         let Some(file) = &self.file else { return Ok(()) };
         let encoded = encode(state).map_err(std::io::Error::other);
-        let written = encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, |_| Ok(())));
+        let written =
+            encoded.and_then(|bytes| disk::replace(file, &bytes, Mode::Private, |_| Ok(())));
         written.map_err(|error| {
             log::error!("the state cannot be stored: {error}");
             NotStored
@@ -405,7 +434,9 @@ impl Store {
 /// Adds the registrations of an earlier version that have not led to a login; they expire as they did there.
 fn with_earlier_registrations(mut state: State, file: &Path) -> State {
     let lines = disk::read_at_most(file, limits::REGISTRATIONS_BYTES).unwrap_or_default();
-    let clients = lines.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Client>(line).ok());
+    let clients = lines
+        .split(|&byte| byte == b'\n')
+        .filter_map(|line| serde_json::from_slice::<Client>(line).ok());
     for client in clients.take(limits::CLIENTS) {
         state.clients.entry(client.id.clone()).or_insert_with(|| Arc::new(client));
     }
@@ -414,8 +445,11 @@ fn with_earlier_registrations(mut state: State, file: &Path) -> State {
 
 /// Renames a file that cannot be understood.
 fn set_aside(file: &Path, now: Moment, why: &str) -> Result<(), String> {
-    disk::set_aside(file, &file.with_file_name(format!("{FILE}.damaged-{}-{}", now.0, secret::new_id())))
-        .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
+    disk::set_aside(
+        file,
+        &file.with_file_name(format!("{FILE}.damaged-{}-{}", now.0, secret::new_id())),
+    )
+    .map_err(|error| format!("{FILE} is damaged and cannot be set aside: {}", error.kind()))?;
     log::error!("{FILE} is damaged ({why}); it was set aside, and all users have to log in again");
     Ok(())
 }
@@ -450,7 +484,9 @@ fn read(file: &Path) -> Result<State, ReadError> {
     match disk::read_at_most(file, limits::STATE_BYTES) {
         Ok(bytes) => decode(&bytes).map_err(ReadError::Damaged),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(State::new()),
-        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Err(ReadError::Damaged("larger than any that is written".into())),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+            Err(ReadError::Damaged("larger than any that is written".into()))
+        }
         Err(error) => Err(ReadError::Disk(error)),
     }
 }
@@ -475,7 +511,11 @@ fn decode(bytes: &[u8]) -> Result<State, String> {
     let key = SecretHash::from_hex(&stored.key).ok_or("key")?;
     Ok(State {
         key: key.bytes(),
-        clients: stored.clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect(),
+        clients: stored
+            .clients
+            .into_iter()
+            .map(|client| (client.id.clone(), Arc::new(client)))
+            .collect(),
         grants: stored.grants.into_iter().map(|grant| (grant.id.clone(), grant)).collect(),
         codes: stored.codes.into_iter().map(|code| (code.hash, code)).collect(),
         access_tokens: stored.access_tokens.into_iter().map(|token| (token.hash, token)).collect(),
@@ -489,6 +529,14 @@ pub fn fuzz(bytes: &[u8]) {
     let written = encode(&state).ok();
     let again = written.as_deref().and_then(|written| decode(written).ok());
     // Their order in the file means nothing.
-    let sizes = |state: &State| (state.clients.len(), state.grants.len(), state.codes.len(), state.access_tokens.len(), state.key);
+    let sizes = |state: &State| {
+        (
+            state.clients.len(),
+            state.grants.len(),
+            state.codes.len(),
+            state.access_tokens.len(),
+            state.key,
+        )
+    };
     assert_eq!(again.as_ref().map(sizes), Some(sizes(&state)));
 }

@@ -22,9 +22,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const BAD_CODE: Error =
-    Error::of(400, "invalid_grant", "the code is unknown, expired, used, meant for another client, or code_verifier does not fit");
-const BAD_REFRESH: Error = Error::of(400, "invalid_grant", "the refresh token is unknown, expired or revoked; log in again");
+const BAD_CODE: Error = Error::of(
+    400,
+    "invalid_grant",
+    "the code is unknown, expired, used, meant for another client, or code_verifier does not fit",
+);
+const BAD_REFRESH: Error = Error::of(
+    400,
+    "invalid_grant",
+    "the refresh token is unknown, expired or revoked; log in again",
+);
 
 /// RFC 6749 section 5.1.
 fn issued(access_token: &str, refresh_token: Option<&str>, access: Access) -> Value {
@@ -43,17 +50,32 @@ impl Oauth {
     /// # Errors
     /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh token used by its own
     /// client when it must not be any more ends the grant.
-    pub fn exchange(&self, authorization: Option<&str>, form: &Form, now: Moment) -> Result<Value, Error> {
-        let kind = form.get("grant_type").ok_or_else(|| Error::invalid_request("grant_type is missing"))?;
+    pub fn exchange(
+        &self,
+        authorization: Option<&str>,
+        form: &Form,
+        now: Moment,
+    ) -> Result<Value, Error> {
+        let kind = form
+            .get("grant_type")
+            .ok_or_else(|| Error::invalid_request("grant_type is missing"))?;
         if form.get("resource").is_some_and(|wanted| !resource::is_ours(&self.origin, wanted)) {
             return Err(Error::INVALID_TARGET);
         }
         let state = self.store.state();
         match (kind, self.authenticate_client(&state, authorization, form)?) {
-            ("authorization_code", Authenticated::Registered(client)) => self.exchange_code(&client, form, now),
-            ("refresh_token", Authenticated::Registered(client)) => self.refresh(&client, form, now),
-            ("client_credentials", Authenticated::Machine(id, may)) => self.machine(id, may, form, now),
-            ("authorization_code" | "refresh_token" | "client_credentials", _) => Err(Error::UNAUTHORIZED_CLIENT),
+            ("authorization_code", Authenticated::Registered(client)) => {
+                self.exchange_code(&client, form, now)
+            }
+            ("refresh_token", Authenticated::Registered(client)) => {
+                self.refresh(&client, form, now)
+            }
+            ("client_credentials", Authenticated::Machine(id, may)) => {
+                self.machine(id, may, form, now)
+            }
+            ("authorization_code" | "refresh_token" | "client_credentials", _) => {
+                Err(Error::UNAUTHORIZED_CLIENT)
+            }
             _ => Err(Error::UNSUPPORTED_GRANT_TYPE),
         }
     }
@@ -63,7 +85,8 @@ impl Oauth {
         let code = SecretHash::of(form.get("code").ok_or_else(|| missing("code"))?);
         let verifier = form.get("code_verifier").ok_or_else(|| missing("code_verifier"))?;
         let redirect_uri = form.get("redirect_uri");
-        let (access_token, value, grant_id) = (secret::new_token(), secret::new_token(), secret::new_id());
+        let (access_token, value, grant_id) =
+            (secret::new_token(), secret::new_token(), secret::new_id());
         let state = self.store.state();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
         // Looked up before the change, because a change copies the whole state under the writers' lock: no anonymous request costs that.
@@ -82,12 +105,18 @@ impl Oauth {
             if let Some(grant) = known.spent.clone() {
                 // RFC 6749 section 4.1.2: used twice, it has leaked.
                 state.end_grant(&grant);
-                log::warn!("code used twice: grant={grant:?} of client={:?} ended", client.short_id());
+                log::warn!(
+                    "code used twice: grant={grant:?} of client={:?} ended",
+                    client.short_id()
+                );
                 return Ok(None);
             }
             // The password was changed between the login and now.
-            let fingerprint =
-                self.logins.password_fingerprint(&known.user).filter(|fingerprint| *fingerprint == known.fingerprint).ok_or(BAD_CODE)?;
+            let fingerprint = self
+                .logins
+                .password_fingerprint(&known.user)
+                .filter(|fingerprint| *fingerprint == known.fingerprint)
+                .ok_or(BAD_CODE)?;
             let grant = Grant {
                 id: grant_id.clone(),
                 user: known.user.clone(),
@@ -107,7 +136,11 @@ impl Oauth {
             }
             state.add_client(client);
             if state.grants.len() >= limits::GRANTS {
-                let oldest = state.grants.values().min_by_key(|grant| grant.last_use()).map(|grant| grant.id.clone());
+                let oldest = state
+                    .grants
+                    .values()
+                    .min_by_key(|grant| grant.last_use())
+                    .map(|grant| grant.id.clone());
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
@@ -119,7 +152,9 @@ impl Oauth {
     }
 
     fn refresh(&self, client: &Client, form: &Form, now: Moment) -> Result<Value, Error> {
-        let token = form.get("refresh_token").ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
+        let token = form
+            .get("refresh_token")
+            .ok_or_else(|| Error::invalid_request("refresh_token is missing"))?;
         let access_token = secret::new_token();
         // As in `exchange_code`, an unknown token costs no write.
         if self.store.state().grant_of_refresh(token).is_none() {
@@ -173,20 +208,32 @@ impl Oauth {
 
 /// RFC 7636 section 4.1 and 4.6.
 fn verifier_matches(verifier: &str, challenge: &str) -> bool {
-    let is_verifier =
-        (43..=128).contains(&verifier.len()) && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
+    let is_verifier = (43..=128).contains(&verifier.len())
+        && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
 }
 
 /// The refresh token that the holder of `token` continues with: its successor, made now if `token` is the valid one, else
 /// the last in the chain of successors; `token` itself while no more can be remembered. `None` when it was exchanged too long ago.
-fn newest_of_family(grant: &mut Grant, key: &[u8; 32], token: &str, window: Duration, now: Moment) -> Option<String> {
+fn newest_of_family(
+    grant: &mut Grant,
+    key: &[u8; 32],
+    token: &str,
+    window: Duration,
+    now: Moment,
+) -> Option<String> {
     let hash = SecretHash::of(token);
     let grant_id = grant.id.clone();
-    let successor = |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
+    let successor =
+        |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
     if grant.refresh == hash {
         let full = grant.retired.len() >= limits::RETIRED_TOKENS;
-        if full && grant.retired.first().is_some_and(|(_, exchanged)| now.since(Moment(*exchanged)) < window) {
+        if full
+            && grant
+                .retired
+                .first()
+                .is_some_and(|(_, exchanged)| now.since(Moment(*exchanged)) < window)
+        {
             // The list is full of tokens that are still within the window. Dropping one would end an honest client's grant, so `token` is not
             // exchanged this time, and stays the valid one.
             return Some(token.to_owned());
@@ -220,7 +267,14 @@ enum Holder<'a> {
     Machine(Option<String>),
 }
 
-fn add_access(state: &mut State, token: &str, holder: Holder<'_>, client: &str, access: Access, now: Moment) {
+fn add_access(
+    state: &mut State,
+    token: &str,
+    holder: Holder<'_>,
+    client: &str,
+    access: Access,
+    now: Moment,
+) {
     let (grant, fingerprint) = match holder {
         Holder::Grant(id) => (Some(id), None),
         Holder::Machine(fingerprint) => (None, fingerprint),

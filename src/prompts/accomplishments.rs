@@ -26,7 +26,9 @@ static PLAN_PROJECT: Prompt = Prompt {
 fn plan_project(context: &Context<'_>, goal: Option<&str>) -> Result<Vec<Content>, Error> {
     let status = match overview(context) {
         Ok(status) => status,
-        Err(error) if error.code == Code::CanvasNotFound => "There is nothing on the canvas yet.".to_owned(),
+        Err(error) if error.code == Code::CanvasNotFound => {
+            "There is nothing on the canvas yet.".to_owned()
+        }
         Err(error) => return Err(error),
     };
     let goal = match goal {
@@ -34,5 +36,8 @@ fn plan_project(context: &Context<'_>, goal: Option<&str>) -> Result<Vec<Content
         None => "Let us go through the project and plan what comes next.".to_owned(),
     };
     let steps = include_str!("plan_project.txt");
-    Ok(vec![Content::Text(format!("{goal}\n\n{steps}")), Content::Text(format!("The project as it is:\n\n{status}"))])
+    Ok(vec![
+        Content::Text(format!("{goal}\n\n{steps}")),
+        Content::Text(format!("The project as it is:\n\n{status}")),
+    ])
 }

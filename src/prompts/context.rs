@@ -25,9 +25,12 @@ static LOAD_CONTEXT: Prompt = Prompt {
 
 fn load_context(context: &Context<'_>, kind: Option<&str>) -> Result<Vec<Content>, Error> {
     let Chunk { text, about } = context::load(context, kind)?;
-    let name = kind.map_or_else(|| "my default context".to_owned(), |kind| format!("my context {kind:?}"));
-    let mut introduction =
-        format!("This is {name}, {} notes of my vault, the oldest first. Take it as background of what follows.", about.files);
+    let name =
+        kind.map_or_else(|| "my default context".to_owned(), |kind| format!("my context {kind:?}"));
+    let mut introduction = format!(
+        "This is {name}, {} notes of my vault, the oldest first. Take it as background of what follows.",
+        about.files
+    );
     if about.chunks > 1 {
         introduction.push_str(&format!(
             " It is the first of {} parts: get the others with fetch_context (chunk_index 1 to {}) before you answer.",

@@ -54,7 +54,9 @@ impl Prompt {
     /// `INVALID_ARGUMENT`: unknown, missing, or not a text.
     pub fn argument_of(&self, mut sent: Map<String, Value>) -> Result<Option<String>, Error> {
         let name = self.argument.name;
-        sent.retain(|sent, value| *sent != name || value.as_str().is_none_or(|text| !text.trim().is_empty()));
+        sent.retain(|sent, value| {
+            *sent != name || value.as_str().is_none_or(|text| !text.trim().is_empty())
+        });
         let arguments = Arguments::check(self.name, &[self.argument], sent)?;
         Ok(arguments.maybe(name).map(|text| text.trim().to_owned()))
     }

@@ -23,7 +23,11 @@ static REVIEW_DAY: Prompt = Prompt {
     title: "Review a day",
     description: "The daily note of a day and the notes that were changed then: what was done, decided and left open",
     needs: Access::Read,
-    argument: optional("date", ANY_TEXT, "The day as YYYY-MM-DD; without it the newest day that has a daily note"),
+    argument: optional(
+        "date",
+        ANY_TEXT,
+        "The day as YYYY-MM-DD; without it the newest day that has a daily note",
+    ),
     completed_from: CompletionKind::Day,
     run: review_day,
 };
@@ -65,7 +69,9 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
     let vault = context.vault;
     let now = context.options.zone.at(Moment::read());
     // As Obsidian's settings have it.
-    let by_settings = |day: &str| context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok());
+    let by_settings = |day: &str| {
+        context.path(&format!("daily:{day}")).ok().and_then(|path| vault.entry(&path).ok())
+    };
     let day = match date {
         Some("today") => now.format("YYYY-MM-DD"),
         Some("yesterday") => now.plus_days(-1).format("YYYY-MM-DD"),
@@ -74,10 +80,14 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
             // Notes for future days are not reviewed; a day of slack, because the client may be in another time zone.
             let tomorrow = Moment::read().after(ONE_DAY).rfc3339();
             let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
-            let newest = days.find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
-            let mut last_days = (0..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD"));
+            let newest = days
+                .find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
+            let mut last_days =
+                (0..DAYS_TRIED).map(|days| now.plus_days(-days).format("YYYY-MM-DD"));
             let newest_by_settings = last_days.find(|day| by_settings(day).is_some());
-            newest_by_settings.max(newest).ok_or_else(|| Error::invalid("No note is named after a day (YYYY-MM-DD); give a date."))?
+            newest_by_settings.max(newest).ok_or_else(|| {
+                Error::invalid("No note is named after a day (YYYY-MM-DD); give a date.")
+            })?
         }
     };
     let wrong = || Error::invalid("Argument date must be a day as YYYY-MM-DD, today or yesterday.");
@@ -88,12 +98,20 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         None => entry.name().strip_suffix(".md") == Some(&day),
     };
     let (_, daily) = vault.matching(None, 1, is_daily)?;
-    let touched =
-        |entry: &Entry| !is_daily(entry) && (entry.name().contains(&day) || context.options.zone.at(entry.stamp.modified()).date() == date);
+    let touched = |entry: &Entry| {
+        !is_daily(entry)
+            && (entry.name().contains(&day)
+                || context.options.zone.at(entry.stamp.modified()).date() == date)
+    };
     let (total, others) = vault.matching(None, NAMED, touched)?;
-    let daily = daily.first().map(|daily| Attached::of(vault, &VaultPath::file(&daily.path)?)).transpose()?;
+    let daily = daily
+        .first()
+        .map(|daily| Attached::of(vault, &VaultPath::file(&daily.path)?))
+        .transpose()?;
     if daily.is_none() && others.is_empty() {
-        return Err(Error::invalid(format!("There is no note of {day}, and none was last changed on that day.")));
+        return Err(Error::invalid(format!(
+            "There is no note of {day}, and none was last changed on that day."
+        )));
     }
     let mut text = format!("Review my day {day}.");
     match &daily {
@@ -118,7 +136,8 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
 }
 
 fn gather_notes(context: &Context<'_>, topic: Option<&str>) -> Result<Vec<Content>, Error> {
-    let topic: String = topic.unwrap_or_default().trim().chars().take(limits::QUERY_CHARS).collect();
+    let topic: String =
+        topic.unwrap_or_default().trim().chars().take(limits::QUERY_CHARS).collect();
     if topic.trim_matches(['#', ' ']).is_empty() {
         return Err(Error::invalid("Argument topic has no word in it."));
     }
@@ -129,9 +148,19 @@ fn gather_notes(context: &Context<'_>, topic: Option<&str>) -> Result<Vec<Conten
         text.push_str("No note has these words. Try other words for it with vault_search, or look through vault_list_all.");
         return Ok(vec![Content::Text(text)]);
     }
-    let _ = writeln!(text, "{} files match; the best, with the line of the match:", found.total + found.partial);
+    let _ = writeln!(
+        text,
+        "{} files match; the best, with the line of the match:",
+        found.total + found.partial
+    );
     for hit in &found.hits {
-        let _ = writeln!(text, "- {} (line {}): {}", hit.entry.path, hit.line, hit.snippet.replace(['\n', '\r'], " "));
+        let _ = writeln!(
+            text,
+            "- {} (line {}): {}",
+            hit.entry.path,
+            hit.line,
+            hit.snippet.replace(['\n', '\r'], " ")
+        );
     }
     let _ = write!(
         text,
@@ -146,7 +175,10 @@ fn tidy_note(context: &Context<'_>, path: Option<&str>) -> Result<Vec<Content>, 
     let path = context.path(path.unwrap_or_default())?;
     context.vault.entry(&path)?;
     if !media::is_note(path.name()) {
-        return Err(Error::invalid(format!("{} is not a note: its name does not end in .md.", path.as_str())));
+        return Err(Error::invalid(format!(
+            "{} is not a note: its name does not end in .md.",
+            path.as_str()
+        )));
     }
     let attached = Attached::of(context.vault, &path)?;
     let text = format!(
@@ -171,7 +203,8 @@ struct Attached {
 
 impl Attached {
     fn of(vault: &Vault, path: &VaultPath) -> Result<Attached, Error> {
-        let read = vault.read(path, Range { offset: 1, column: 1, limit: 0, max_chars: NOTE_CHARS })?;
+        let read =
+            vault.read(path, Range { offset: 1, column: 1, limit: 0, max_chars: NOTE_CHARS })?;
         let Read::Lines(lines) = read.content else {
             return Err(Error::invalid(format!("{} is not a note.", read.path.as_str())));
         };
@@ -181,7 +214,9 @@ impl Attached {
     }
 
     fn cut_notice(&self) -> String {
-        self.cut.map(|line| format!(" as far as it fits (go on with vault_read from line {line})")).unwrap_or_default()
+        self.cut
+            .map(|line| format!(" as far as it fits (go on with vault_read from line {line})"))
+            .unwrap_or_default()
     }
 }
 

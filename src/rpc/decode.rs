@@ -12,10 +12,15 @@ pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
     if has_too_many_values(bytes) {
         return Err(Error::invalid_request("the message has too many values"));
     }
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| Error::parse(&error.to_string()))?;
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| Error::parse(&error.to_string()))?;
     match value {
-        Value::Array(messages) if messages.is_empty() => Err(Error::invalid_request("the batch is empty")),
-        Value::Array(messages) if messages.len() > limits::BATCH => Err(Error::invalid_request("the batch is too long")),
+        Value::Array(messages) if messages.is_empty() => {
+            Err(Error::invalid_request("the batch is empty"))
+        }
+        Value::Array(messages) if messages.len() > limits::BATCH => {
+            Err(Error::invalid_request("the batch is too long"))
+        }
         Value::Array(messages) => Ok(Incoming::Batch(messages.into_iter().map(message).collect())),
         one => message(one).map(Incoming::One),
     }
@@ -61,18 +66,24 @@ fn message(value: Value) -> Result<Message, Error> {
     let method = match members.remove("method") {
         Some(Value::String(method)) => method,
         Some(_) => return wrong("method must be a string"),
-        None if members.contains_key("result") || members.contains_key("error") => return Ok(Message::Response),
+        None if members.contains_key("result") || members.contains_key("error") => {
+            return Ok(Message::Response);
+        }
         None => return wrong("method is missing"),
     };
     let params = match members.remove("params") {
         None | Some(Value::Null) => Params::new(),
         Some(Value::Object(params)) => params,
-        Some(_) => return Err(Error::invalid_params("params must be an object").answering(known_id)),
+        Some(_) => {
+            return Err(Error::invalid_params("params must be an object").answering(known_id));
+        }
     };
     match (id, known_id) {
         (None, _) => Ok(Message::Notification { method, params }),
         (Some(_), Some(id)) => Ok(Message::Request { id, method, params }),
-        (Some(_), None) => Err(Error::invalid_request("id must be an integer or a string of at most 256 bytes")),
+        (Some(_), None) => {
+            Err(Error::invalid_request("id must be an integer or a string of at most 256 bytes"))
+        }
     }
 }
 
@@ -86,13 +97,25 @@ mod tests {
             Incoming::One(message) => message,
             Incoming::Batch(_) => panic!("{text}"),
         };
-        let Message::Request { id, method, params } = one(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#) else { panic!() };
+        let Message::Request { id, method, params } =
+            one(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#)
+        else {
+            panic!()
+        };
         assert_eq!((id.to_string().as_str(), method.as_str(), params.len()), ("0", "ping", 0));
-        let Message::Request { id, .. } = one(r#"{"jsonrpc":"2.0","id":"a\"b","method":"ping"}"#) else { panic!() };
+        let Message::Request { id, .. } = one(r#"{"jsonrpc":"2.0","id":"a\"b","method":"ping"}"#)
+        else {
+            panic!()
+        };
         assert_eq!(id.to_string(), r#""a\"b""#);
-        assert!(matches!(one(r#"{"jsonrpc":"2.0","method":"x","params":{"a":1}}"#), Message::Notification { .. }));
+        assert!(matches!(
+            one(r#"{"jsonrpc":"2.0","method":"x","params":{"a":1}}"#),
+            Message::Notification { .. }
+        ));
         assert!(matches!(one(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Message::Response));
-        assert!(matches!(decode(br#"[{"jsonrpc":"2.0","method":"x"}]"#).unwrap(), Incoming::Batch(list) if list.len() == 1));
+        assert!(
+            matches!(decode(br#"[{"jsonrpc":"2.0","method":"x"}]"#).unwrap(), Incoming::Batch(list) if list.len() == 1)
+        );
     }
 
     #[test]
@@ -119,9 +142,15 @@ mod tests {
         }
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         assert_eq!(decode(deep.as_bytes()).unwrap_err().code(), -32700, "nesting is bounded");
-        let small = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":[{}1]}}}}"#, r#"{"":0},"#.repeat(limits::JSON_VALUES));
+        let small = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":[{}1]}}}}"#,
+            r#"{"":0},"#.repeat(limits::JSON_VALUES)
+        );
         assert_eq!(decode(small.as_bytes()).unwrap_err().code(), -32600, "and so are values");
-        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"{}"}}}}"#, r#"[,\"{:\\"#.repeat(limits::JSON_VALUES));
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"{}"}}}}"#,
+            r#"[,\"{:\\"#.repeat(limits::JSON_VALUES)
+        );
         assert!(decode(text.as_bytes()).is_ok(), "but not what stands in a string");
         let many = format!("[{}]", vec!["1"; limits::BATCH + 1].join(","));
         assert_eq!(decode(many.as_bytes()).unwrap_err().code(), -32600);

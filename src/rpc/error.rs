@@ -83,7 +83,9 @@ impl Error {
 
     /// The message as JSON text. Without an id the member is left out: null is not valid in any revision of MCP.
     pub fn to_json(&self) -> String {
-        let error = Value::Object(without_nulls(json!({ "code": self.code, "message": self.message, "data": self.data })));
+        let error = Value::Object(without_nulls(
+            json!({ "code": self.code, "message": self.message, "data": self.data }),
+        ));
         match &self.id {
             Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
             None => format!(r#"{{"jsonrpc":"2.0","error":{error}}}"#),

@@ -17,7 +17,9 @@ pub struct Id(Value);
 impl Id {
     /// The id in a message; `None` for anything that is not an id.
     pub fn of(value: &Value) -> Option<Id> {
-        let is_id = value.is_i64() || value.is_u64() || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_BYTES);
+        let is_id = value.is_i64()
+            || value.is_u64()
+            || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_BYTES);
         is_id.then(|| Id(value.clone()))
     }
 

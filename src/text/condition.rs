@@ -25,9 +25,15 @@ impl Parsed {
     pub(super) fn of_words(query: &str) -> Parsed {
         let whole = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
         // A note has the words without the end of the question, and without parentheses around all of it.
-        let inside = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inside| !inside.contains(['(', ')']));
+        let inside = whole
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .filter(|inside| !inside.contains(['(', ')']));
         // One word in the brackets of a link is the name of a note, which has it without them.
-        let link = whole.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).and_then(|rest| rest.split(['|', '#']).next());
+        let link = whole
+            .strip_prefix("[[")
+            .and_then(|rest| rest.strip_suffix("]]"))
+            .and_then(|rest| rest.split(['|', '#']).next());
         let link = link.filter(|name| !name.is_empty() && !name.contains([' ', '[', ']']));
         let bare = inside.or(link).unwrap_or(&whole).trim_end_matches(MARKS).trim_end();
         let phrase = if bare.is_empty() { whole } else { bare.to_owned() };
@@ -93,8 +99,13 @@ impl Condition {
     /// Whether it is about words anywhere in a file, not about where they are or how they are written.
     pub fn is_of_words(&self) -> bool {
         match self {
-            Condition::Has(_, Term::Folded(_)) | Condition::Tag(_) | Condition::Property(..) | Condition::Not(_) => true,
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().all(Condition::is_of_words),
+            Condition::Has(_, Term::Folded(_))
+            | Condition::Tag(_)
+            | Condition::Property(..)
+            | Condition::Not(_) => true,
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter().all(Condition::is_of_words)
+            }
             Condition::Has(..) | Condition::Within(..) => false,
         }
     }
@@ -103,8 +114,12 @@ impl Condition {
     pub(super) fn into_tags(self) -> Condition {
         let each = |parts: Vec<Condition>| parts.into_iter().map(Condition::into_tags).collect();
         match self {
-            Condition::Has(_, Term::Folded(text)) => Condition::Tag(text.trim_start_matches('#').trim_end_matches('/').to_owned()),
-            Condition::Has(_, Term::Exact(text)) => Condition::Tag(fold(text.trim_start_matches('#').trim_end_matches('/'))),
+            Condition::Has(_, Term::Folded(text)) => {
+                Condition::Tag(text.trim_start_matches('#').trim_end_matches('/').to_owned())
+            }
+            Condition::Has(_, Term::Exact(text)) => {
+                Condition::Tag(fold(text.trim_start_matches('#').trim_end_matches('/')))
+            }
             Condition::Not(part) => Condition::Not(Box::new(part.into_tags())),
             Condition::All(parts) => Condition::All(each(parts)),
             Condition::Any(parts) => Condition::Any(each(parts)),
@@ -125,7 +140,9 @@ impl Condition {
         match self {
             part if skips(part) => Vec::new(),
             Condition::Within(_, part) | Condition::Not(part) => part.leaves(skips),
-            Condition::All(parts) | Condition::Any(parts) => parts.iter().flat_map(|part| part.leaves(skips)).collect(),
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter().flat_map(|part| part.leaves(skips)).collect()
+            }
             leaf => vec![leaf],
         }
     }
@@ -133,7 +150,9 @@ impl Condition {
     /// The terms that a file that meets this may contain, for ranking.
     pub(super) fn hints(&self) -> impl Iterator<Item = String> {
         let hint = |leaf: &Condition| match leaf {
-            Condition::Has(_, Term::Folded(text) | Term::Exact(text)) => Some(fold(text)).filter(|hint| !hint.is_empty()),
+            Condition::Has(_, Term::Folded(text) | Term::Exact(text)) => {
+                Some(fold(text)).filter(|hint| !hint.is_empty())
+            }
             _ => None,
         };
         self.leaves(&|part| matches!(part, Condition::Not(_))).into_iter().filter_map(hint)
@@ -144,24 +163,36 @@ impl Condition {
         let required = |leaf: &'a Condition| match leaf {
             Condition::Has(_, Term::Folded(text)) | Condition::Tag(text) => Some(text.as_str()),
             // In quotes other characters are written otherwise.
-            Condition::Property(name, _) if name.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c)) => Some(name.as_str()),
+            Condition::Property(name, _)
+                if name.chars().all(|c| c.is_alphanumeric() || "_- ".contains(c)) =>
+            {
+                Some(name.as_str())
+            }
             Condition::Has(_, Term::Regex(expression)) => expression.required(),
             _ => None,
         };
-        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Any(_))).into_iter().filter_map(required)
+        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Any(_)))
+            .into_iter()
+            .filter_map(required)
     }
 
     /// The tags that a file may have to meet this.
     pub fn tags(&self) -> impl Iterator<Item = &str> {
         let leaves = self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Within(..)));
-        leaves.into_iter().filter_map(|leaf| if let Condition::Tag(tag) = leaf { Some(tag.as_str()) } else { None })
+        leaves.into_iter().filter_map(|leaf| {
+            if let Condition::Tag(tag) = leaf { Some(tag.as_str()) } else { None }
+        })
     }
 
     /// The regular expressions that a path may match to meet this.
     pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
-        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Within(..))).into_iter().filter_map(|leaf| match leaf {
-            Condition::Has(Field::Any | Field::Name | Field::Path, Term::Regex(expression)) => Some(expression),
-            _ => None,
-        })
+        self.leaves(&|part| matches!(part, Condition::Not(_) | Condition::Within(..)))
+            .into_iter()
+            .filter_map(|leaf| match leaf {
+                Condition::Has(Field::Any | Field::Name | Field::Path, Term::Regex(expression)) => {
+                    Some(expression)
+                }
+                _ => None,
+            })
     }
 }

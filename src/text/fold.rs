@@ -68,7 +68,9 @@ fn push_folded(folded: &mut String, c: char) {
         // As other programs write İ in lower case.
         '\u{307}' if folded.ends_with('i') => {}
         // Their last four bits are the number.
-        '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' => folded.push(char::from(b'0' + (u32::from(c) & 15) as u8)),
+        '\u{660}'..='\u{669}' | '\u{6f0}'..='\u{6f9}' => {
+            folded.push(char::from(b'0' + (u32::from(c) & 15) as u8))
+        }
         '‘' | '’' => folded.push('\''),
         '\u{a0}' | '\u{202f}' => folded.push(' '),
         '\u{ff01}'..='\u{ff5e}' => push_folded(folded, char::from((u32::from(c) - 0xfee0) as u8)),
@@ -95,14 +97,16 @@ mod tests {
             "가각힣",
             "\u{11131}\u{11127}",
         ] {
-            let (composed, decomposed): (String, String) = (text.nfc().collect(), text.nfd().collect());
+            let (composed, decomposed): (String, String) =
+                (text.nfc().collect(), text.nfd().collect());
             assert_eq!(fold(&decomposed), fold(&composed), "{text}");
             assert_eq!(fold(text), fold(&composed), "{text}");
         }
         assert_eq!(fold("İ"), fold("i\u{307}"));
         // Every character that has another form, and every pair of letters that joins.
         for c in ('\0'..='\u{2fa1d}').filter(|c| !c.is_ascii()) {
-            let (composed, decomposed): (String, String) = (std::iter::once(c).nfc().collect(), std::iter::once(c).nfd().collect());
+            let (composed, decomposed): (String, String) =
+                (std::iter::once(c).nfc().collect(), std::iter::once(c).nfd().collect());
             assert_eq!(fold(&decomposed), fold(&composed), "{:04x}", c as u32);
             assert_eq!(fold(&c.to_string()), fold(&composed), "{:04x}", c as u32);
         }

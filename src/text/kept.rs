@@ -26,7 +26,9 @@ impl Kept {
         if original.is_ascii() {
             folded.push_str(original);
             folded.make_ascii_lowercase();
-            for (at, _) in original.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase()) {
+            for (at, _) in
+                original.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase())
+            {
                 push_number(&mut changes, at - last);
                 changes.push(0);
                 last = at + 1;
@@ -97,7 +99,9 @@ impl Kept {
             let from = from.max(wanted.start);
             self.folded.part(from..to.min(wanted.end).max(from))
         };
-        for (changed, written) in self.changes().take_while(|(changed, _)| changed.start <= wanted.end) {
+        for (changed, written) in
+            self.changes().take_while(|(changed, _)| changed.start <= wanted.end)
+        {
             original.push_str(unchanged(at, changed.start));
             at = changed.end;
             if at <= wanted.start {
@@ -106,7 +110,8 @@ impl Kept {
             begins = begins.min(changed.start);
             match written {
                 Some(written) => original.push_str(written),
-                None => original.extend(self.folded.part(changed).chars().map(|c| c.to_ascii_uppercase())),
+                None => original
+                    .extend(self.folded.part(changed).chars().map(|c| c.to_ascii_uppercase())),
             }
         }
         original.push_str(unchanged(at, wanted.end));
@@ -121,7 +126,12 @@ impl Kept {
             (end, original_end) = (changed.end, start + written.map_or(1, str::len));
             (changed, start..original_end)
         };
-        Offsets(self.changes().map(map).filter(|(changed, original)| changed.len() != original.len()).collect())
+        Offsets(
+            self.changes()
+                .map(map)
+                .filter(|(changed, original)| changed.len() != original.len())
+                .collect(),
+        )
     }
 
     /// Bytes that it takes.
@@ -137,7 +147,9 @@ impl Offsets {
     /// The range of the original that a match in the folded text covers; whole characters with their combining marks, which
     /// composition may have reordered.
     pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
-        let is_mark = |at: usize| original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark);
+        let is_mark = |at: usize| {
+            original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark)
+        };
         let mut start = self.original_offset(from).start.min(original.len());
         while !original.is_char_boundary(start) || start > 0 && is_mark(start) {
             start -= 1;
@@ -222,7 +234,8 @@ mod tests {
             assert_eq!(found(text, query).as_deref(), Some(expected), "{text} / {query}");
         }
         assert_eq!(
-            found("x \u{1112}\u{116c}\u{110b}\u{1174}\u{1105}\u{1169}\u{11a8} y", "회의").as_deref(),
+            found("x \u{1112}\u{116c}\u{110b}\u{1174}\u{1105}\u{1169}\u{11a8} y", "회의")
+                .as_deref(),
             Some("\u{1112}\u{116c}\u{110b}\u{1174}")
         );
     }
@@ -290,10 +303,14 @@ mod tests {
     /// Random texts of difficult letters.
     #[test]
     fn any_text_comes_back() {
-        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ 🎻\n.Ω\u{2126}가\u{1100}\u{1161}".chars().collect();
+        let letters: Vec<char> =
+            "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ 🎻\n.Ω\u{2126}가\u{1100}\u{1161}"
+                .chars()
+                .collect();
         let mut random = Random::new();
         for _ in 0..20_000 {
-            let text: String = (0..random.below(12)).map(|_| letters[random.below(letters.len())]).collect();
+            let text: String =
+                (0..random.below(12)).map(|_| letters[random.below(letters.len())]).collect();
             let kept = Kept::of(&text);
             assert_eq!(kept.original(), text);
             assert_eq!(kept.folded(), fold(&text));

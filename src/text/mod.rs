@@ -46,7 +46,11 @@ pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>)
 
 /// Text made safe for HTML, in element content and in quoted attributes.
 pub fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace('\'', "&#39;")
 }
 
 /// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
@@ -75,7 +79,10 @@ pub(crate) mod random {
 
         /// A number below `end`.
         pub(crate) fn below(&mut self, end: usize) -> usize {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) as usize % end
         }
     }

@@ -24,7 +24,9 @@ pub struct Expression {
 /// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in which line feeds mean nothing, stays.
 fn with_crlf(pattern: &str) -> String {
     let has_x = |group: &str| {
-        group.split([':', ')']).next().is_some_and(|flags| flags.contains('x') && flags.bytes().all(|byte| b"imsUuxR-".contains(&byte)))
+        group.split([':', ')']).next().is_some_and(|flags| {
+            flags.contains('x') && flags.bytes().all(|byte| b"imsUuxR-".contains(&byte))
+        })
     };
     if pattern.split("(?").skip(1).any(has_x) {
         return pattern.to_owned();
@@ -58,11 +60,18 @@ impl Expression {
     /// What is wrong with it and where, or that it is too large, in one line.
     pub fn new(pattern: &str, case_sensitive: bool) -> Result<Expression, String> {
         // Parsed as case-sensitive, so that letters are literals.
-        let parsed = regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
-        let at = |span: &regex_syntax::ast::Span| pattern.get(..span.start.offset).unwrap_or_default().chars().count() + 1;
+        let parsed =
+            regex_syntax::ParserBuilder::new().multi_line(true).crlf(true).build().parse(pattern);
+        let at = |span: &regex_syntax::ast::Span| {
+            pattern.get(..span.start.offset).unwrap_or_default().chars().count() + 1
+        };
         let hir = parsed.map_err(|error| match error {
-            regex_syntax::Error::Parse(error) => format!("{} at character {}", error.kind(), at(error.span())),
-            regex_syntax::Error::Translate(error) => format!("{} at character {}", error.kind(), at(error.span())),
+            regex_syntax::Error::Parse(error) => {
+                format!("{} at character {}", error.kind(), at(error.span()))
+            }
+            regex_syntax::Error::Translate(error) => {
+                format!("{} at character {}", error.kind(), at(error.span()))
+            }
             other => other.to_string(),
         })?;
         let build = |pattern: &str| {
@@ -71,8 +80,11 @@ impl Expression {
             builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build()
         };
         let crlf = with_crlf(pattern);
-        let built = build(&crlf).or_else(|error| if crlf == pattern { Err(error) } else { build(pattern) });
-        let regex = built.map_err(|_| format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES))?;
+        let built =
+            build(&crlf).or_else(|error| if crlf == pattern { Err(error) } else { build(pattern) });
+        let regex = built.map_err(|_| {
+            format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES)
+        })?;
         let required = literal(&hir).and_then(|found| {
             // In the folded text, a combining mark or a joining letter changes the letter before it: the last letter is dropped, as one
             // may follow, and no part begins with one.
@@ -81,8 +93,12 @@ impl Expression {
             while text.pop().is_some_and(joins) {}
             // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line
             // feed also matches CR LF.
-            let has_more_forms = |c: char| matches!(c, 's' | 'S' | '\n') || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase());
-            let part = text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(joins);
+            let has_more_forms = |c: char| {
+                matches!(c, 's' | 'S' | '\n')
+                    || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase())
+            };
+            let part =
+                text.split(has_more_forms).max_by_key(|part| part.len())?.trim_start_matches(joins);
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })
@@ -97,7 +113,11 @@ impl Expression {
     ///
     /// # Errors
     /// [`Unfinished`] if it returned `false`.
-    pub fn find(&self, text: &str, proceed: &dyn Fn() -> bool) -> Result<Option<Range<usize>>, Unfinished> {
+    pub fn find(
+        &self,
+        text: &str,
+        proceed: &dyn Fn() -> bool,
+    ) -> Result<Option<Range<usize>>, Unfinished> {
         let mut first = None;
         let is_searched = self.each(text, &mut || proceed(), |found| {
             first = Some(found);
@@ -108,14 +128,21 @@ impl Expression {
 
     /// Passes every match, also empty ones, to `found`, which says whether to go on. `proceed` is called before each window. Returns
     /// whether the whole text was searched. A match longer than [`limits::REGEX_MATCH_BYTES`] may be truncated.
-    pub fn each(&self, text: &str, proceed: &mut dyn FnMut() -> bool, mut found: impl FnMut(Range<usize>) -> bool) -> bool {
+    pub fn each(
+        &self,
+        text: &str,
+        proceed: &mut dyn FnMut() -> bool,
+        mut found: impl FnMut(Range<usize>) -> bool,
+    ) -> bool {
         let mut at = 0;
         while proceed() {
             let end = window_end(text, at);
             let is_last = end == text.len();
             // A match that begins after this may extend beyond the window.
             let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
-            while let Some(matched) = text.get(..end).and_then(|window| self.regex.find_at(window, at)) {
+            while let Some(matched) =
+                text.get(..end).and_then(|window| self.regex.find_at(window, at))
+            {
                 if matched.start() > sure && matched.start() > at {
                     break;
                 }
@@ -155,7 +182,11 @@ fn literal(hir: &Hir) -> Option<Vec<u8>> {
         HirKind::Capture(inner) => literal(&inner.sub),
         HirKind::Repetition(inner) if inner.min > 0 => literal(&inner.sub),
         HirKind::Concat(parts) => parts.iter().filter_map(literal).max_by_key(Vec::len),
-        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) | HirKind::Repetition(_) | HirKind::Alternation(_) => None,
+        HirKind::Empty
+        | HirKind::Class(_)
+        | HirKind::Look(_)
+        | HirKind::Repetition(_)
+        | HirKind::Alternation(_) => None,
     }
 }
 
@@ -195,8 +226,12 @@ mod tests {
 
     #[test]
     fn expressions_say_what_is_wrong_with_them() {
-        for (text, word) in [("a(b", "unclosed"), ("(?=a)", "look-around"), (r"(a)\1", "backreferences"), ("(a{1000}){1000}", "too large")]
-        {
+        for (text, word) in [
+            ("a(b", "unclosed"),
+            ("(?=a)", "look-around"),
+            (r"(a)\1", "backreferences"),
+            ("(a{1000}){1000}", "too large"),
+        ] {
             let why = Expression::new(text, false).unwrap_err();
             assert!(why.contains(word) && !why.contains('\n'), "{why}");
         }
@@ -208,10 +243,27 @@ mod tests {
         let words = ["status: active", "ü", "\n", "\r\n", "a", "plugin", " ", "🎻", "b\nb"];
         for _ in 0..20 {
             let text: String = (0..80_000).map(|_| words[random.below(words.len())]).collect();
-            for pattern in [r"^status: active$", r"plugin\s+a", "(?s)plugin.{1,40}b", "[^a]+", "zz", "", "🎻$", "x*"] {
-                let regex = RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).crlf(true).build().unwrap();
-                let expected: Vec<_> =
-                    regex.find_iter(&text).filter(|found| !found.is_empty()).map(|found| (found.start(), found.end())).collect();
+            for pattern in [
+                r"^status: active$",
+                r"plugin\s+a",
+                "(?s)plugin.{1,40}b",
+                "[^a]+",
+                "zz",
+                "",
+                "🎻$",
+                "x*",
+            ] {
+                let regex = RegexBuilder::new(pattern)
+                    .case_insensitive(true)
+                    .multi_line(true)
+                    .crlf(true)
+                    .build()
+                    .unwrap();
+                let expected: Vec<_> = regex
+                    .find_iter(&text)
+                    .filter(|found| !found.is_empty())
+                    .map(|found| (found.start(), found.end()))
+                    .collect();
                 assert_eq!(all(pattern, &text), expected, "{pattern}");
             }
         }

@@ -53,7 +53,10 @@ pub struct Known<'a> {
 pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     // Phones and word processors type these for `"`; between straight quotes they are part of a phrase.
     let with_quotes = |part: &str| part.replace(['“', '”', '„', '«', '»'], "\"");
-    let parts = query.split('"').enumerate().map(|(number, part)| if number % 2 == 0 { with_quotes(part) } else { part.to_owned() });
+    let parts = query
+        .split('"')
+        .enumerate()
+        .map(|(number, part)| if number % 2 == 0 { with_quotes(part) } else { part.to_owned() });
     let typed = parts.collect::<Vec<_>>().join("\"");
     let rest = typed.trim();
     let mut parser = Parser {
@@ -83,7 +86,9 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
         match part {
             // Alone and next to conditions it means every file.
             Condition::Has(Field::Any, Term::Folded(text)) if text == "*" && !is_quoted(&text) => {}
-            Condition::Has(Field::Any, Term::Folded(text)) if is_quoted(&text) => parsed.words.push(text),
+            Condition::Has(Field::Any, Term::Folded(text)) if is_quoted(&text) => {
+                parsed.words.push(text)
+            }
             Condition::Has(Field::Any, Term::Folded(text)) => plain = format!("{plain} {text}"),
             condition => {
                 parsed.hints.extend(condition.hints());
@@ -94,12 +99,18 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     if rest == "*" {
         return Ok(parsed);
     }
-    if parsed.words.is_empty() && parsed.conditions.is_empty() && !typed.contains('"') && !parser.has_operator {
+    if parsed.words.is_empty()
+        && parsed.conditions.is_empty()
+        && !typed.contains('"')
+        && !parser.has_operator
+    {
         return Ok(Parsed::of_words(query));
     }
     // Stop words count only where the query has nothing else.
     let has_others = !parsed.words.is_empty() || !parsed.conditions.is_empty();
-    parsed.words.extend(query_words(&plain).into_iter().filter(|word| !has_others || !is_stop_word(word)));
+    parsed
+        .words
+        .extend(query_words(&plain).into_iter().filter(|word| !has_others || !is_stop_word(word)));
     let mut seen = HashSet::new();
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
@@ -156,13 +167,24 @@ impl<'a> Parser<'a> {
         let first = self.rest.chars().next().filter(|_| !self.is_at_or())?;
         match first {
             '-' => {
-                let before = self.whole.strip_suffix(self.rest)?.split_whitespace().next_back().unwrap_or_default();
+                let before = self
+                    .whole
+                    .strip_suffix(self.rest)?
+                    .split_whitespace()
+                    .next_back()
+                    .unwrap_or_default();
                 self.rest = self.rest.strip_prefix('-')?;
                 // A lone minus sign, or a long command-line option.
-                if self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-') {
+                if self.rest.is_empty()
+                    || self.rest.starts_with(|c: char| c.is_whitespace() || c == '-')
+                {
                     return None;
                 }
-                let word = self.rest.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or_default();
+                let word = self
+                    .rest
+                    .split(|c: char| c.is_whitespace() || c == ')')
+                    .next()
+                    .unwrap_or_default();
                 if self.depth == 0 && self.is_option(before, word) {
                     return self.term();
                 }
@@ -185,7 +207,9 @@ impl<'a> Parser<'a> {
             _ => {
                 for (name, operator) in OPERATORS {
                     // `file:///` begins a URL.
-                    if let Some(operand) = self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//")) {
+                    if let Some(operand) =
+                        self.rest.strip_prefix(name).filter(|rest| !rest.starts_with("//"))
+                    {
                         (self.rest, self.has_operator) = (operand, true);
                         return self.nested(|parser| parser.operand(operator));
                     }
@@ -199,7 +223,9 @@ impl<'a> Parser<'a> {
     /// which would exclude everything, what has no letter or digit, and what some file has behind the same word.
     fn is_option(&self, before: &str, word: &str) -> bool {
         let is_letter = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic());
-        if word.starts_with(['"', '(', '[', '/']) || OPERATORS.iter().any(|(name, _)| word.starts_with(name)) {
+        if word.starts_with(['"', '(', '[', '/'])
+            || OPERATORS.iter().any(|(name, _)| word.starts_with(name))
+        {
             return false;
         }
         is_letter
@@ -222,7 +248,8 @@ impl<'a> Parser<'a> {
                 }
                 self.rest = self.rest.strip_prefix('#').unwrap_or(self.rest);
                 let name = fold(&self.text()?);
-                Some(Condition::Tag(name.trim_end_matches('.').trim_matches('/').to_owned())).filter(|_| !name.is_empty())
+                Some(Condition::Tag(name.trim_end_matches('.').trim_matches('/').to_owned()))
+                    .filter(|_| !name.is_empty())
             }
             Operator::Field(field) => {
                 self.field = field;
@@ -244,7 +271,11 @@ impl<'a> Parser<'a> {
     fn property(&mut self) -> Option<Condition> {
         let body = self.rest.strip_prefix('[')?;
         // The value may be a quoted link, `[author:"[[Jane Doe]]"]`, and is its target then.
-        let is_link = body.split(']').next()?.split_once(':').is_some_and(|(_, value)| value.contains("\"[["));
+        let is_link = body
+            .split(']')
+            .next()?
+            .split_once(':')
+            .is_some_and(|(_, value)| value.contains("\"[["));
         let mut in_quotes = false;
         let end = body.find(|c| {
             in_quotes ^= c == '"';
@@ -256,7 +287,10 @@ impl<'a> Parser<'a> {
         let unquoted = |text: &str| fold(text.trim().trim_matches(['"', '[', ']']));
         let name = unquoted(name);
         // Links and checkboxes.
-        if name.is_empty() || name.len() < 2 && values.is_empty() || inside.contains('[') && !is_link {
+        if name.is_empty()
+            || name.len() < 2 && values.is_empty()
+            || inside.contains('[') && !is_link
+        {
             return None;
         }
         self.rest = rest;
@@ -265,28 +299,48 @@ impl<'a> Parser<'a> {
         let is_log = values.is_empty() || !is_whole || values.contains([':', ',']);
         if self.depth == 0 && is_log && !(self.known.is_property)(&name) {
             let inside = fold(inside);
-            let words = inside.split_whitespace().map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
+            let words = inside
+                .split_whitespace()
+                .map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
         }
-        let inner = values.trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).filter(|inner| !inner.contains(['(', ')']));
+        let inner = values
+            .trim()
+            .strip_prefix('(')
+            .and_then(|rest| rest.strip_suffix(')'))
+            .filter(|inner| !inner.contains(['(', ')']));
         let alternatives = inner.filter(|inner| inner.contains(" OR ")).unwrap_or(values);
-        let is_quoted = values.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).is_some_and(|inner| !inner.contains('"'));
+        let is_quoted = values
+            .trim()
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .is_some_and(|inner| !inner.contains('"'));
         let of_value = |value: &str| {
             let target = value.split('|').next().filter(|_| is_link).unwrap_or(value);
-            Condition::Property(name.clone(), Some(unquoted(target)).filter(|value| !value.is_empty()))
+            Condition::Property(
+                name.clone(),
+                Some(unquoted(target)).filter(|value| !value.is_empty()),
+            )
         };
-        let mut any: Vec<Condition> = alternatives.split(if is_quoted { "\n" } else { " OR " }).map(of_value).collect();
+        let mut any: Vec<Condition> =
+            alternatives.split(if is_quoted { "\n" } else { " OR " }).map(of_value).collect();
         Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 
     /// A regular expression between slashes, the second of which ends a word. The first error is recorded.
     fn expression(&mut self) -> Option<Expression> {
-        let (pattern, rest) = unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
+        let (pattern, rest) =
+            unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
         let (flag, rest) = rest.strip_prefix('i').map_or(("", rest), |rest| ("i", rest));
-        let rest = Some(rest).filter(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')'))?;
+        let rest = Some(rest).filter(|rest| {
+            rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')')
+        })?;
         self.expressions += 1;
         if self.expressions > limits::QUERY_EXPRESSIONS {
-            self.wrong.get_or_insert(format!("it has more than {} regular expressions", limits::QUERY_EXPRESSIONS));
+            self.wrong.get_or_insert(format!(
+                "it has more than {} regular expressions",
+                limits::QUERY_EXPRESSIONS
+            ));
             return None;
         }
         match Expression::new(&pattern.replace("\\/", "/"), flag.is_empty()) {
@@ -295,7 +349,9 @@ impl<'a> Parser<'a> {
                 Some(expression)
             }
             Err(wrong) => {
-                self.wrong.get_or_insert(format!("/{pattern}/{flag} is not a regular expression: {wrong}"));
+                self.wrong.get_or_insert(format!(
+                    "/{pattern}/{flag} is not a regular expression: {wrong}"
+                ));
                 self.rest = rest.trim_start();
                 // Any expression will do: `wrong` is returned in the end.
                 Expression::new("", true).ok()
@@ -320,10 +376,14 @@ impl<'a> Parser<'a> {
             let (inside, rest) = unescaped(self.rest, '"')?;
             self.rest = rest;
             self.ends_here()?;
-            let phrase = inside.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
+            let phrase =
+                inside.replace("\\\"", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
             return Some(phrase).filter(|phrase| self.in_scope || !phrase.is_empty());
         }
-        let end = self.rest.find(|c: char| c.is_whitespace() || c == '"' || self.depth > 0 && c == ')').unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| c.is_whitespace() || c == '"' || self.depth > 0 && c == ')')
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
         self.ends_here()?;
@@ -343,13 +403,16 @@ impl<'a> Parser<'a> {
     fn ends_here(&mut self) -> Option<()> {
         // Punctuation may follow a quote or bracket.
         self.rest = self.rest.trim_start_matches(MARKS).trim_start_matches(':');
-        let ends = self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == ')');
+        let ends =
+            self.rest.is_empty() || self.rest.starts_with(|c: char| c.is_whitespace() || c == ')');
         self.rest = self.rest.trim_start();
         ends.then_some(())
     }
 
     fn is_at_or(&self) -> bool {
-        self.rest.strip_prefix("OR").is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        self.rest
+            .strip_prefix("OR")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
     }
 
     fn skip(&mut self, text: &str) {
@@ -362,12 +425,21 @@ mod tests {
     use super::*;
 
     fn parse_any(query: &str) -> Result<Parsed, String> {
-        parse(query, &Known { is_property: &|name| name != "wip", is_written: &|text| text == "ssh-keygen -lf" })
+        parse(
+            query,
+            &Known {
+                is_property: &|name| name != "wip",
+                is_written: &|text| text == "ssh-keygen -lf",
+            },
+        )
     }
 
     #[test]
     fn what_is_of_the_language_is_read() {
-        let parsed = parse_any(r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#).unwrap();
+        let parsed = parse_any(
+            r#"how to Brew "Black Tea" -milk tag:#drinks/ path:"My Notes" [status:Done] [due]"#,
+        )
+        .unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
         // Stop words count only where nothing else is asked for; punctuation ends a question and is in no operand.
         for (query, words, conditions) in [
@@ -381,21 +453,38 @@ mod tests {
             assert_eq!(parsed.words, words, "{query}");
             assert_eq!(format!("{:?}", parsed.conditions), conditions, "{query}");
         }
-        for (query, phrase) in
-            [("mqtt controller?", "mqtt controller"), ("(mqtt controller).", "(mqtt controller)"), ("(mqtt controller)", "mqtt controller")]
-        {
+        for (query, phrase) in [
+            ("mqtt controller?", "mqtt controller"),
+            ("(mqtt controller).", "(mqtt controller)"),
+            ("(mqtt controller)", "mqtt controller"),
+        ] {
             assert_eq!(parse_any(query).unwrap().phrase, phrase);
         }
-        assert_eq!(format!("{:?}", parse_any("[wip:x]").unwrap().conditions), "[Property(\"wip\", Some(\"x\"))]");
-        assert_eq!(parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words, ["they said \"hello\" twice", "x"]);
+        assert_eq!(
+            format!("{:?}", parse_any("[wip:x]").unwrap().conditions),
+            "[Property(\"wip\", Some(\"x\"))]"
+        );
+        assert_eq!(
+            parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words,
+            ["they said \"hello\" twice", "x"]
+        );
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
             Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
         assert_eq!(format!("{:?}", parsed.conditions), expected);
         let parsed = parse_any("tea (black OR green leaf) -(milk OR sugar)").unwrap();
-        assert_eq!((parsed.words, parsed.hints), (vec!["tea".into()], vec!["black".into(), "green".into(), "leaf".into()]));
+        assert_eq!(
+            (parsed.words, parsed.hints),
+            (vec!["tea".into()], vec!["black".into(), "green".into(), "leaf".into()])
+        );
         let has = |text: &str| format!("Has(Any, Folded({text:?}))");
-        let expected =
-            format!("[Any([{}, All([{}, {}])]), Not(Any([{}, {}]))]", has("black"), has("green"), has("leaf"), has("milk"), has("sugar"));
+        let expected = format!(
+            "[Any([{}, All([{}, {}])]), Not(Any([{}, {}]))]",
+            has("black"),
+            has("green"),
+            has("leaf"),
+            has("milk"),
+            has("sugar")
+        );
         assert_eq!(format!("{:?}", parsed.conditions), expected);
         for (query, expected) in [
             ("match-case:Tea", "Has(Any, Exact(\"Tea\"))"),
@@ -407,24 +496,44 @@ mod tests {
             ("file:(a OR b)", "Any([Has(Name, Folded(\"a\")), Has(Name, Folded(\"b\"))])"),
             ("tag:(a OR #b/)", "Any([Tag(\"a\"), Tag(\"b\")])"),
             ("path:-All", "Not(Has(Path, Folded(\"all\")))"),
-            ("line:(a -x)", "Within(Line, All([Has(Content, Folded(\"a\")), Not(Has(Content, Folded(\"x\")))]))"),
+            (
+                "line:(a -x)",
+                "Within(Line, All([Has(Content, Folded(\"a\")), Not(Has(Content, Folded(\"x\")))]))",
+            ),
         ] {
-            assert_eq!(format!("{:?}", parse_any(query).unwrap().conditions), format!("[{expected}]"), "{query}");
+            assert_eq!(
+                format!("{:?}", parse_any(query).unwrap().conditions),
+                format!("[{expected}]"),
+                "{query}"
+            );
         }
     }
 
     #[test]
     fn expressions_stand_between_slashes() {
-        for query in ["/a.c/", "tea /\\d+ (x|y)/", "(/a/ OR b)", "path:/^a\\/b/", "line:(/x/ y)", "-/a/"] {
+        for query in
+            ["/a.c/", "tea /\\d+ (x|y)/", "(/a/ OR b)", "path:/^a\\/b/", "line:(/x/ y)", "-/a/"]
+        {
             let parsed = parse_any(query).unwrap();
-            let has_regex = |one: &Condition| one.leaves(&|_| false).iter().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
-            assert!(parsed.conditions.iter().all(has_regex) && !parsed.conditions.is_empty(), "{query}");
+            let has_regex = |one: &Condition| {
+                one.leaves(&|_| false)
+                    .iter()
+                    .any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))))
+            };
+            assert!(
+                parsed.conditions.iter().all(has_regex) && !parsed.conditions.is_empty(),
+                "{query}"
+            );
         }
         for query in ["a/b", "/usr/local/bin", "/", "//", "and/or /x"] {
             assert!(parse_any(query).unwrap().conditions.is_empty(), "{query}");
         }
         let wrong = parse_any("tea /a(b/").unwrap_err();
-        assert!(wrong.starts_with("/a(b/ is not a regular expression") && wrong.contains("at character 2"), "{wrong}");
+        assert!(
+            wrong.starts_with("/a(b/ is not a regular expression")
+                && wrong.contains("at character 2"),
+            "{wrong}"
+        );
     }
 
     #[test]

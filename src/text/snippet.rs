@@ -16,8 +16,16 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
     let offsets = kept.offsets();
     let (match_start, match_end) = offsets.original_range(line, first.start, first.end);
     let indent = line.len() - line.trim_start().len();
-    let start = word_start(line, before(line, match_start, CONTEXT).max(indent.min(match_start)), match_start);
-    let end = word_end(line, after(line, match_end, CONTEXT).min(line.trim_end().len().max(match_end)), match_end);
+    let start = word_start(
+        line,
+        before(line, match_start, CONTEXT).max(indent.min(match_start)),
+        match_start,
+    );
+    let end = word_end(
+        line,
+        after(line, match_end, CONTEXT).min(line.trim_end().len().max(match_end)),
+        match_end,
+    );
     let text = kept.folded();
     let mut marks = vec![without_outer_punctuation(line, match_start..match_end)];
     for needle in needles.iter().filter(|needle| needle.contains(char::is_alphanumeric)) {
@@ -25,7 +33,8 @@ fn in_line(line: &str, kept: &Kept, first: Range<usize>, needles: &[&str]) -> St
         let from = floor(text, first.start.saturating_sub(CONTEXT * 16));
         let to = ceil(text, first.end + CONTEXT * 16);
         for (at, found) in text.part(from..to).match_indices(needle) {
-            let (mark_start, mark_end) = offsets.original_range(line, from + at, from + at + found.len());
+            let (mark_start, mark_end) =
+                offsets.original_range(line, from + at, from + at + found.len());
             if mark_start >= start && mark_end <= end {
                 marks.push(without_outer_punctuation(line, mark_start..mark_end));
             }
@@ -70,15 +79,28 @@ fn without_outer_punctuation(line: &str, found: Range<usize>) -> Range<usize> {
     let text = line.part(found.clone());
     let start = text.find(char::is_alphanumeric).unwrap_or(0);
     let is_of_word = |c: char| c.is_alphanumeric() || is_combining_mark(c);
-    let end = text.char_indices().rev().find(|(_, c)| is_of_word(*c)).map_or(text.len(), |(at, c)| at + c.len_utf8());
+    let end = text
+        .char_indices()
+        .rev()
+        .find(|(_, c)| is_of_word(*c))
+        .map_or(text.len(), |(at, c)| at + c.len_utf8());
     // `C++` keeps its punctuation; otherwise that at the ends is taken for markup and left out of the bold.
-    if text.get(start..end).is_none_or(str::is_empty) || text.contains("++") { found } else { found.start + start..found.start + end }
+    if text.get(start..end).is_none_or(str::is_empty) || text.contains("++") {
+        found
+    } else {
+        found.start + start..found.start + end
+    }
 }
 
 /// A line cut around the first of the wanted texts that it has; `None` if it has none of them.
-pub fn snippet_of_line<'a>(line: &str, mut wanted: impl Iterator<Item = &'a str>, needles: &[&str]) -> Option<String> {
+pub fn snippet_of_line<'a>(
+    line: &str,
+    mut wanted: impl Iterator<Item = &'a str>,
+    needles: &[&str],
+) -> Option<String> {
     let kept = Kept::of(line);
-    let first = wanted.find_map(|needle| kept.folded().find(needle).map(|at| at..at + needle.len()))?;
+    let first =
+        wanted.find_map(|needle| kept.folded().find(needle).map(|at| at..at + needle.len()))?;
     Some(in_line(line, &kept, first, needles))
 }
 
@@ -88,18 +110,26 @@ pub fn snippet_of_kept(kept: &Kept, first: Range<usize>, needles: &[&str]) -> (S
     let text = kept.folded();
     let line = line_around(text, first.clone());
     // A character has four bytes at most and folds to three characters, so this is more than CONTEXT characters.
-    let near = floor(text, first.start.saturating_sub(CONTEXT * 12)).max(line.start)..ceil(text, first.end + CONTEXT * 12).min(line.end);
+    let near = floor(text, first.start.saturating_sub(CONTEXT * 12)).max(line.start)
+        ..ceil(text, first.end + CONTEXT * 12).min(line.end);
     // Bold that begins or ends farther away depends on the whole line.
-    let is_bold_beyond = [line.start..near.start, near.end..line.end].into_iter().any(|beyond| text.part(beyond).contains("**"));
+    let is_bold_beyond = [line.start..near.start, near.end..line.end]
+        .into_iter()
+        .any(|beyond| text.part(beyond).contains("**"));
     let (begins, original) = kept.part(if is_bold_beyond { line } else { near });
-    let shown = in_line(&original, &Kept::of(&original), first.start - begins..first.end - begins, needles);
+    let shown =
+        in_line(&original, &Kept::of(&original), first.start - begins..first.end - begins, needles);
     (shown, line_of(text, first.start))
 }
 
 /// The whole lines that a range of a text touches, without the last line ending.
 fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
-    let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
-    let end = text.get(range.end..).and_then(|behind| behind.find('\n')).map_or(text.len(), |at| range.end + at);
+    let start =
+        text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+    let end = text
+        .get(range.end..)
+        .and_then(|behind| behind.find('\n'))
+        .map_or(text.len(), |at| range.end + at);
     start..end
 }
 
@@ -107,7 +137,9 @@ fn line_around(text: &str, range: Range<usize>) -> Range<usize> {
 /// and including its own heading. Part of a line if that alone is too long. `headings` are where headings begin, in order.
 pub fn lines_around(text: &str, range: Range<usize>, headings: &[usize]) -> Range<usize> {
     let most = limits::PASSAGE_CHARS;
-    let length = |range: Range<usize>| text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count());
+    let length = |range: Range<usize>| {
+        text.get(range).map_or(usize::MAX, |part| part.chars().take(most + 1).count())
+    };
     let mut part = line_around(text, range.clone());
     if length(part.clone()) > most {
         let start = before(text, range.start, most / 4).max(part.start);
@@ -154,8 +186,13 @@ pub fn excerpt_of_kept(kept: &Kept, found: Range<usize>, context: usize) -> (usi
     let text = kept.folded();
     // Wider than what is shown, whatever the length of the characters, so that omitted text is noticed.
     let reach = context * 4 + 64;
-    let (begins, original) = kept.part(floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach));
-    let (start, end) = Kept::of(&original).offsets().original_range(&original, found.start - begins, found.end - begins);
+    let (begins, original) =
+        kept.part(floor(text, found.start.saturating_sub(reach))..ceil(text, found.end + reach));
+    let (start, end) = Kept::of(&original).offsets().original_range(
+        &original,
+        found.start - begins,
+        found.end - begins,
+    );
     (line_of(text, found.start), excerpt_around(&original, start..end, context))
 }
 
@@ -170,7 +207,8 @@ fn push_plain(line: &mut String, text: &str) {
 
 /// The start of the first whole word at or after `at`, if one begins before `limit`; else `at` itself.
 fn word_start(text: &str, at: usize, limit: usize) -> usize {
-    let is_cut = text.get(..at).is_some_and(|before| before.ends_with(|c: char| !c.is_whitespace()));
+    let is_cut =
+        text.get(..at).is_some_and(|before| before.ends_with(|c: char| !c.is_whitespace()));
     let Some(rest) = text.get(at..limit).filter(|_| is_cut) else { return at };
     let space = rest.find(char::is_whitespace).unwrap_or(0);
     let word = rest.get(space..).map_or("", str::trim_start);
@@ -179,7 +217,8 @@ fn word_start(text: &str, at: usize, limit: usize) -> usize {
 
 /// The end of the last whole word before `at`, if one ends after `limit`; else `at` itself.
 fn word_end(text: &str, at: usize, limit: usize) -> usize {
-    let is_cut = text.get(at..).is_some_and(|behind| behind.starts_with(|c: char| !c.is_whitespace()));
+    let is_cut =
+        text.get(at..).is_some_and(|behind| behind.starts_with(|c: char| !c.is_whitespace()));
     let Some(rest) = text.get(limit..at).filter(|_| is_cut) else { return at };
     let space = rest.rfind(char::is_whitespace).unwrap_or(rest.len());
     let words = rest.get(..space).map_or("", str::trim_end);
@@ -211,27 +250,52 @@ mod tests {
         assert_eq!(of("The Heating\r\ncontroller talks", &["heating"]), "The **Heating**");
         assert_eq!(of("a b a b", &["a", "b"]), "**a** **b** **a** **b**");
         assert_eq!(of("aaaa", &["aa", "a"]), "**aaaa**");
-        assert_eq!(of("Große STRASSE, kleine Straße", &["strasse"]), "Große **STRASSE**, kleine **Straße**");
-        assert_eq!(of("  - [ ] [[Some Note]] x", &["- [ ] [[some note"]), "- [ ] [[**Some Note**]] x");
+        assert_eq!(
+            of("Große STRASSE, kleine Straße", &["strasse"]),
+            "Große **STRASSE**, kleine **Straße**"
+        );
+        assert_eq!(
+            of("  - [ ] [[Some Note]] x", &["- [ ] [[some note"]),
+            "- [ ] [[**Some Note**]] x"
+        );
         assert_eq!(of("a [[Some Note]]", &["[["]), "a **[[**Some Note]]");
         assert_eq!(of("in C++ and c", &["c++"]), "in **C++** and c");
         let long = format!("{} needle {}", "x".repeat(200), "y".repeat(200));
         let cut = of(&long, &["needle"]);
-        assert!(cut.starts_with("...x") && cut.ends_with("y...") && cut.contains("**needle**"), "{cut}");
+        assert!(
+            cut.starts_with("...x") && cut.ends_with("y...") && cut.contains("**needle**"),
+            "{cut}"
+        );
         assert_eq!(cut.chars().count(), 3 + 50 + 2 + 6 + 2 + 50 + 3);
         let words = format!("{} needle {}", "word ".repeat(40).trim_end(), "other ".repeat(40));
         let cut = of(&words, &["needle"]);
-        assert!(cut.starts_with("...word ") && cut.ends_with(" other...") && cut.len() < 130, "{cut}");
+        assert!(
+            cut.starts_with("...word ") && cut.ends_with(" other...") && cut.len() < 130,
+            "{cut}"
+        );
         let wide = format!("{}needle{}", "🎻".repeat(60), "ü".repeat(60));
         assert_eq!(of(&wide, &["needle"]).matches('🎻').count(), 50);
     }
 
     #[test]
     fn bold_of_the_line_itself_stays_whole() {
-        let long = format!("**it is {}by default**. Toggling will turn {}**on** again", "so ".repeat(200), "it ".repeat(200));
-        for (needle, shown) in [("turn", "will **turn** it"), ("default", "so by default**."), ("toggling", ". **Toggling** will")] {
+        let long = format!(
+            "**it is {}by default**. Toggling will turn {}**on** again",
+            "so ".repeat(200),
+            "it ".repeat(200)
+        );
+        for (needle, shown) in [
+            ("turn", "will **turn** it"),
+            ("default", "so by default**."),
+            ("toggling", ". **Toggling** will"),
+        ] {
             let cut = of(&long, &[needle]);
-            assert!(cut.contains(shown) && cut.matches("**").count().is_multiple_of(2) && !cut.contains("****"), "{cut}");
+            assert!(
+                cut.contains(shown)
+                    && cut.matches("**").count().is_multiple_of(2)
+                    && !cut.contains("****"),
+                "{cut}"
+            );
         }
         assert_eq!(of("abc", &[""]), "abc", "nothing is not bold");
         assert_eq!(of("a cafe\u{301} x", &["caf\u{e9}"]), "a **cafe\u{301}** x");
@@ -239,21 +303,34 @@ mod tests {
 
     #[test]
     fn passages_are_whole_lines_below_their_heading() {
-        let text = format!("# One\n{}\n## Two\nbefore\n\nneedle\nbehind\n\n## Three\nno", "filler ".repeat(100));
+        let text = format!(
+            "# One\n{}\n## Two\nbefore\n\nneedle\nbehind\n\n## Three\nno",
+            "filler ".repeat(100)
+        );
         let at = text.find("needle").unwrap();
-        let headings: Vec<usize> = text.match_indices("# ").map(|(at, _)| at - usize::from(text[..at].ends_with('#'))).collect();
-        assert_eq!(&text[lines_around(&text, at..at + 6, &headings)], "## Two\nbefore\n\nneedle\nbehind");
+        let headings: Vec<usize> = text
+            .match_indices("# ")
+            .map(|(at, _)| at - usize::from(text[..at].ends_with('#')))
+            .collect();
+        assert_eq!(
+            &text[lines_around(&text, at..at + 6, &headings)],
+            "## Two\nbefore\n\nneedle\nbehind"
+        );
         let long = format!("{} needle {}", "word ".repeat(300), "other ".repeat(300));
         let at = long.find("needle").unwrap();
         let shown = &long[lines_around(&long, at..at + 6, &[])];
-        assert!(shown.starts_with("word") && shown.ends_with("other") && shown.contains("needle"), "{shown}");
+        assert!(
+            shown.starts_with("word") && shown.ends_with("other") && shown.contains("needle"),
+            "{shown}"
+        );
         assert!((500..=limits::PASSAGE_CHARS).contains(&shown.chars().count()));
     }
 
     /// Random texts of difficult letters: a snippet from part of a text equals one from the whole.
     #[test]
     fn a_snippet_from_a_part_is_that_from_the_whole() {
-        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻.Ω가\u{1100}\u{1161}".chars().collect();
+        let letters: Vec<char> =
+            "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσς 🎻.Ω가\u{1100}\u{1161}".chars().collect();
         let mut random = Random::new();
         let mut next = |end| random.below(end);
         for _ in 0..2_000 {
@@ -266,7 +343,11 @@ mod tests {
             }
             let at = next(ends.len() - 2);
             let first = ends[at]..ends[at + 1 + next(2)];
-            assert_eq!(snippet_of_kept(&kept, first.clone(), &[]).0, in_line(&text, &kept, first.clone(), &[]), "{text:?} {first:?}");
+            assert_eq!(
+                snippet_of_kept(&kept, first.clone(), &[]).0,
+                in_line(&text, &kept, first.clone(), &[]),
+                "{text:?} {first:?}"
+            );
         }
     }
 

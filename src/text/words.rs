@@ -8,12 +8,15 @@ use unicode_normalization::char::is_combining_mark;
 
 /// English stop words, including those of questions; sorted.
 const STOP_WORDS: [&str; 105] = [
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been", "before", "but", "by",
-    "can", "could", "did", "do", "does", "don't", "find", "for", "from", "get", "had", "has", "have", "how", "i", "i'm", "if", "in",
-    "into", "is", "it", "it's", "its", "just", "like", "many", "may", "me", "more", "most", "much", "my", "no", "not", "of", "on", "one",
-    "or", "other", "our", "out", "over", "should", "show", "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "through", "to", "too", "up", "us", "use", "used", "using", "very", "was", "way", "we",
-    "were", "what", "what's", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your",
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "but", "by", "can", "could", "did", "do", "does", "don't", "find",
+    "for", "from", "get", "had", "has", "have", "how", "i", "i'm", "if", "in", "into", "is", "it",
+    "it's", "its", "just", "like", "many", "may", "me", "more", "most", "much", "my", "no", "not",
+    "of", "on", "one", "or", "other", "our", "out", "over", "should", "show", "so", "some", "such",
+    "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "those", "through", "to", "too", "up", "us", "use", "used", "using", "very", "was", "way",
+    "we", "were", "what", "what's", "when", "where", "which", "while", "who", "whom", "whose",
+    "why", "will", "with", "would", "you", "your",
 ];
 
 /// The content words of a query, folded, each once: without punctuation at their ends, and without stop words and bare punctuation,
@@ -31,8 +34,14 @@ pub fn query_words(query: &str) -> Vec<String> {
         }
     }
     // Includes dashes and arrows; an emoji is a word.
-    let is_sign = |c: char| c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}');
-    let content: Vec<String> = all.iter().filter(|word| !is_stop_word(word) && !word.chars().all(is_sign)).cloned().collect();
+    let is_sign = |c: char| {
+        c.is_ascii_punctuation() || matches!(c, '\u{2000}'..='\u{206f}' | '\u{2190}'..='\u{21ff}')
+    };
+    let content: Vec<String> = all
+        .iter()
+        .filter(|word| !is_stop_word(word) && !word.chars().all(is_sign))
+        .cloned()
+        .collect();
     if content.is_empty() { all } else { content }
 }
 
@@ -53,7 +62,10 @@ pub fn stem(word: &str) -> &str {
 
 /// A word without its ending, if it has one of English.
 fn without_ending(word: &str) -> Option<&str> {
-    const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"];
+    const ENDINGS: [&str; 15] = [
+        "ations", "ation", "ings", "ing", "edly", "ers", "ies", "ied", "ed", "er", "es", "ly", "s",
+        "e", "y",
+    ];
     let letters = |text: &str| text.chars().count();
     let is_long = letters(word) > 4;
     ENDINGS.into_iter().filter(|ending| is_long || *ending == "s").find_map(|ending| {
@@ -64,7 +76,13 @@ fn without_ending(word: &str) -> Option<&str> {
             "y" => letters(stem) >= 4,
             // `folder` is no form of `fold`, `container` one of `contain`: as in Porter's stemmer, two vowels with a consonant behind each.
             "er" | "ers" => {
-                stem.as_bytes().windows(2).filter(|pair| matches!(pair, [one, next] if is_vowel(*one) && !is_vowel(*next))).count() >= 2
+                stem.as_bytes()
+                    .windows(2)
+                    .filter(
+                        |pair| matches!(pair, [one, next] if is_vowel(*one) && !is_vowel(*next)),
+                    )
+                    .count()
+                    >= 2
             }
             _ => letters(stem) >= 3,
         };
@@ -84,7 +102,10 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     if !is_word_start(text, at) {
         return false;
     }
-    let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length)) else { return false };
+    let Some((found, rest)) = text.get(at..).and_then(|rest| rest.split_at_checked(stem_length))
+    else {
+        return false;
+    };
     // Without spaces between words, what follows may be the next word, as in 会議2024の.
     let ends_here = rest.chars().next().is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c));
     if found.ends_with(is_unspaced) || ends_here && has_unspaced(found) {
@@ -93,13 +114,19 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     let tail = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let word = text.part(at..at + found.len() + tail.len());
     // A phrase, and a word with punctuation, is not split.
-    let word = if found.chars().all(char::is_alphanumeric) { pieces(word).next().unwrap_or_default() } else { word };
+    let word = if found.chars().all(char::is_alphanumeric) {
+        pieces(word).next().unwrap_or_default()
+    } else {
+        word
+    };
     stem(word).len() == stem_length
 }
 
 /// Whether a word may begin at an offset: no letter or digit precedes it, or one of a script without spaces between words.
 pub fn is_word_start(text: &str, at: usize) -> bool {
-    text.get(..at).and_then(|before| before.chars().next_back()).is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c))
+    text.get(..at)
+        .and_then(|before| before.chars().next_back())
+        .is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c))
 }
 
 /// Whether a word may end at an offset: no letter or digit follows.
@@ -121,7 +148,10 @@ pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
 /// the next is one, so that pieces overlap by a letter.
 fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
     std::iter::from_fn(move || {
-        let mut ends = rest.char_indices().take_while(|(_, c)| is_unspaced(*c)).map(|(at, c)| at + c.len_utf8());
+        let mut ends = rest
+            .char_indices()
+            .take_while(|(_, c)| is_unspaced(*c))
+            .map(|(at, c)| at + c.len_utf8());
         let (length, step) = match [ends.next(), ends.next(), ends.next()] {
             [Some(first), Some(second), Some(_)] => (second, first),
             [Some(end), None, _] | [_, Some(end), None] => (end, end),
@@ -135,14 +165,17 @@ fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
 
 /// Whether a string is a word, or part of one, that can be looked up in the word index: it has longer words in pieces.
 pub fn is_indexed_word(text: &str) -> bool {
-    (1..=limits::WORD_BYTES).contains(&text.len()) && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
+    (1..=limits::WORD_BYTES).contains(&text.len())
+        && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
 }
 
 /// A stem without a doubled last consonant: `runn` becomes `run`.
 fn undoubled(stem: &str) -> &str {
     let bytes = stem.as_bytes();
     match bytes {
-        [.., a, b] if a == b && bytes.len() > 3 && !b"lsz".contains(a) => stem.strip_suffix(char::from(*b)).unwrap_or(stem),
+        [.., a, b] if a == b && bytes.len() > 3 && !b"lsz".contains(a) => {
+            stem.strip_suffix(char::from(*b)).unwrap_or(stem)
+        }
         _ => stem,
     }
 }
@@ -170,7 +203,9 @@ pub fn has_unspaced(text: &str) -> bool {
 
 /// Whether one edit turns one word into the other: a letter deleted, inserted, replaced, or swapped with the next.
 pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
-    let same = |a: &mut dyn Iterator<Item = &char>, b: &mut dyn Iterator<Item = &char>| a.zip(b).take_while(|(a, b)| a == b).count();
+    let same = |a: &mut dyn Iterator<Item = &char>, b: &mut dyn Iterator<Item = &char>| {
+        a.zip(b).take_while(|(a, b)| a == b).count()
+    };
     let shorter = one.len().min(other.len());
     let before = same(&mut one.iter(), &mut other.iter());
     let behind = same(&mut one.iter().rev(), &mut other.iter().rev()).min(shorter - before);
@@ -184,8 +219,11 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
 /// Whether two folded words differ only in letters that a keyboard may lack: accents in either, or two letters for one, such as `ae` for
 /// `ä`.
 pub fn is_spelling(one: &str, other: &str) -> bool {
-    const AS_TWO: [(char, &str); 7] = [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
-    let as_two = |word: &str| AS_TWO.iter().fold(word.to_owned(), |text, (letter, two)| text.replace(*letter, two));
+    const AS_TWO: [(char, &str); 7] =
+        [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
+    let as_two = |word: &str| {
+        AS_TWO.iter().fold(word.to_owned(), |text, (letter, two)| text.replace(*letter, two))
+    };
     !(one.is_ascii() && other.is_ascii())
         && bare(one).next() == bare(other).next()
         && (bare(one).eq(bare(other)) || as_two(one) == other || one == as_two(other))
@@ -215,9 +253,15 @@ mod tests {
 
     #[test]
     fn a_question_is_its_content_words() {
-        assert_eq!(query_words("How do I set up the MQTT controller?"), ["set", "mqtt", "controller"]);
+        assert_eq!(
+            query_words("How do I set up the MQTT controller?"),
+            ["set", "mqtt", "controller"]
+        );
         assert_eq!(query_words("what is it"), ["what", "is", "it"], "unless there is nothing else");
-        assert_eq!(query_words("C++ and C#, \"quoted\" (twice) +twice"), ["c++", "c#", "quoted", "twice"]);
+        assert_eq!(
+            query_words("C++ and C#, \"quoted\" (twice) +twice"),
+            ["c++", "c#", "quoted", "twice"]
+        );
         assert_eq!(query_words("?!"), ["?!"]);
         assert_eq!(query_words("I don’t brew"), ["brew"]);
         assert!(STOP_WORDS.is_sorted());
@@ -236,7 +280,12 @@ mod tests {
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         for (number, &from) in ends.iter().enumerate() {
             for &to in ends.iter().skip(number) {
-                assert!(indexed_words(&text[from..to]).all(|part| words.iter().any(|word| word.contains(part))), "{}", &text[from..to]);
+                assert!(
+                    indexed_words(&text[from..to])
+                        .all(|part| words.iter().any(|word| word.contains(part))),
+                    "{}",
+                    &text[from..to]
+                );
             }
         }
     }
@@ -261,7 +310,11 @@ mod tests {
             (&["čas"], "čas"),
         ] {
             for word in words {
-                assert!(expected.is_empty() && stem(word).len() >= 3 || stem(word) == expected, "{word}: {}", stem(word));
+                assert!(
+                    expected.is_empty() && stem(word).len() >= 3 || stem(word) == expected,
+                    "{word}: {}",
+                    stem(word)
+                );
                 assert_eq!(stem(stem(word)), stem(word), "a stem is its own stem");
             }
         }
@@ -269,10 +322,17 @@ mod tests {
 
     #[test]
     fn one_edit_makes_a_word_of_a_typing_error() {
-        let is_edit = |one: &str, other: &str| is_one_edit(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>());
-        for (typed, meant) in
-            [("kettel", "kettle"), ("contoller", "controller"), ("obsidiann", "obsidian"), ("größe", "grösse"), ("aa", "a"), ("ab", "ba")]
-        {
+        let is_edit = |one: &str, other: &str| {
+            is_one_edit(&one.chars().collect::<Vec<_>>(), &other.chars().collect::<Vec<_>>())
+        };
+        for (typed, meant) in [
+            ("kettel", "kettle"),
+            ("contoller", "controller"),
+            ("obsidiann", "obsidian"),
+            ("größe", "grösse"),
+            ("aa", "a"),
+            ("ab", "ba"),
+        ] {
             assert_eq!(is_edit(typed, meant), typed != "größe", "{typed}");
             assert_eq!(is_edit(meant, typed), typed != "größe", "{typed}");
         }

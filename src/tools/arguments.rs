@@ -39,19 +39,34 @@ impl Arguments {
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the argument: unknown, missing, or of the wrong type.
-    pub fn check(owner: &'static str, fields: &[Field], mut values: Map<String, Value>) -> Result<Arguments, Error> {
-        values.retain(|name, value| !value.is_null() && (value != "" || !LEFT_EMPTY.contains(&name.as_str())));
-        if let Some(unknown) = values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str())) {
+    pub fn check(
+        owner: &'static str,
+        fields: &[Field],
+        mut values: Map<String, Value>,
+    ) -> Result<Arguments, Error> {
+        values.retain(|name, value| {
+            !value.is_null() && (value != "" || !LEFT_EMPTY.contains(&name.as_str()))
+        });
+        if let Some(unknown) =
+            values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str()))
+        {
             let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
             let shown: String = unknown.chars().take(64).collect();
-            let known = if known.is_empty() { "This tool takes none.".into() } else { format!("Known: {}.", known.join(", ")) };
+            let known = if known.is_empty() {
+                "This tool takes none.".into()
+            } else {
+                format!("Known: {}.", known.join(", "))
+            };
             return Err(Error::invalid(format!("Unknown argument {shown:?}. {known}")));
         }
         for field in fields {
             match (values.get(field.name), field.default) {
                 (Some(value), _) => schema::check(field.name, &field.shape, value)?,
                 (None, None) if field.required => {
-                    return Err(Error::invalid(format!("Argument {} is missing: {}", field.name, field.about)));
+                    return Err(Error::invalid(format!(
+                        "Argument {} is missing: {}",
+                        field.name, field.about
+                    )));
                 }
                 (None, None) => {}
                 (None, Some(default)) => drop(values.insert(field.name.into(), json!(default))),
@@ -83,7 +98,10 @@ impl Arguments {
 
     /// A whole number that is required or has a default.
     pub fn number(&self, name: &str) -> usize {
-        self.values.get(name).and_then(schema::whole).map_or(0, |number| usize::try_from(number).unwrap_or(usize::MAX))
+        self.values
+            .get(name)
+            .and_then(schema::whole)
+            .map_or(0, |number| usize::try_from(number).unwrap_or(usize::MAX))
     }
 
     /// The members of an object; none if it is missing.
@@ -103,7 +121,10 @@ impl Arguments {
     /// The objects of a list as arguments of their own; none if it is missing.
     pub fn objects(&self, name: &str) -> Vec<Arguments> {
         let items = self.values.get(name).and_then(Value::as_array).into_iter().flatten();
-        items.filter_map(Value::as_object).map(|values| Arguments { values: values.clone(), owner: self.owner }).collect()
+        items
+            .filter_map(Value::as_object)
+            .map(|values| Arguments { values: values.clone(), owner: self.owner })
+            .collect()
     }
 
     /// Whether it was given, or has a default.
@@ -138,7 +159,12 @@ mod tests {
 
     const FIELDS: &[Field] = &[
         required("path", ANY_TEXT, "The file."),
-        defaulted("offset", Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange }, DefaultValue::Integer(1), "First line."),
+        defaulted(
+            "offset",
+            Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange },
+            DefaultValue::Integer(1),
+            "First line.",
+        ),
         defaulted("deep", Shape::Flag, DefaultValue::Flag(true), "All of it."),
         optional("tag", Shape::Text { max: 3 }, "Only these."),
     ];
@@ -151,7 +177,12 @@ mod tests {
     fn good_arguments_are_read_and_defaults_filled_in() {
         let arguments = check(json!({ "path": "a", "offset": 5.0, "tag": null })).unwrap();
         assert_eq!(
-            (arguments.text("path"), arguments.number("offset"), arguments.flag("deep"), arguments.maybe("tag")),
+            (
+                arguments.text("path"),
+                arguments.number("offset"),
+                arguments.flag("deep"),
+                arguments.maybe("tag")
+            ),
             ("a", 5, true, None)
         );
     }

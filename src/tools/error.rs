@@ -127,7 +127,9 @@ impl Error {
 
     /// `{"error":{"code":…,"message":…}}`, with the facts besides code and message, and the members besides the error.
     pub fn to_json(&self) -> String {
-        let mut error = without_nulls(json!({ "code": self.code.as_str(), "message": self.message, "status": self.code.status() }));
+        let mut error = without_nulls(
+            json!({ "code": self.code.as_str(), "message": self.message, "status": self.code.status() }),
+        );
         error.extend(self.facts.clone());
         let mut members = self.members.clone();
         members.insert("error".into(), error.into());
@@ -156,17 +158,27 @@ impl From<vault::Error> for Error {
             Refused::Malformed { .. } => Code::ParseError,
             Refused::Invalid(_) => Code::InvalidArgument,
             // `doing` is a verb phrase of `vault::error`; only these two read.
-            Refused::Disk { doing, .. } if doing.starts_with("read") || doing.starts_with("open") => Code::ReadError,
+            Refused::Disk { doing, .. }
+                if doing.starts_with("read") || doing.starts_with("open") =>
+            {
+                Code::ReadError
+            }
             Refused::Disk { .. } | Refused::Mistake => Code::WriteError,
         };
         let reported = Error::new(code, error.to_string());
         match error {
             Refused::Conflict(Some(etag)) => reported.with("etag", etag),
-            Refused::Ambiguous { candidates, .. } | Refused::NoTarget { known: candidates, .. } if !candidates.is_empty() => {
+            Refused::Ambiguous { candidates, .. } | Refused::NoTarget { known: candidates, .. }
+                if !candidates.is_empty() =>
+            {
                 reported.with("candidates", candidates)
             }
-            Refused::TooLarge { size, limit, .. } => reported.with("size", size).with("limit", limit),
-            Refused::NotText { size, media_type, .. } => reported.with("size", size).with("mime_type", media_type),
+            Refused::TooLarge { size, limit, .. } => {
+                reported.with("size", size).with("limit", limit)
+            }
+            Refused::NotText { size, media_type, .. } => {
+                reported.with("size", size).with("mime_type", media_type)
+            }
             _ => reported,
         }
     }

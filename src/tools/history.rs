@@ -54,31 +54,59 @@ result! {
 
 /// The kept versions of a note, or, with toolset git, its commits, after the one with the id `after`; and whether there are older ones.
 /// Commits name other files, so a login for some folders gets the kept versions.
-fn rows_of(context: &Context<'_>, path: &VaultPath, after: Option<&str>) -> Result<(Vec<Row>, bool), Error> {
+fn rows_of(
+    context: &Context<'_>,
+    path: &VaultPath,
+    after: Option<&str>,
+) -> Result<(Vec<Row>, bool), Error> {
     #[cfg(feature = "git")]
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
         return commits(context, git, path, after);
     }
     let mut lines = context.vault.history(path)?;
     // A version that is gone: from the newest again.
-    let first = lines.iter().position(|line| Some(line.version.as_str()) == after).map_or(0, |last| last + 1);
+    let first = lines
+        .iter()
+        .position(|line| Some(line.version.as_str()) == after)
+        .map_or(0, |last| last + 1);
     lines.drain(..first);
     let row = |line: &Line| {
         let (version, at) = (line.version.clone(), Moment(line.at).rfc3339());
-        Row { version, at, by: line.by.clone(), tool: Some(line.tool.clone()), bytes: Some(line.size()), ..Row::default() }
+        Row {
+            version,
+            at,
+            by: line.by.clone(),
+            tool: Some(line.tool.clone()),
+            bytes: Some(line.size()),
+            ..Row::default()
+        }
     };
     Ok((lines.iter().map(row).collect(), false))
 }
 
 #[cfg(feature = "git")]
-fn commits(context: &Context<'_>, git: &Git, path: &VaultPath, after: Option<&str>) -> Result<(Vec<Row>, bool), Error> {
+fn commits(
+    context: &Context<'_>,
+    git: &Git,
+    path: &VaultPath,
+    after: Option<&str>,
+) -> Result<(Vec<Row>, bool), Error> {
     let (versions, has_more) = git
         .history(path, after, limits::GIT_VERSIONS, &|| context.requester.has_cancelled())
         .map_err(|failure| Error::new(Code::GitRefused, failure.to_string()))?;
     let row = |version: Version| {
         let Version { commit, by, tool, date, message, change, path: then, bytes } = version;
         let then = then.filter(|then| then != path.as_str());
-        Row { version: commit, at: date, by, tool, bytes, message: Some(message), change: Some(change), path: then }
+        Row {
+            version: commit,
+            at: date,
+            by,
+            tool,
+            bytes,
+            message: Some(message),
+            change: Some(change),
+            path: then,
+        }
     };
     Ok((versions.into_iter().map(row).collect(), has_more))
 }
@@ -97,7 +125,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let count = rows.len();
     let versions = fitting(rows.into_iter().take(limits::LIST_PAGE_USUAL));
-    let last = versions.last().filter(|_| versions.len() < count || has_more).map(|row| row.version.clone());
+    let last = versions
+        .last()
+        .filter(|_| versions.len() < count || has_more)
+        .map(|row| row.version.clone());
     let next = Next::page_after(arguments, last.as_deref());
     Reply::of(&History { path: path.as_str(), versions, next })
 }

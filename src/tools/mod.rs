@@ -73,11 +73,19 @@ pub enum Toolset {
 
 impl Toolset {
     /// All toolsets, in the order in which their tools are listed.
-    pub const ALL: [Toolset; 7] =
-        [Toolset::Vault, Toolset::Notes, Toolset::Context, Toolset::Git, Toolset::Accomplishments, Toolset::Agent, Toolset::Research];
+    pub const ALL: [Toolset; 7] = [
+        Toolset::Vault,
+        Toolset::Notes,
+        Toolset::Context,
+        Toolset::Git,
+        Toolset::Accomplishments,
+        Toolset::Agent,
+        Toolset::Research,
+    ];
 
     /// Those that need a login for the whole vault: what they do is not limited to paths.
-    pub const NEED_WHOLE_VAULT: [Toolset; 3] = [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
+    pub const NEED_WHOLE_VAULT: [Toolset; 3] =
+        [Toolset::Git, Toolset::Accomplishments, Toolset::Agent];
 
     /// The name used in the configuration.
     pub fn name(self) -> &'static str {
@@ -119,9 +127,15 @@ impl Toolset {
 
     /// The tools of some sets that pass. Of two tools with one name the later set's is offered: with toolset `git` the history of notes is
     /// that of the repository.
-    pub fn offered(sets: &[Toolset], passes: impl Fn(&&'static Tool) -> bool) -> Vec<&'static Tool> {
-        let all: Vec<&'static Tool> = sets.iter().flat_map(|set| set.tools()).copied().filter(passes).collect();
-        let is_last = |(number, tool): &(usize, &&'static Tool)| !all.iter().skip(number + 1).any(|other| other.name == tool.name);
+    pub fn offered(
+        sets: &[Toolset],
+        passes: impl Fn(&&'static Tool) -> bool,
+    ) -> Vec<&'static Tool> {
+        let all: Vec<&'static Tool> =
+            sets.iter().flat_map(|set| set.tools()).copied().filter(passes).collect();
+        let is_last = |(number, tool): &(usize, &&'static Tool)| {
+            !all.iter().skip(number + 1).any(|other| other.name == tool.name)
+        };
         all.iter().enumerate().filter(is_last).map(|(_, tool)| *tool).collect()
     }
 
@@ -294,7 +308,11 @@ impl Context<'_> {
     /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it, only a text with
     /// brackets or a prefix such as `daily:` is a name.
     pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
-        Ok(self.vault.named(&self.below_root(text), creates, self.options.zone.at(Moment::read()))?)
+        Ok(self.vault.named(
+            &self.below_root(text),
+            creates,
+            self.options.zone.at(Moment::read()),
+        )?)
     }
 
     /// Reports the progress of work on many files to the caller; gives whether to go on.
@@ -333,7 +351,8 @@ impl Context<'_> {
             return Ok(gone);
         }
         let text = other.as_deref().unwrap_or(text);
-        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
+        let given =
+            VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;
         Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
     }
@@ -342,7 +361,9 @@ impl Context<'_> {
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
         let path = self.exact_path(text)?;
         // Nor does the path of another file that is gone, if a version of it is kept, mean a file of its name elsewhere.
-        let given = VaultPath::file(&self.below_root(text)).ok().filter(|given| fold(given.as_str()) != fold(path.as_str()));
+        let given = VaultPath::file(&self.below_root(text))
+            .ok()
+            .filter(|given| fold(given.as_str()) != fold(path.as_str()));
         if let Some(given) = given
             && let Some(kept) = self.kept_at(&given)?
         {
@@ -372,9 +393,14 @@ impl Context<'_> {
         if let Some(folder) = folder.as_ref().filter(|folder| self.vault.is_folder(folder)) {
             return Ok(self.vault.spelled(folder));
         }
-        let found = self.exact_path(text).and_then(|path| Ok(self.vault.entry(&path).map(|_| path)?));
+        let found =
+            self.exact_path(text).and_then(|path| Ok(self.vault.entry(&path).map(|_| path)?));
         if let Some(folder) = folder {
-            let note = if text.trim_end().ends_with('/') { String::new() } else { format!("{}.md", folder.as_str()) };
+            let note = if text.trim_end().ends_with('/') {
+                String::new()
+            } else {
+                format!("{}.md", folder.as_str())
+            };
             // A folder in another case does not mean a note elsewhere that has its name.
             if !found.as_ref().is_ok_and(|path| [folder.as_str(), &note].contains(&path.as_str())) {
                 self.vault.check_other_case(&folder)?;

@@ -65,8 +65,13 @@ fn scope(arguments: &Arguments) -> String {
 /// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.
 pub fn last_shown(arguments: &Arguments) -> Result<Option<String>, Error> {
     let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
-    let wrong = || Error::invalid("Argument cursor is not a next_cursor of this tool with the same filters; start without one.");
-    let last = cursor::last(cursor).and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
+    let wrong = || {
+        Error::invalid(
+            "Argument cursor is not a next_cursor of this tool with the same filters; start without one.",
+        )
+    };
+    let last = cursor::last(cursor)
+        .and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
     last.map(Some).ok_or_else(wrong)
 }
 
@@ -82,7 +87,8 @@ pub fn page<'a, T, R: Serialize>(
     most: usize,
     show: impl Fn(&'a T) -> R,
 ) -> Result<(Vec<R>, Inline<Next>), Error> {
-    let start = last_shown(arguments)?.map_or(0, |after| sorted.partition_point(|entry| key(entry) <= after));
+    let start = last_shown(arguments)?
+        .map_or(0, |after| sorted.partition_point(|entry| key(entry) <= after));
     let rest = sorted.get(start..).unwrap_or_default();
     let shown = fitting(rest.iter().take(most).map(show));
     let last = rest.get(..shown.len()).filter(|page| page.len() < rest.len()).and_then(<[T]>::last);

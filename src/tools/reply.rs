@@ -22,7 +22,8 @@ impl Reply {
     /// # Errors
     /// `INTERNAL_ERROR` if it cannot be written as JSON, which no type used here can bring about.
     pub fn of(result: &impl Serialize) -> Result<Reply, Error> {
-        let json = serde_json::to_string(result).map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
+        let json = serde_json::to_string(result)
+            .map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
         Ok(Reply { json, text: None, blocks: Vec::new() })
     }
 

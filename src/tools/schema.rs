@@ -86,7 +86,12 @@ pub const fn optional(name: &'static str, shape: Shape, about: &'static str) -> 
 }
 
 /// A parameter that counts as `default` when it is missing.
-pub const fn defaulted(name: &'static str, shape: Shape, default: DefaultValue, about: &'static str) -> Field {
+pub const fn defaulted(
+    name: &'static str,
+    shape: Shape,
+    default: DefaultValue,
+    about: &'static str,
+) -> Field {
     Field { name, shape, required: false, default: Some(default), about }
 }
 
@@ -94,9 +99,10 @@ pub const fn defaulted(name: &'static str, shape: Shape, default: DefaultValue, 
 pub fn all_members(fields: &[Field]) -> Vec<Field> {
     let members = |field: &Field| -> Vec<Field> {
         match &field.shape {
-            Shape::Inline(inner) => {
-                all_members(inner).into_iter().map(|member| Field { required: member.required && field.required, ..member }).collect()
-            }
+            Shape::Inline(inner) => all_members(inner)
+                .into_iter()
+                .map(|member| Field { required: member.required && field.required, ..member })
+                .collect(),
             _ => field.name.split(' ').map(|name| Field { name, ..*field }).collect(),
         }
     };
@@ -107,10 +113,12 @@ pub fn all_members(fields: &[Field]) -> Vec<Field> {
 pub fn input(fields: &[Field]) -> Value {
     let of_field = |field: &Field| {
         let mut schema = without_nulls(of_shape(&field.shape));
-        schema.extend(without_nulls(json!({ "description": field.about, "default": field.default })));
+        schema
+            .extend(without_nulls(json!({ "description": field.about, "default": field.default })));
         Value::Object(schema)
     };
-    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    let required: Vec<&str> =
+        fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     let mut schema = without_nulls(of_members(fields, &of_field));
     schema.extend(without_nulls(json!({ "required": (!required.is_empty()).then_some(required), "additionalProperties": false })));
     Value::Object(schema)
@@ -124,7 +132,8 @@ pub fn output(fields: &[Field]) -> Value {
 }
 
 fn of_members(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
-    let properties: Map<String, Value> = all_members(fields).iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
+    let properties: Map<String, Value> =
+        all_members(fields).iter().map(|field| (field.name.to_owned(), of_field(field))).collect();
     json!({ "type": "object", "properties": properties })
 }
 
@@ -134,8 +143,12 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
         Shape::OneOf(names) | Shape::Status(names) => json!({ "type": "string", "enum": names }),
         Shape::Number => json!({ "type": "number" }),
-        Shape::Integer { min, max, .. } if *max == i64::MAX => json!({ "type": "integer", "minimum": min }),
-        Shape::Integer { min, max, .. } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Shape::Integer { min, max, .. } if *max == i64::MAX => {
+            json!({ "type": "integer", "minimum": min })
+        }
+        Shape::Integer { min, max, .. } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
         Shape::Names => of_shape(&Shape::List(&ANY_TEXT)),
@@ -151,38 +164,62 @@ fn of_shape(shape: &Shape) -> Value {
 pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
     let wrong = |wanted: &str| Err(Error::invalid(format!("Argument {name} must be {wanted}.")));
     match (shape, value) {
-        (Shape::Text { max }, Value::String(text)) if text.len() <= *max || text.chars().count() <= *max => Ok(()),
+        (Shape::Text { max }, Value::String(text))
+            if text.len() <= *max || text.chars().count() <= *max =>
+        {
+            Ok(())
+        }
         (Shape::Text { max }, Value::String(_)) => wrong(&format!("at most {max} characters long")),
         (Shape::Text { .. }, _) => wrong("a string"),
-        (Shape::OneOf(names) | Shape::Status(names), Value::String(text)) if names.contains(&text.as_str()) => Ok(()),
+        (Shape::OneOf(names) | Shape::Status(names), Value::String(text))
+            if names.contains(&text.as_str()) =>
+        {
+            Ok(())
+        }
         (Shape::OneOf(names), _) => wrong(&format!("one of: {}", names.join(", "))),
-        (Shape::Status(names), _) => Err(Error::new(Code::InvalidStatus, format!("Argument {name} must be one of: {}.", names.join(", ")))),
+        (Shape::Status(names), _) => Err(Error::new(
+            Code::InvalidStatus,
+            format!("Argument {name} must be one of: {}.", names.join(", ")),
+        )),
         (Shape::Number, Value::Number(_)) => Ok(()),
         (Shape::Number, _) => wrong("a number"),
         (Shape::Integer { min, max, outside }, Value::Number(_)) => match whole(value) {
             Some(number) if (*min..=*max).contains(&number) => Ok(()),
-            Some(_) if *max == i64::MAX => Err(Error::new(*outside, format!("Argument {name} must be at least {min}."))),
-            Some(_) => Err(Error::new(*outside, format!("Argument {name} must be between {min} and {max}."))),
+            Some(_) if *max == i64::MAX => {
+                Err(Error::new(*outside, format!("Argument {name} must be at least {min}.")))
+            }
+            Some(_) => Err(Error::new(
+                *outside,
+                format!("Argument {name} must be between {min} and {max}."),
+            )),
             None => wrong("a whole number"),
         },
         (Shape::Integer { .. }, _) => wrong("a whole number"),
         (Shape::Flag, Value::Bool(_)) => Ok(()),
         (Shape::Flag, _) => wrong("true or false"),
-        (Shape::List(items), Value::Array(values)) => {
-            values.iter().enumerate().try_for_each(|(number, value)| check(&format!("{name}[{number}]"), items, value))
-        }
+        (Shape::List(items), Value::Array(values)) => values
+            .iter()
+            .enumerate()
+            .try_for_each(|(number, value)| check(&format!("{name}[{number}]"), items, value)),
         // A text that is a list in JSON is no name.
-        (Shape::Names, Value::String(text)) if !text.starts_with('[') || text.starts_with("[[") => Ok(()),
+        (Shape::Names, Value::String(text)) if !text.starts_with('[') || text.starts_with("[[") => {
+            Ok(())
+        }
         (Shape::Names, _) => check(name, &Shape::List(&ANY_TEXT), value),
         (Shape::List(_), _) => wrong("an array"),
         (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {
-            if let Some(unknown) = members.keys().find(|member| fields.iter().all(|field| field.name != member.as_str())) {
+            if let Some(unknown) = members
+                .keys()
+                .find(|member| fields.iter().all(|field| field.name != member.as_str()))
+            {
                 let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 let shown: String = unknown.chars().take(64).collect();
                 return wrong(&format!("without {shown:?}; known: {}", known.join(", ")));
             }
             fields.iter().try_for_each(|field| match members.get(field.name) {
-                Some(value) if !value.is_null() => check(&format!("{name}.{}", field.name), &field.shape, value),
+                Some(value) if !value.is_null() => {
+                    check(&format!("{name}.{}", field.name), &field.shape, value)
+                }
                 _ if field.required => wrong(&format!("an object with a member {}", field.name)),
                 _ => Ok(()),
             })
@@ -195,5 +232,10 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
 /// A whole number, also when it was written as 5.0: JSON does not tell the two apart.
 pub fn whole(value: &Value) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    value.as_i64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < EXACT).map(|number| number as i64))
+    value.as_i64().or_else(|| {
+        value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && number.abs() < EXACT)
+            .map(|number| number as i64)
+    })
 }

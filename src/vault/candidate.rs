@@ -91,7 +91,13 @@ impl Candidate {
     }
 
     /// Records a part of the query that the file has.
-    pub(super) fn add(&mut self, what: QueryPart, posting: Posting, inputs: &RankingInputs, table: &Table) {
+    pub(super) fn add(
+        &mut self,
+        what: QueryPart,
+        posting: Posting,
+        inputs: &RankingInputs,
+        table: &Table,
+    ) {
         self.id = posting.id();
         match what {
             QueryPart::Phrase => self.score += PHRASE_SCORE,
@@ -103,17 +109,27 @@ impl Candidate {
             QueryPart::Stem(number) => {
                 let Some(word) = inputs.words.get(number) else { return };
                 // Where the text has it only inside other words, the path, a tag or an alias may have a form of it.
-                let has_form = |text: &str| text.match_indices(word.stem()).any(|(at, stem)| is_form(text, at, stem.len()));
+                let has_form = |text: &str| {
+                    text.match_indices(word.stem()).any(|(at, stem)| is_form(text, at, stem.len()))
+                };
                 let is_elsewhere = |entry: &Entry| {
                     has_form(entry.searched_path())
                         || entry.folded_tags().iter().any(|tag| has_form(tag))
-                        || posting.fields() & IN_NAME != 0 && entry.aliases().iter().any(|alias| has_form(alias))
+                        || posting.fields() & IN_NAME != 0
+                            && entry.aliases().iter().any(|alias| has_form(alias))
                 };
-                let may_be_elsewhere = posting.is_inside() && posting.fields() != 0 && self.words >> number & 1 == 0;
-                let has_stem = !posting.is_inside() || may_be_elsewhere && table.entry(self.id).is_some_and(|entry| is_elsewhere(entry));
+                let may_be_elsewhere =
+                    posting.is_inside() && posting.fields() != 0 && self.words >> number & 1 == 0;
+                let has_stem = !posting.is_inside()
+                    || may_be_elsewhere
+                        && table.entry(self.id).is_some_and(|entry| is_elsewhere(entry));
                 self.stems |= u32::from(has_stem) << number;
                 let weight = word.weight_if(posting.fields() & (IN_NAME | IN_TAG) != 0);
-                self.score += rough_score(weight, posting, table.facts(posting.id()).length as f32 / inputs.average_length);
+                self.score += rough_score(
+                    weight,
+                    posting,
+                    table.facts(posting.id()).length as f32 / inputs.average_length,
+                );
             }
         }
     }
@@ -133,7 +149,8 @@ pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (
     let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
     let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
     // One letter is in most names; to look for an alias in each note would take longer than everything else.
-    let may_be_alias = candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole) && text.len() > 1;
+    let may_be_alias =
+        candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole) && text.len() > 1;
     let is_alias = may_be_alias && entry.aliases().iter().any(|alias| alias == text);
     let quality = if is_alias { Some(NameQuality::Alias) } else { in_name };
     match quality {

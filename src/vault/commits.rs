@@ -92,7 +92,12 @@ pub trait Commits: Debug + Send + Sync {
     ///
     /// # Errors
     /// Why, in words; then nothing was committed, and the files are as they were.
-    fn commit_files(&self, changed: &[String], summary: &str, author: &Author) -> Result<Committed, String>;
+    fn commit_files(
+        &self,
+        changed: &[String],
+        summary: &str,
+        author: &Author,
+    ) -> Result<Committed, String>;
 }
 
 #[cfg(test)]
@@ -113,14 +118,27 @@ mod tests {
         }
 
         fn note(&self, left: &[Left]) -> Vec<Noted> {
-            assert!(left.iter().all(|left| left.hash.as_deref() == Some(&*crate::vault::versions::hash(b"new"))), "{left:?}");
-            let seen = |left: &Left| (left.path.clone(), std::fs::read_to_string(self.0.join(&left.path)).unwrap_or_default());
+            assert!(
+                left.iter().all(
+                    |left| left.hash.as_deref() == Some(&*crate::vault::versions::hash(b"new"))
+                ),
+                "{left:?}"
+            );
+            let seen = |left: &Left| {
+                (
+                    left.path.clone(),
+                    std::fs::read_to_string(self.0.join(&left.path)).unwrap_or_default(),
+                )
+            };
             self.1.lock().unwrap().extend(left.iter().map(seen));
             left.iter().map(|left| Noted { path: left.path.clone(), before: None }).collect()
         }
 
         fn forget(&self, noted: &[Noted]) {
-            self.1.lock().unwrap().retain(|(file, _)| !noted.iter().any(|noted| noted.path == *file));
+            self.1
+                .lock()
+                .unwrap()
+                .retain(|(file, _)| !noted.iter().any(|noted| noted.path == *file));
         }
 
         fn commit_files(&self, _: &[String], _: &str, _: &Author) -> Result<Committed, String> {
@@ -152,10 +170,12 @@ mod tests {
         ["a.md", "b.md"].iter().for_each(|name| std::fs::write(root.join(name), "old").unwrap());
         let vault = Vault::open(&root).unwrap();
         let recorder = Arc::new(Recorder(root.clone(), Mutex::default()));
-        let author = Arc::new(Author::new("agent", "tool", Some(Arc::clone(&recorder) as Arc<dyn Commits>)));
+        let author =
+            Arc::new(Author::new("agent", "tool", Some(Arc::clone(&recorder) as Arc<dyn Commits>)));
         let vault = vault.on_behalf_of(&author);
         let change = |name: &str, known: &[u8]| {
-            let step = Step::write(VaultPath::file(name).unwrap(), Some(known.to_vec()), b"new".to_vec());
+            let step =
+                Step::write(VaultPath::file(name).unwrap(), Some(known.to_vec()), b"new".to_vec());
             vault.begin_transaction().unwrap().change(&[step])
         };
         change("a.md", b"old").unwrap();

@@ -30,7 +30,12 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub fn complete(&self, kind: CompletionKind, typed: &str, limit: usize) -> Result<(Vec<String>, usize), Error> {
+    pub fn complete(
+        &self,
+        kind: CompletionKind,
+        typed: &str,
+        limit: usize,
+    ) -> Result<(Vec<String>, usize), Error> {
         self.refresh()?;
         let typed = fold(typed.trim_start_matches(['/', '#']));
         let finder = Finder::new(&typed);
@@ -52,13 +57,23 @@ impl Vault {
             for entry in entries.values() {
                 let note = media::without_ending(entry.name());
                 match (kind, note) {
-                    (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => take(&entry.path),
+                    (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => {
+                        take(&entry.path)
+                    }
                     (CompletionKind::Topic, Some(name)) => {
                         take(name);
                         entry.tags.iter().for_each(|tag| take(tag));
                     }
-                    (CompletionKind::Day, Some(name)) if DateTime::of_date(name).is_some() => take(name),
-                    (CompletionKind::Note | CompletionKind::Topic | CompletionKind::Day | CompletionKind::Context, _) => {}
+                    (CompletionKind::Day, Some(name)) if DateTime::of_date(name).is_some() => {
+                        take(name)
+                    }
+                    (
+                        CompletionKind::Note
+                        | CompletionKind::Topic
+                        | CompletionKind::Day
+                        | CompletionKind::Context,
+                        _,
+                    ) => {}
                 }
             }
         });

@@ -30,8 +30,21 @@ pub(super) struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    pub(super) fn new(entry: &'a Entry, folded: &'a str, original: Option<&'a str>, proceed: &'a dyn Fn() -> bool) -> File<'a> {
-        File { entry, folded, original, lines: OnceCell::new(), blocks: OnceCell::new(), tags: OnceCell::new(), proceed }
+    pub(super) fn new(
+        entry: &'a Entry,
+        folded: &'a str,
+        original: Option<&'a str>,
+        proceed: &'a dyn Fn() -> bool,
+    ) -> File<'a> {
+        File {
+            entry,
+            folded,
+            original,
+            lines: OnceCell::new(),
+            blocks: OnceCell::new(),
+            tags: OnceCell::new(),
+            proceed,
+        }
     }
 
     /// The text to which ranges refer.
@@ -40,18 +53,26 @@ impl<'a> File<'a> {
     }
 
     /// Whether all conditions are met; if so, the first range that one of them gives, in the folded text.
-    pub(super) fn find_match(&self, conditions: &[Condition]) -> Result<Option<MatchRange>, Unfinished> {
+    pub(super) fn find_match(
+        &self,
+        conditions: &[Condition],
+    ) -> Result<Option<MatchRange>, Unfinished> {
         let found = self.all(conditions, None)?;
         let in_folded = |range: Range<usize>| {
             let Some(original) = self.original else { return range };
-            let folded_length = |end: usize| original.get(..end).map_or(0, |before| fold(before).len());
+            let folded_length =
+                |end: usize| original.get(..end).map_or(0, |before| fold(before).len());
             let start = folded_length(range.start).min(self.folded.len());
             start..folded_length(range.end).clamp(start, self.folded.len())
         };
         Ok(found.map(|found_at| found_at.map(in_folded)))
     }
 
-    fn all(&self, conditions: &[Condition], part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
+    fn all(
+        &self,
+        conditions: &[Condition],
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
         let mut first = None;
         for condition in conditions {
             match self.find(condition, part)? {
@@ -63,14 +84,20 @@ impl<'a> File<'a> {
     }
 
     /// Where a condition is met in a part of the text, or without one in the whole file; `None` if it is not met.
-    fn find(&self, condition: &Condition, part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
+    fn find(
+        &self,
+        condition: &Condition,
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
         Ok(match condition {
             Condition::Has(field, term) => return self.find_term(*field, term, part),
             Condition::Tag(name) => match part {
                 None => self.entry.has_tag(name).then_some(None),
                 Some(part) => self.find_tag(name, part).map(Some),
             },
-            Condition::Property(name, value) => has_property(self.entry, name, value.as_deref()).then(|| self.find_key(name)),
+            Condition::Property(name, value) => {
+                has_property(self.entry, name, value.as_deref()).then(|| self.find_key(name))
+            }
             Condition::Not(condition) => match self.find(condition, part)? {
                 Some(_) => None,
                 None => Some(None),
@@ -99,16 +126,26 @@ impl<'a> File<'a> {
         })
     }
 
-    fn find_term(&self, field: Field, term: &Term, part: Option<&Range<usize>>) -> Result<Option<MatchRange>, Unfinished> {
+    fn find_term(
+        &self,
+        field: Field,
+        term: &Term,
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
         let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
         let path = part_of_path(&self.entry.path);
         if part.is_none() && field != Field::Content {
             let in_path_or_tags = match term {
                 Term::Folded(wanted) => {
-                    let tag = wanted.strip_prefix('#').filter(|tag| !tag.is_empty()).unwrap_or(wanted);
+                    let tag =
+                        wanted.strip_prefix('#').filter(|tag| !tag.is_empty()).unwrap_or(wanted);
                     let in_tags = || self.entry.folded_tags().iter().any(|own| own.contains(tag));
                     let is_any = field == Field::Any;
-                    let path = if is_any { self.entry.path_for(wanted.as_bytes()) } else { part_of_path(self.entry.folded_path()) };
+                    let path = if is_any {
+                        self.entry.path_for(wanted.as_bytes())
+                    } else {
+                        part_of_path(self.entry.folded_path())
+                    };
                     path.contains(wanted) || is_any && in_tags()
                 }
                 Term::Exact(wanted) if field == Field::Any && !wanted.ends_with(".md") => {
@@ -132,10 +169,16 @@ impl<'a> File<'a> {
                 memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
             }
             // A match in the folded text gives no range in the original.
-            Term::Folded(wanted) if part.is_none() => self.folded.contains(wanted.as_str()).then_some(None),
+            Term::Folded(wanted) if part.is_none() => {
+                self.folded.contains(wanted.as_str()).then_some(None)
+            }
             Term::Folded(wanted) => fold(text).contains(wanted).then_some(None),
-            Term::Exact(wanted) => memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len())),
-            Term::Regex(expression) => expression.find(text, self.proceed)?.map(|at| found(at.start, at.len())),
+            Term::Exact(wanted) => {
+                memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
+            }
+            Term::Regex(expression) => {
+                expression.find(text, self.proceed)?.map(|at| found(at.start, at.len()))
+            }
         })
     }
 
@@ -144,7 +187,12 @@ impl<'a> File<'a> {
         if self.original.is_none() {
             return properties::key_range(self.text(), name);
         }
-        let own = self.entry.properties()?.into_iter().map(|(own, _)| own).find(|own| fold(own) == *name)?;
+        let own = self
+            .entry
+            .properties()?
+            .into_iter()
+            .map(|(own, _)| own)
+            .find(|own| fold(own) == *name)?;
         properties::key_range(self.text(), &own)
     }
 
@@ -152,7 +200,11 @@ impl<'a> File<'a> {
     fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
         let tags = self.tags.get_or_init(|| inline::tags(self.text()));
         let mut inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
-        inside.find(|tag| rest_below(&fold(self.text().part(tag.start + 1..tag.end)), wanted).is_some()).cloned()
+        inside
+            .find(|tag| {
+                rest_below(&fold(self.text().part(tag.start + 1..tag.end)), wanted).is_some()
+            })
+            .cloned()
     }
 
     /// The lines, blocks, sections or tasks of the text, or of a part of it.
@@ -171,10 +223,15 @@ impl<'a> File<'a> {
                 };
                 let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
                 // A task goes on to the end of its block.
-                let block_of = |line: &Line| blocks().get(blocks().partition_point(|block| block.end < line.range.end));
+                let block_of = |line: &Line| {
+                    blocks().get(blocks().partition_point(|block| block.end < line.range.end))
+                };
                 // Inside of a line it ends with the line.
                 let most = part.map_or(usize::MAX, |part| part.end);
-                let end_of = |line: &Line| block_of(line).map_or(line.range.end, |block| block.end.min(most).max(line.range.end));
+                let end_of = |line: &Line| {
+                    block_of(line)
+                        .map_or(line.range.end, |block| block.end.min(most).max(line.range.end))
+                };
                 tasks.map(|line| line.content..end_of(line)).collect()
             }
         };
@@ -188,10 +245,14 @@ fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
         // A link is meant by its target.
-        let target = |own: &str| own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned);
+        let target = |own: &str| {
+            own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned)
+        };
         let equals = |own: &Value, wanted: &str| {
             let own = fold(&text_of_value(own));
-            own == wanted || own.is_empty() && wanted == "null" || target(&own).is_some_and(|target| target == wanted)
+            own == wanted
+                || own.is_empty() && wanted == "null"
+                || target(&own).is_some_and(|target| target == wanted)
         };
         own.is_some_and(|own| match (value, own) {
             (None, _) => true,

@@ -48,7 +48,11 @@ type NearWords = BTreeMap<(Relation, String), usize>;
 
 impl Vault {
     /// The text to search for instead of a folded word, if one is near; `None` for a phrase. Cached unless the search is narrowed.
-    pub(super) fn correction(&self, word: &str, run: &SearchRun<'_>) -> Result<Option<String>, Error> {
+    pub(super) fn correction(
+        &self,
+        word: &str,
+        run: &SearchRun<'_>,
+    ) -> Result<Option<String>, Error> {
         if run.is_narrowed {
             return self.correct(word, run);
         }
@@ -75,13 +79,21 @@ impl Vault {
         let word_index = self.word_index();
         let mut near = NearWords::new();
         let candidates: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let newer = word_index.as_ref().and_then(|word_index| Some((word_index, table.changed_since(word_index.version)?)));
+            let newer = word_index.as_ref().and_then(|word_index| {
+                Some((word_index, table.changed_since(word_index.version)?))
+            });
             let to_scan: Vec<&Arc<Entry>> = match newer {
                 Some((word_index, changed)) => {
-                    let ids: BTreeSet<Id> = changed.chain(word_index.unindexed.iter().copied()).collect();
-                    let is_wanted = |file: Posting| !ids.contains(&file.id()) && table.entry(file.id()).is_some_and(|entry| wanted(entry));
+                    let ids: BTreeSet<Id> =
+                        changed.chain(word_index.unindexed.iter().copied()).collect();
+                    let is_wanted = |file: Posting| {
+                        !ids.contains(&file.id())
+                            && table.entry(file.id()).is_some_and(|entry| wanted(entry))
+                    };
                     for (own, files) in word_index.each() {
-                        if let Some(relation) = unknown.relation(own).filter(|_| files.clone().any(is_wanted)) {
+                        if let Some(relation) =
+                            unknown.relation(own).filter(|_| files.clone().any(is_wanted))
+                        {
                             near.insert((relation, own.to_owned()), files.count());
                         }
                     }
@@ -101,7 +113,9 @@ impl Vault {
             }
             near
         };
-        for found in self.map_parallel(&candidates, &|entry| entry.search_cost(), &look, run.proceed)? {
+        for found in
+            self.map_parallel(&candidates, &|entry| entry.search_cost(), &look, run.proceed)?
+        {
             found.into_iter().for_each(|(own, count)| *near.entry(own).or_default() += count);
         }
         Ok(unknown.nearest(&near))
@@ -132,8 +146,10 @@ impl Unknown<'_> {
         let length = self.letters.len();
         let own: Vec<char> = own.chars().take(length + 2).collect();
         // With another first letter, a short word is usually unrelated.
-        let may_be_edit = own.len().abs_diff(length) < 2 && (length > MIN_LETTERS + 1 || own.first() == self.letters.first());
-        let in_common = own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
+        let may_be_edit = own.len().abs_diff(length) < 2
+            && (length > MIN_LETTERS + 1 || own.first() == self.letters.first());
+        let in_common =
+            own.iter().zip(&self.letters).take_while(|(own, letter)| own == letter).count();
         let is_half = own.len() >= MIN_HALF_LETTERS && own.len() + MIN_HALF_LETTERS <= length;
         // Another number is another thing.
         if self.word.bytes().any(|byte| byte.is_ascii_digit()) {
@@ -155,15 +171,24 @@ impl Unknown<'_> {
 
     /// The replacement for this word: one word, or two.
     fn nearest(&self, near: &NearWords) -> Option<String> {
-        let of = |wanted: Relation| near.iter().filter(move |((relation, _), _)| *relation == wanted);
-        let most = |wanted| of(wanted).max_by_key(|(_, count)| **count).map(|((_, own), _)| own.clone());
+        let of =
+            |wanted: Relation| near.iter().filter(move |((relation, _), _)| *relation == wanted);
+        let most =
+            |wanted| of(wanted).max_by_key(|(_, count)| **count).map(|((_, own), _)| own.clone());
         let two = || {
-            let halves = of(Relation::Beginning).filter_map(|((_, first), _)| Some((first, self.word.strip_prefix(first.as_str())?)));
-            let known = halves.filter(|(_, second)| near.contains_key(&(Relation::End, (*second).to_owned())));
-            known.max_by_key(|(first, second)| first.len().min(second.len())).map(|(first, second)| format!("{first} {second}"))
+            let halves = of(Relation::Beginning).filter_map(|((_, first), _)| {
+                Some((first, self.word.strip_prefix(first.as_str())?))
+            });
+            let known = halves
+                .filter(|(_, second)| near.contains_key(&(Relation::End, (*second).to_owned())));
+            known
+                .max_by_key(|(first, second)| first.len().min(second.len()))
+                .map(|(first, second)| format!("{first} {second}"))
         };
         let alike = || {
-            let in_common = |own: &str| own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count();
+            let in_common = |own: &str| {
+                own.chars().zip(&self.letters).take_while(|(own, letter)| own == *letter).count()
+            };
             let begin_alike = of(Relation::Beginning).chain(of(Relation::Alike));
             let long_enough = begin_alike.map(|((_, own), count)| (in_common(own), own, count));
             let long_enough = long_enough.filter(|(in_common, ..)| self.is_alike(*in_common));
@@ -173,6 +198,10 @@ impl Unknown<'_> {
             };
             long_enough.max_by_key(nearness).map(|(_, own, _)| own.clone())
         };
-        [Relation::Spelling, Relation::Form, Relation::Edit, Relation::Ending].into_iter().find_map(most).or_else(two).or_else(alike)
+        [Relation::Spelling, Relation::Form, Relation::Edit, Relation::Ending]
+            .into_iter()
+            .find_map(most)
+            .or_else(two)
+            .or_else(alike)
     }
 }

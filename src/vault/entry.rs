@@ -59,7 +59,8 @@ impl Stamp {
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
         // Any new change replaces a time far in the future (a copy from elsewhere, a clock that was set back).
-        let window = seen.saturating_sub(nanoseconds(tick))..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
+        let window = seen.saturating_sub(nanoseconds(tick))
+            ..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
         window.contains(&self.mtime)
     }
 }
@@ -206,7 +207,9 @@ impl Text {
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => frontmatter.len() as u64,
+            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => {
+                frontmatter.len() as u64
+            }
             Text::None => 0,
         }
     }
@@ -219,10 +222,14 @@ mod tests {
     #[test]
     fn a_stamp_within_a_tick_of_reading_proves_nothing() {
         let seen = UNIX_EPOCH + Duration::from_millis(1_000_500);
-        let stamp = |nanoseconds: i64| Stamp { size: 1, mtime: nanoseconds, ctime: 1, inode: 1, device: 1 };
+        let stamp =
+            |nanoseconds: i64| Stamp { size: 1, mtime: nanoseconds, ctime: 1, inode: 1, device: 1 };
         assert!(stamp(1_000_499_000_000).may_hide_a_change(seen), "changed a moment ago");
         assert!(stamp(1_001_000_000_001).may_hide_a_change(seen), "clocks that differ a little");
-        assert!(!stamp(9_000_000_000_001).may_hide_a_change(seen), "a copy from the future is read once");
+        assert!(
+            !stamp(9_000_000_000_001).may_hide_a_change(seen),
+            "a copy from the future is read once"
+        );
         assert!(!stamp(999_499_000_001).may_hide_a_change(seen));
         assert!(stamp(999_000_000_000).may_hide_a_change(seen), "whole seconds: a coarse clock");
         assert!(!stamp(900_000_000_000).may_hide_a_change(seen));

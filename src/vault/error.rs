@@ -130,7 +130,9 @@ pub(super) fn warn_once(about: &'static str, warning: String) {
 pub(super) fn description(cause: &io::Error) -> String {
     let kind = cause.kind().to_string();
     match cause.raw_os_error().map(io::Error::from_raw_os_error) {
-        Some(plain) if kind.starts_with("uncategorized") => plain.to_string().split(" (os error").next().unwrap_or(&kind).to_lowercase(),
+        Some(plain) if kind.starts_with("uncategorized") => {
+            plain.to_string().split(" (os error").next().unwrap_or(&kind).to_lowercase()
+        }
         _ => kind,
     }
 }

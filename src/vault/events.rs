@@ -13,7 +13,9 @@ use crate::disk;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
-use rustix::fs::inotify::{CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch};
+use rustix::fs::inotify::{
+    CreateFlags, Event, ReadFlags, Reader, WatchFlags, add_watch, init, remove_watch,
+};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -29,7 +31,8 @@ use std::time::{Duration, Instant};
 /// F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not network file
 /// systems, shares of a virtual machine's host or FUSE.
 const REPORTING_FILE_SYSTEMS: [u32; 12] = [
-    0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630, 0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
+    0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630,
+    0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
 ];
 
 /// What has changed since the queue was read last.
@@ -83,7 +86,11 @@ impl Events {
     /// What the operating system says, for example that the user has too many queues.
     pub(super) fn new() -> io::Result<Events> {
         let queue = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        Ok(Events { queue, woken: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?, state: Mutex::default() })
+        Ok(Events {
+            queue,
+            woken: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            state: Mutex::default(),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,12 +103,16 @@ impl Events {
     /// # Errors
     /// Why changes in it would not be reported, as text for the log. A folder that is gone or unreadable is no error.
     pub(super) fn watch(&self, below: &str, on_disk: &Path) -> Result<(), String> {
-        let Ok(device) = fs::symlink_metadata(on_disk).map(|found| found.dev()) else { return Ok(()) };
+        let Ok(device) = fs::symlink_metadata(on_disk).map(|found| found.dev()) else {
+            return Ok(());
+        };
         let mut state = self.state();
         if state.devices.insert(device) {
             let kind = rustix::fs::statfs(on_disk).map_or(0, |found| found.f_type as u32);
             if !REPORTING_FILE_SYSTEMS.contains(&kind) {
-                return Err(format!("{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"));
+                return Err(format!(
+                    "{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"
+                ));
             }
         }
         // All but what only reads.
@@ -123,7 +134,10 @@ impl Events {
                 Ok(())
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Ok(()),
-            Err(Errno::NOSPC) => Err("all watches of this user are in use (sysctl fs.inotify.max_user_watches)".into()),
+            Err(Errno::NOSPC) => {
+                Err("all watches of this user are in use (sysctl fs.inotify.max_user_watches)"
+                    .into())
+            }
             Err(error) => Err(format!("{below:?} cannot be watched: {error}")),
         }
     }
@@ -131,8 +145,11 @@ impl Events {
     /// Ends the watches of a folder that is gone, or of another kind now, and of all below it.
     pub(super) fn forget(&self, path: &str) {
         let mut state = self.state();
-        let inside = state.by_path.get_key_value(path).into_iter().chain(range_below(&state.by_path, path));
-        for (folder, watch) in inside.map(|(folder, watch)| (Arc::clone(folder), *watch)).collect::<Vec<_>>() {
+        let inside =
+            state.by_path.get_key_value(path).into_iter().chain(range_below(&state.by_path, path));
+        for (folder, watch) in
+            inside.map(|(folder, watch)| (Arc::clone(folder), *watch)).collect::<Vec<_>>()
+        {
             state.by_path.remove(&folder);
             state.folders.remove(&watch);
             // The kernel may have ended it already.
@@ -175,7 +192,8 @@ impl Events {
         let mark = state.being_written.get(path);
         mark.is_some_and(|mark| {
             let elapsed = mark.at.elapsed();
-            elapsed < limits::NEW_FILE_PATIENCE || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty())
+            elapsed < limits::NEW_FILE_PATIENCE
+                || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty())
         })
     }
 
@@ -200,7 +218,8 @@ impl State {
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.being_written.clear();
-            changed.incomplete = Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
+            changed.incomplete =
+                Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
             return;
         }
         if what.contains(ReadFlags::UNMOUNT) {
@@ -226,7 +245,8 @@ impl State {
         }
         self.update_marks(what, name, &path, event.cookie());
         if !is_hidden(name) {
-            let must_recheck = what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
+            let must_recheck =
+                what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
             *self.changed.paths.entry(path).or_default() |= must_recheck;
         }
     }
@@ -237,7 +257,8 @@ impl State {
         let is_modified = what.contains(ReadFlags::MODIFY);
         if is_modified || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR) {
             if !disk::is_temporary(name) {
-                self.being_written.insert(path.to_owned(), Mark { at: clock::instant(), is_modified });
+                self.being_written
+                    .insert(path.to_owned(), Mark { at: clock::instant(), is_modified });
             }
             return;
         }

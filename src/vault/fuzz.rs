@@ -13,25 +13,36 @@ pub fn folding(text: &str) {
     let kept = Kept::of(text);
     assert_eq!(kept.folded(), folded);
     assert_eq!(kept.original(), text);
-    let ends: Vec<usize> = (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
+    let ends: Vec<usize> =
+        (0..=folded.len()).filter(|&at| folded.is_char_boundary(at)).take(24).collect();
     for (number, &from) in ends.iter().enumerate() {
         for &to in ends.iter().skip(number) {
             let (start, end) = kept.offsets().original_range(text, from, to);
             let original = text.get(start..end).expect("whole characters");
-            assert!(fold(original).contains(&folded[from..to]) || !is_plain(original), "{original:?} for {:?}", &folded[from..to]);
+            assert!(
+                fold(original).contains(&folded[from..to]) || !is_plain(original),
+                "{original:?} for {:?}",
+                &folded[from..to]
+            );
         }
     }
     let words: Vec<&str> = indexed_words(&folded).collect();
     for pair in ends.windows(5) {
         let mut parts = indexed_words(&folded[pair[0]..pair[4]]);
-        assert!(parts.all(|part| words.iter().any(|word| word.contains(part))), "the word index misses a part of a text");
+        assert!(
+            parts.all(|part| words.iter().any(|word| word.contains(part))),
+            "the word index misses a part of a text"
+        );
     }
 }
 
 /// Whether no character of the text combines with the one before it.
 fn is_plain(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii() || c.is_alphabetic() && unicode_normalization::char::canonical_combining_class(c) == 0)
-        && crate::text::fold::clusters(text).all(|(at, length)| text[at..at + length].chars().count() == 1)
+    text.chars().all(|c| {
+        c.is_ascii()
+            || c.is_alphabetic() && unicode_normalization::char::canonical_combining_class(c) == 0
+    }) && crate::text::fold::clusters(text)
+        .all(|(at, length)| text[at..at + length].chars().count() == 1)
 }
 
 /// Checks the replacement of one occurrence.
@@ -45,12 +56,20 @@ pub fn edit(text: &str, old: &str, new: &str) {
     let before = plain(text);
     let is_replaced = |wanted: &str, new: &str| {
         // Occurrences may overlap.
-        let mut found = (0..=before.len()).filter(|&at| before.get(at..).is_some_and(|rest| rest.starts_with(wanted)));
-        found.any(|at| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat())
+        let mut found = (0..=before.len())
+            .filter(|&at| before.get(at..).is_some_and(|rest| rest.starts_with(wanted)));
+        found
+            .any(|at| plain(&edited) == [&before[..at], new, &before[at + wanted.len()..]].concat())
     };
-    assert!(forms(old).iter().any(|old| forms(new).iter().any(|new| is_replaced(old, new))), "{text:?} became {edited:?}");
-    let same = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| a.zip(b).take_while(|(a, b)| a == b).count();
-    let outside = same(&mut text.bytes(), &mut edited.bytes()) + same(&mut text.bytes().rev(), &mut edited.bytes().rev());
+    assert!(
+        forms(old).iter().any(|old| forms(new).iter().any(|new| is_replaced(old, new))),
+        "{text:?} became {edited:?}"
+    );
+    let same = |a: &mut dyn Iterator<Item = u8>, b: &mut dyn Iterator<Item = u8>| {
+        a.zip(b).take_while(|(a, b)| a == b).count()
+    };
+    let outside = same(&mut text.bytes(), &mut edited.bytes())
+        + same(&mut text.bytes().rev(), &mut edited.bytes().rev());
     let replaced = plain(old).replace('\n', "\r\n").len() + old.matches('\r').count();
     assert!(outside + replaced >= text.len(), "{text:?} became {edited:?}");
 }

@@ -36,7 +36,11 @@ impl Pattern {
         let line = fold(lines.split('\n').max_by_key(|line| line.len()).unwrap_or_default());
         let finders = |text: &str| {
             let with_crlf = Some(text.replace('\n', "\r\n")).filter(|_| text.contains('\n'));
-            [text].into_iter().chain(with_crlf.as_deref()).map(|text| Finder::new(text).into_owned()).collect()
+            [text]
+                .into_iter()
+                .chain(with_crlf.as_deref())
+                .map(|text| Finder::new(text).into_owned())
+                .collect()
         };
         Ok(match (regex, case_sensitive) {
             (true, _) => Pattern::Regex(Expression::new(text, case_sensitive)?),
@@ -47,7 +51,9 @@ impl Pattern {
 
     /// Whether a text can have a match, judging by its folded form.
     fn may_be_in(&self, kept: &Kept) -> bool {
-        self.required().is_none_or(|required| memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some())
+        self.required().is_none_or(|required| {
+            memmem::find(kept.folded().as_bytes(), required.as_bytes()).is_some()
+        })
     }
 
     /// A folded text that every text with a match contains in its folded form.
@@ -85,7 +91,12 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when too many searches by expression are running.
-    pub fn grep(&self, pattern: &Pattern, context: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Grep, Error> {
+    pub fn grep(
+        &self,
+        pattern: &Pattern,
+        context: usize,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Grep, Error> {
         let _permit = match pattern {
             Pattern::Regex(_) => Some(self.costly_call()?),
             Pattern::Folded(..) | Pattern::Exact(..) => None,
@@ -95,7 +106,9 @@ impl Vault {
         let word_index = self.word_index();
         let required: Vec<&str> = pattern.required().into_iter().collect();
         let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            let having = self.files_that_may_have(&required, word_index.as_deref(), table, &AtomicU64::new(0)).into_iter();
+            let having = self
+                .files_that_may_have(&required, word_index.as_deref(), table, &AtomicU64::new(0))
+                .into_iter();
             having.chain(table.not_kept()).filter(|entry| entry.is_note()).cloned().collect()
         });
         notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -122,19 +135,28 @@ impl Vault {
                 found.notes.push(in_note);
             }
         }
-        found.notes.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path)));
+        found.notes.sort_unstable_by(|a, b| {
+            b.count.cmp(&a.count).then_with(|| a.entry.path.cmp(&b.entry.path))
+        });
         Ok(found)
     }
 
     /// Adds the matches in one note. Whether it was read and searched to its end.
-    fn grep_note(&self, pattern: &Pattern, context: usize, found: &mut Occurrences, in_time: &mut dyn FnMut() -> bool) -> bool {
+    fn grep_note(
+        &self,
+        pattern: &Pattern,
+        context: usize,
+        found: &mut Occurrences,
+        in_time: &mut dyn FnMut() -> bool,
+    ) -> bool {
         let entry = Arc::clone(&found.entry);
         match (pattern, &entry.text) {
             // Only excerpts are taken from the original.
             (Pattern::Folded(finders, _), text) => {
                 (matches!(text, Text::Kept(_)) || in_time())
                     && self.kept_text(&entry).is_ok_and(|kept| {
-                        matches(finders, kept.folded()).for_each(|at| found.add(|| excerpt_of_kept(&kept, at, context)));
+                        matches(finders, kept.folded())
+                            .for_each(|at| found.add(|| excerpt_of_kept(&kept, at, context)));
                         true
                     })
             }
@@ -145,13 +167,20 @@ impl Vault {
                     && self.text(&entry).is_ok_and(|original| {
                         let take = |at: Range<usize>| {
                             if !at.is_empty() {
-                                found.add(|| (line_of(&original, at.start), excerpt_around(&original, at, context)));
+                                found.add(|| {
+                                    (
+                                        line_of(&original, at.start),
+                                        excerpt_around(&original, at, context),
+                                    )
+                                });
                             }
                             true
                         };
                         match pattern {
                             Pattern::Regex(expression) => expression.each(&original, in_time, take),
-                            Pattern::Exact(finders, _) | Pattern::Folded(finders, _) => matches(finders, &original).all(take),
+                            Pattern::Exact(finders, _) | Pattern::Folded(finders, _) => {
+                                matches(finders, &original).all(take)
+                            }
                         }
                     })
             }
@@ -176,7 +205,10 @@ fn matches(finders: &[Finder<'static>], text: &str) -> impl Iterator<Item = Rang
         let from_before = at.checked_sub(1).and_then(|before| bytes.get(before..));
         with_crlf.is_some_and(|needle| from_before.is_some_and(|found| found.starts_with(needle)))
     };
-    finders
-        .iter()
-        .flat_map(move |finder| finder.find_iter(bytes).filter(move |at| !is_repeated(*at)).map(move |at| at..at + finder.needle().len()))
+    finders.iter().flat_map(move |finder| {
+        finder
+            .find_iter(bytes)
+            .filter(move |at| !is_repeated(*at))
+            .map(move |at| at..at + finder.needle().len())
+    })
 }

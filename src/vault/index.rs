@@ -74,7 +74,8 @@ pub(super) struct Index {
 
 impl Index {
     pub(super) fn new(jail: Jail, memory: Memory, whole: Option<Arc<Index>>) -> Index {
-        let events = Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
+        let events =
+            Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
         Index {
             identity: Mutex::new(jail.identity()),
             jail,
@@ -105,8 +106,18 @@ impl Index {
     }
 
     /// The entries below a folder that are wanted, in order.
-    pub(super) fn below(&self, folder: &VaultPath, wanted: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
-        self.read(|entries| range_below(entries, folder.as_str()).map(|(_, entry)| entry).filter(|entry| wanted(entry)).cloned().collect())
+    pub(super) fn below(
+        &self,
+        folder: &VaultPath,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Vec<Arc<Entry>> {
+        self.read(|entries| {
+            range_below(entries, folder.as_str())
+                .map(|(_, entry)| entry)
+                .filter(|entry| wanted(entry))
+                .cloned()
+                .collect()
+        })
     }
 
     pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
@@ -116,9 +127,15 @@ impl Index {
     pub(super) fn indexed_state(&self, path: &VaultPath) -> IndexedState {
         self.read(|entries| {
             let inside = range_below(entries, path.as_str());
-            let of =
-                |state: IndexedState, entry: &Arc<Entry>| IndexedState { files: state.files + 1, newest: state.newest.max(entry.version) };
-            entries.get(path.as_str()).into_iter().chain(inside.map(|(_, entry)| entry)).fold(IndexedState::default(), of)
+            let of = |state: IndexedState, entry: &Arc<Entry>| IndexedState {
+                files: state.files + 1,
+                newest: state.newest.max(entry.version),
+            };
+            entries
+                .get(path.as_str())
+                .into_iter()
+                .chain(inside.map(|(_, entry)| entry))
+                .fold(IndexedState::default(), of)
         })
     }
 
@@ -135,7 +152,12 @@ impl Index {
     }
 
     /// Runs `work` in a thread of its own, unless it is running already; false if no thread could be started.
-    pub(super) fn spawn(self: &Arc<Self>, name: &str, quota: &Arc<Quota>, work: impl FnOnce(&Index) + Send + 'static) -> bool {
+    pub(super) fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        quota: &Arc<Quota>,
+        work: impl FnOnce(&Index) + Send + 'static,
+    ) -> bool {
         let Some(permit) = quota.take("", Duration::ZERO) else { return true };
         let index = Arc::clone(self);
         let run = move || {
@@ -163,14 +185,21 @@ impl Index {
 
     /// Compares a file with its entry and replaces that by what was read. Returns whether the path is that of a served folder, without links,
     /// and where the file is if it has to be read first.
-    fn compare(&self, path: &str, recheck: bool, read: Option<Entry>) -> (bool, Option<ResolvedPath>) {
+    fn compare(
+        &self,
+        path: &str,
+        recheck: bool,
+        read: Option<Entry>,
+    ) -> (bool, Option<ResolvedPath>) {
         let _lock = self.update_lock.lock().unpoisoned();
         let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
             let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
             Ok((on_disk, metadata))
         });
         let (on_disk, metadata) = match found {
-            Ok((on_disk, metadata)) if metadata.is_dir() || metadata.is_file() => (on_disk, metadata),
+            Ok((on_disk, metadata)) if metadata.is_dir() || metadata.is_file() => {
+                (on_disk, metadata)
+            }
             Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
                 let is_link = self.jail.root().join(path).is_symlink();
                 self.has_links.fetch_or(is_link, Ordering::AcqRel);
@@ -195,7 +224,13 @@ impl Index {
     }
 
     /// As [`Index::compare`], for a file; returns whether it has to be read first.
-    fn compare_file(&self, path: &str, metadata: &Metadata, recheck: bool, read: Option<Entry>) -> bool {
+    fn compare_file(
+        &self,
+        path: &str,
+        metadata: &Metadata,
+        recheck: bool,
+        read: Option<Entry>,
+    ) -> bool {
         let known = self.get(path);
         if let Some(entry) = read {
             if known.is_none_or(|known| known.check < entry.check) {
@@ -203,19 +238,25 @@ impl Index {
             }
             return false;
         }
-        if known.as_ref().is_some_and(|known| known.stamp == Stamp::of(metadata) && !(known.uncertain && recheck)) {
+        if known.as_ref().is_some_and(|known| {
+            known.stamp == Stamp::of(metadata) && !(known.uncertain && recheck)
+        }) {
             return false;
         }
         let is_full = known.is_none() && self.read(BTreeMap::len) >= limits::FILES;
         if is_full {
-            warn_once("the size of the vault", format!("more than {} files; the rest is not served", limits::FILES));
+            warn_once(
+                "the size of the vault",
+                format!("more than {} files; the rest is not served", limits::FILES),
+            );
         }
         !is_full
     }
 
     /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has another stamp, or an uncertain one.
     pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
-        let known = self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
+        let known =
+            self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
         known.or_else(|| {
             self.update(path.as_str(), true);
             self.get(path.as_str())
@@ -253,7 +294,11 @@ impl Index {
         let events = self.events()?;
         let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
         let is_empty = || std::fs::metadata(at).is_ok_and(|found| found.len() == 0);
-        Some(path.as_deref().and_then(slash_separated).is_some_and(|path| events.is_being_written(&path, is_empty)))
+        Some(
+            path.as_deref()
+                .and_then(slash_separated)
+                .is_some_and(|path| events.is_being_written(&path, is_empty)),
+        )
     }
 }
 

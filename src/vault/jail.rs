@@ -34,7 +34,8 @@ impl Jail {
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        let mut names = fs::read_dir(&root)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names =
+            fs::read_dir(&root)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let folds_names = names.any(|name| has_other_spelling(&root, &name));
         Ok(Jail { root, folds_names, hidden, folders: None })
     }
@@ -51,14 +52,16 @@ impl Jail {
 
     /// Whether the caller may see a path, if it exists on disk.
     pub(super) fn shows(&self, path: &str) -> bool {
-        let is_granted =
-            |folders: &Arc<GrantedFolders>| path.is_empty() || folders.may_read(path) || folders.is_above_granted(&self.root, path);
+        let is_granted = |folders: &Arc<GrantedFolders>| {
+            path.is_empty() || folders.may_read(path) || folders.is_above_granted(&self.root, path)
+        };
         self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(&self.root, path)
     }
 
     /// Whether the caller's grant allows changing or creating a file.
     pub(super) fn may_change(&self, path: &str) -> bool {
-        self.folders.as_ref().is_none_or(|folders| folders.may_change(path)) && !self.hidden.hides(&self.root, path)
+        self.folders.as_ref().is_none_or(|folders| folders.may_change(path))
+            && !self.hidden.hides(&self.root, path)
     }
 
     /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and conflict copies, which move along with
@@ -68,12 +71,20 @@ impl Jail {
             return false;
         }
         let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
-        let names =
-            entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.file_type().is_ok_and(|kind| kind.is_dir()))));
-        names.filter(|(name, _)| all && name != ".DS_Store" || !name.starts_with('.')).any(|(name, is_folder)| {
-            let path = format!("{folder}/{name}");
-            self.hidden.hides(&self.root, &path) || all && is_hidden(&name) || is_folder && self.has_hidden(&path, all, depth - 1)
-        })
+        let names = entries.filter_map(|entry| {
+            Some((
+                entry.file_name().into_string().ok()?,
+                entry.file_type().is_ok_and(|kind| kind.is_dir()),
+            ))
+        });
+        names.filter(|(name, _)| all && name != ".DS_Store" || !name.starts_with('.')).any(
+            |(name, is_folder)| {
+                let path = format!("{folder}/{name}");
+                self.hidden.hides(&self.root, &path)
+                    || all && is_hidden(&name)
+                    || is_folder && self.has_hidden(&path, all, depth - 1)
+            },
+        )
     }
 
     /// Device and inode of the folder that is currently at the root's path.
@@ -112,16 +123,28 @@ impl Jail {
             Ok(_) => Err(outside()),
             Err(error) if is_absent(&error) => {
                 // Behind a link that leads out, or to what is hidden, the answer is the same whether the name exists or not.
-                let real = |above: &Path| Some(disk::canonicalize(above).ok()?.join(wanted.strip_prefix(above).ok()?));
+                let real = |above: &Path| {
+                    Some(disk::canonicalize(above).ok()?.join(wanted.strip_prefix(above).ok()?))
+                };
                 // The nearest name that exists may be a broken link.
                 let nearest = wanted.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
-                if self.root.is_dir() && nearest.is_some_and(|above| real(above).is_none_or(|real| !self.serves(&real))) {
+                if self.root.is_dir()
+                    && nearest
+                        .is_some_and(|above| real(above).is_none_or(|real| !self.serves(&real)))
+                {
                     return Err(outside());
                 }
                 Err(self.absent(path))
             }
             // A link that cannot be resolved, for example in a cycle, here or further up.
-            Err(_) if wanted.ancestors().take_while(|above| *above != self.root).any(Path::is_symlink) => Err(outside()),
+            Err(_)
+                if wanted
+                    .ancestors()
+                    .take_while(|above| *above != self.root)
+                    .any(Path::is_symlink) =>
+            {
+                Err(outside())
+            }
             Err(error) => Err(Error::disk("open the file", path.as_str())(error)),
         }
     }
@@ -129,7 +152,9 @@ impl Jail {
     /// The resolved path of a name in a folder that is held open. `below` is a path from the root without links.
     fn on_disk(&self, below: PathBuf) -> io::Result<ResolvedPath> {
         let folder = Folder::open(&self.root, below.parent().unwrap_or(Path::new("")))?;
-        let path = below.file_name().map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
+        let path = below
+            .file_name()
+            .map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
         Ok(ResolvedPath { path, below, folder })
     }
 
@@ -137,10 +162,14 @@ impl Jail {
     pub(super) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         let on_disk = self.existing(path)?;
         if !on_disk.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a file, not a folder" });
+            return Err(Error::NotAllowed {
+                path: path.as_str().into(),
+                why: "it is a file, not a folder",
+            });
         }
         // This fails if it has become a link since.
-        let folder = Folder::open(&self.root, &on_disk.below).map_err(Error::disk("read the folder", path.as_str()))?;
+        let folder = Folder::open(&self.root, &on_disk.below)
+            .map_err(Error::disk("read the folder", path.as_str()))?;
         Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
     }
 
@@ -156,9 +185,12 @@ impl Jail {
     fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
         let mut above = self.root.clone();
         for name in path.segments() {
-            let may_be_alias = is_short_name(name) || (self.folds_names || !self.is_everything()) && has_other_spelling(&above, name);
+            let may_be_alias = is_short_name(name)
+                || (self.folds_names || !self.is_everything()) && has_other_spelling(&above, name);
             if may_be_alias && above.join(name).symlink_metadata().is_ok() {
-                let mut names = fs::read_dir(&above).map_err(Error::disk("read the folder", path.as_str()))?.flatten();
+                let mut names = fs::read_dir(&above)
+                    .map_err(Error::disk("read the folder", path.as_str()))?
+                    .flatten();
                 if !names.any(|entry| entry.file_name() == name) {
                     return Err(Error::NotAllowed { path: path.as_str().into(), why: ALIAS });
                 }
@@ -177,8 +209,12 @@ impl Jail {
         let mut on_disk = self.root.clone();
         let mut known: Vec<String> = Vec::new();
         for segment in path.segments() {
-            let path = known.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("/");
-            let name = if segment.is_ascii() || !self.shows(&path) || fs::symlink_metadata(on_disk.join(segment)).is_ok() {
+            let path =
+                known.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("/");
+            let name = if segment.is_ascii()
+                || !self.shows(&path)
+                || fs::symlink_metadata(on_disk.join(segment)).is_ok()
+            {
                 segment.to_owned()
             } else {
                 find_equivalent_name(&on_disk, segment).unwrap_or_else(|| segment.to_owned())
@@ -196,11 +232,16 @@ impl Jail {
 
     /// The resolved path at which to write a file. Missing folders are created with `create_folders`, otherwise they are
     /// [`Error::NotFound`].
-    pub(super) fn for_writing(&self, path: &VaultPath, create_folders: bool) -> Result<ResolvedPath, Error> {
+    pub(super) fn for_writing(
+        &self,
+        path: &VaultPath,
+        create_folders: bool,
+    ) -> Result<ResolvedPath, Error> {
         let folder = match self.folder(&path.parent()) {
             Err(Error::NotFound { .. }) if create_folders => self.created_folder(&path.parent())?,
             Err(Error::NotFound { .. }) => {
-                let hint = "Its folder does not exist; set create_dirs to true to create it.".to_owned();
+                let hint =
+                    "Its folder does not exist; set create_dirs to true to create it.".to_owned();
                 return Err(Error::NotFound { path: path.as_str().into(), hint });
             }
             other => other?,
@@ -211,7 +252,10 @@ impl Jail {
             Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
             // Resolved first: a folder may be reached through a link, or not be the caller's to see.
             Ok(_) => match self.existing(path)? {
-                folder if folder.is_dir() => Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder, not a file" }),
+                folder if folder.is_dir() => Err(Error::NotAllowed {
+                    path: path.as_str().into(),
+                    why: "it is a folder, not a file",
+                }),
                 on_disk => Ok(on_disk),
             },
         }
@@ -231,7 +275,8 @@ impl Jail {
         match self.folder(path) {
             Err(Error::NotFound { .. }) if !path.is_root() => {
                 let on_disk = self.created_folder(&path.parent())?.child(path.name());
-                disk::create_folder(&on_disk).map_err(Error::disk("create the folder", path.as_str()))?;
+                disk::create_folder(&on_disk)
+                    .map_err(Error::disk("create the folder", path.as_str()))?;
                 self.folder(path)
             }
             other => other,
@@ -246,13 +291,18 @@ impl Jail {
     /// Whether a path is inside the root and not hidden there: a link must not lead into `.obsidian`.
     fn serves(&self, on_disk: &Path) -> bool {
         let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
-        on_disk
-            .strip_prefix(&self.root)
-            .is_ok_and(|below| !below.iter().any(hidden) && slash_separated(below).is_some_and(|below| self.shows(&below)))
+        on_disk.strip_prefix(&self.root).is_ok_and(|below| {
+            !below.iter().any(hidden)
+                && slash_separated(below).is_some_and(|below| self.shows(&below))
+        })
     }
 
     fn absent(&self, path: &VaultPath) -> Error {
-        if self.root.is_dir() { Error::NotFound { path: path.as_str().into(), hint: String::new() } } else { Error::Unavailable }
+        if self.root.is_dir() {
+            Error::NotFound { path: path.as_str().into(), hint: String::new() }
+        } else {
+            Error::Unavailable
+        }
     }
 }
 
@@ -274,7 +324,11 @@ impl ResolvedPath {
 
     /// The path of a name in this folder, which stays held open; only for what [`Jail::folder`] has made.
     fn child(self, name: &str) -> ResolvedPath {
-        ResolvedPath { path: self.path.join(name), below: self.below.join(name), folder: self.folder }
+        ResolvedPath {
+            path: self.path.join(name),
+            below: self.below.join(name),
+            folder: self.folder,
+        }
     }
 }
 
@@ -295,16 +349,25 @@ fn is_short_name(name: &str) -> bool {
 fn has_other_spelling(folder: &Path, name: &str) -> bool {
     let Ok(found) = fs::symlink_metadata(folder.join(name)) else { return false };
     let upper = name.to_uppercase();
-    let others = [if upper == name { name.to_lowercase() } else { upper }, name.nfc().collect(), name.nfd().collect()];
-    let is_same =
-        |other: &str| fs::symlink_metadata(folder.join(other)).is_ok_and(|other| disk::identity(&other) == disk::identity(&found));
+    let others = [
+        if upper == name { name.to_lowercase() } else { upper },
+        name.nfc().collect(),
+        name.nfd().collect(),
+    ];
+    let is_same = |other: &str| {
+        fs::symlink_metadata(folder.join(other))
+            .is_ok_and(|other| disk::identity(&other) == disk::identity(&found))
+    };
     others.iter().any(|other| other != name && is_same(other))
 }
 
 /// A name in this folder that equals `wanted` in composed form (NFC).
 fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
     let composed: String = wanted.nfc().collect();
-    let names = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     names.into_iter().find(|name| !name.is_ascii() && name.nfc().eq(composed.chars()))
 }
 
@@ -320,8 +383,14 @@ mod tests {
     #[test]
     fn what_may_be_changed_may_be_read_and_folders_are_no_prefixes() {
         let folder = |path: &str| VaultPath::folder(path).unwrap();
-        let folders = GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
-        let jail = Jail { root: "/nowhere".into(), folds_names: false, hidden: Arc::default(), folders: Some(Arc::new(folders)) };
+        let folders =
+            GrantedFolders { read: Some(vec![folder("Projects/A")]), write: vec![folder("Inbox")] };
+        let jail = Jail {
+            root: "/nowhere".into(),
+            folds_names: false,
+            hidden: Arc::default(),
+            folders: Some(Arc::new(folders)),
+        };
         for (path, shows, may_change) in [
             ("Projects/A/x.md", true, false),
             ("Projects/A", true, false),

@@ -85,7 +85,11 @@ pub(super) fn is_disk_failure(error: &Error) -> bool {
 pub(super) fn derives_from_new(before: &[u8], after: &[u8], here: &[u8]) -> bool {
     let pieces = |text: &[u8]| -> HashSet<String> {
         let text = String::from_utf8_lossy(text).into_owned();
-        text.split(['\n', ',', '[', ']']).map(str::trim).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+        text.split(['\n', ',', '[', ']'])
+            .map(str::trim)
+            .filter(|piece| !piece.is_empty())
+            .map(str::to_owned)
+            .collect()
     };
     let (before, after, here) = (pieces(before), pieces(after), pieces(here));
     let added: Vec<&String> = after.difference(&before).collect();
@@ -109,15 +113,19 @@ impl Step {
     /// Whether this program can have written it, with a plain name in the trash. Another program that writes into the vault may have
     /// forged the journal.
     pub(super) fn is_valid(&self) -> bool {
-        let (Step::Trash { trash_name, .. } | Step::Restore { trash_name, .. }) = self else { return true };
-        VaultPath::file(trash_name).is_ok_and(|name| name.as_str() == trash_name && name.name() == trash_name)
+        let (Step::Trash { trash_name, .. } | Step::Restore { trash_name, .. }) = self else {
+            return true;
+        };
+        VaultPath::file(trash_name)
+            .is_ok_and(|name| name.as_str() == trash_name && name.name() == trash_name)
     }
 
     pub fn path(&self) -> &str {
         match self {
-            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Restore { path, .. } | Step::Rename { to: path, .. } => {
-                path.as_str()
-            }
+            Step::Write { path, .. }
+            | Step::Trash { path, .. }
+            | Step::Restore { path, .. }
+            | Step::Rename { to: path, .. } => path.as_str(),
         }
     }
 }

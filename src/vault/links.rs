@@ -102,7 +102,12 @@ pub fn folder_of(path: &str) -> &str {
 }
 
 /// Resolves the path of a link in a file in `folder`.
-pub(super) fn resolve_path<'a>(path: &str, is_canvas_path: bool, folder: &str, among: &Among<'a, '_>) -> Resolved<'a> {
+pub(super) fn resolve_path<'a>(
+    path: &str,
+    is_canvas_path: bool,
+    folder: &str,
+    among: &Among<'a, '_>,
+) -> Resolved<'a> {
     if is_canvas_path { among.at(path) } else { among.resolve(path, folder) }
 }
 
@@ -112,12 +117,27 @@ impl LinkIndex {
         self.resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder)
     }
 
-    pub(super) fn resolve_path(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
-        resolve_path(path, is_canvas_path, folder, &Among { layers: &[&self.files], is_gone: &|_| false })
+    pub(super) fn resolve_path(
+        &self,
+        path: &str,
+        is_canvas_path: bool,
+        folder: &str,
+    ) -> Resolved<'_> {
+        resolve_path(
+            path,
+            is_canvas_path,
+            folder,
+            &Among { layers: &[&self.files], is_gone: &|_| false },
+        )
     }
 
     /// The same without some of the files.
-    pub(super) fn resolve_without(&self, gone: &BTreeSet<&str>, link: &Link, folder: &str) -> Resolved<'_> {
+    pub(super) fn resolve_without(
+        &self,
+        gone: &BTreeSet<&str>,
+        link: &Link,
+        folder: &str,
+    ) -> Resolved<'_> {
         let among = Among { layers: &[&self.files], is_gone: &|path| gone.contains(path) };
         resolve_path(&link.path, link.syntax == Syntax::CanvasPath, folder, &among)
     }
@@ -128,9 +148,16 @@ impl LinkIndex {
             Some(changed) => changed.collect(),
             None => table.all().map(|entry| entry.id).chain(self.known.keys().copied()).collect(),
         };
-        let gone = ids.iter().copied().filter(|id| table.entry(*id).is_none() && self.known.contains_key(id)).collect();
-        let is_fresh = |entry: &&Arc<Entry>| self.known.get(&entry.id).is_none_or(|known| known.version != entry.version);
-        let fresh = ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
+        let gone = ids
+            .iter()
+            .copied()
+            .filter(|id| table.entry(*id).is_none() && self.known.contains_key(id))
+            .collect();
+        let is_fresh = |entry: &&Arc<Entry>| {
+            self.known.get(&entry.id).is_none_or(|known| known.version != entry.version)
+        };
+        let fresh =
+            ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
         Stale { gone, fresh }
     }
 
@@ -159,13 +186,18 @@ impl LinkIndex {
         }
         keys.sort_unstable();
         keys.dedup();
-        self.known.insert(entry.id, Known { version: entry.version, path: Arc::clone(&entry.path), keys });
+        self.known.insert(
+            entry.id,
+            Known { version: entry.version, path: Arc::clone(&entry.path), keys },
+        );
     }
 
     /// The links of a key: path, whether that is a canvas path, and the file with the link.
     pub(super) fn links_of_key(&self, key: &str) -> impl Iterator<Item = (&str, bool, &str)> {
         let paths = self.links.get(key).into_iter().flatten();
-        paths.flat_map(|((path, is_canvas_path), ids)| ids.iter().map(|id| (&**path, *is_canvas_path, self.path(*id))))
+        paths.flat_map(|((path, is_canvas_path), ids)| {
+            ids.iter().map(|id| (&**path, *is_canvas_path, self.path(*id)))
+        })
     }
 
     /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
@@ -176,13 +208,18 @@ impl LinkIndex {
     /// The files with a link whose path is written like this.
     pub fn sources_of_text(&self, path: &str) -> BTreeSet<String> {
         let key = key_of(path);
-        self.links_of_key(&key).filter(|(own, ..)| *own == path).map(|(.., source)| source.to_owned()).collect()
+        self.links_of_key(&key)
+            .filter(|(own, ..)| *own == path)
+            .map(|(.., source)| source.to_owned())
+            .collect()
     }
 
     /// The files with links that may resolve to one of `files`.
     pub fn sources_of(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
         let keys: Vec<Box<str>> = files.iter().map(|file| key_of(file).into()).collect();
-        let found = self.count_links(Some(&keys), &mut |_, resolved| resolved.files().iter().any(|file| files.contains(file)));
+        let found = self.count_links(Some(&keys), &mut |_, resolved| {
+            resolved.files().iter().any(|file| files.contains(file))
+        });
         found.into_keys().map(str::to_owned).collect()
     }
 
@@ -208,10 +245,15 @@ impl LinkIndex {
                     let source = self.path(id);
                     let folder = folder_of(source);
                     // A bare name that only one file has resolves to it from every folder.
-                    let reusable = last_resolved.as_ref().filter(|(known, _)| *known == folder || is_unique);
+                    let reusable =
+                        last_resolved.as_ref().filter(|(known, _)| *known == folder || is_unique);
                     let resolved = match reusable {
                         Some((_, resolved)) => resolved,
-                        None => &last_resolved.insert((folder, self.resolve_path(path, *is_canvas_path, folder))).1,
+                        None => {
+                            &last_resolved
+                                .insert((folder, self.resolve_path(path, *is_canvas_path, folder)))
+                                .1
+                        }
                     };
                     if wanted(source, resolved) {
                         *found.entry(source).or_default() += 1;
@@ -230,7 +272,10 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when it took longer than [`limits::LINK_INDEX_WAIT`].
-    pub fn link_index(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Arc<LinkIndex>, Error> {
+    pub fn link_index(
+        &self,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Arc<LinkIndex>, Error> {
         self.refresh()?;
         let deadline = Deadline::after(limits::LINK_INDEX_WAIT);
         let mut building = None;
@@ -276,17 +321,25 @@ impl Vault {
             bytes += entry.search_cost();
             is_within
         };
-        let fresh: Vec<Arc<Entry>> = stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
+        let fresh: Vec<Arc<Entry>> =
+            stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
         let total = stale.fresh.len();
         let look = |entry: &Arc<Entry>| {
             let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
-            links.map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath)).collect::<Vec<_>>()
+            links
+                .map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath))
+                .collect::<Vec<_>>()
         };
-        let found = self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, &|done, _| proceed(done, total))?;
+        let found =
+            self.map_parallel(&fresh, &|entry| entry.search_cost(), &look, &|done, _| {
+                proceed(done, total)
+            })?;
         let mut index = self.links.lock().unpoisoned();
         let changed = Arc::make_mut(&mut index);
         // All before the first is added: a file that came back has another id, and its old id may be that of another file.
-        let is_other = |entry: &&Arc<Entry>| changed.known.get(&entry.id).is_some_and(|known| known.path != entry.path);
+        let is_other = |entry: &&Arc<Entry>| {
+            changed.known.get(&entry.id).is_some_and(|known| known.path != entry.path)
+        };
         let others: Vec<Id> = stale.fresh.iter().filter(is_other).map(|entry| entry.id).collect();
         let read_now = fresh.iter().map(|entry| entry.id);
         stale.gone.into_iter().chain(others).chain(read_now).for_each(|id| changed.forget(id));
@@ -306,7 +359,10 @@ impl Vault {
             let path = &entry.path;
             warn_once(
                 "links",
-                format!("{path:?} has more than {} links: the rest is not read, nor changed when a note is moved", limits::LINKS),
+                format!(
+                    "{path:?} has more than {} links: the rest is not read, nor changed when a note is moved",
+                    limits::LINKS
+                ),
             );
         }
         (text, links)
@@ -316,9 +372,15 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::links`].
-    pub fn count_links_to(&self, path: &VaultPath, proceed: &dyn Fn(usize, usize) -> bool) -> Result<usize, Error> {
+    pub fn count_links_to(
+        &self,
+        path: &VaultPath,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<usize, Error> {
         let index = self.link_index(proceed)?;
-        let mut is_meant = |source: &str, resolved: &Resolved<'_>| resolved.files().contains(&path.as_str()) && source != path.as_str();
+        let mut is_meant = |source: &str, resolved: &Resolved<'_>| {
+            resolved.files().contains(&path.as_str()) && source != path.as_str()
+        };
         Ok(index.count_links(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
@@ -338,16 +400,18 @@ impl Vault {
         let index = self.link_index(proceed)?;
         let in_scope = |file: &str| path.is_none_or(|path| path.covers(file));
         // Only links with these keys may be wanted; all for a folder.
-        let keys: Option<Vec<Box<str>>> = path.and_then(|path| self.index.get(path.as_str())).and_then(|entry| match show {
-            LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
-            _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
-        });
+        let keys: Option<Vec<Box<str>>> =
+            path.and_then(|path| self.index.get(path.as_str())).and_then(|entry| match show {
+                LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
+                _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
+            });
         // With `depth` 2: the files at the other end of the links of the first step.
         let mut neighbours: BTreeSet<&str> = BTreeSet::new();
         if depth > 1 && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
             index.count_links(keys.as_deref(), &mut |source, resolved| {
                 if let Resolved::One(file) = *resolved {
-                    let (near, far) = if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
+                    let (near, far) =
+                        if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
                     neighbours.extend(in_scope(near).then_some(far));
                 }
                 false
@@ -359,14 +423,18 @@ impl Vault {
             (LinkFilter::Backlinks, _) => resolved.files().iter().any(|file| in_reach(file)),
             (LinkFilter::Outgoing, _) => in_reach(source),
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
-            (LinkFilter::Ambiguous, _) => matches!(resolved, Resolved::Several(_)) && in_scope(source),
+            (LinkFilter::Ambiguous, _) => {
+                matches!(resolved, Resolved::Several(_)) && in_scope(source)
+            }
         };
         let keys = keys.filter(|_| neighbours.is_empty());
-        let found = index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
+        let found =
+            index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
         let mut page = Vec::new();
         let first = after.map(|after| after.split('\0').next().unwrap_or(after));
-        let mut sources = found.keys().copied().filter(|source| first.is_none_or(|first| *source >= first));
+        let mut sources =
+            found.keys().copied().filter(|source| first.is_none_or(|first| *source >= first));
         while page.len() < limits::LINKS_PAGE
             && let Some(source) = sources.next()
         {
@@ -376,7 +444,10 @@ impl Vault {
             for (number, link) in links.into_iter().enumerate() {
                 let key = format!("{source}\0{number:08}");
                 let resolved = index.resolve(&link, folder_of(source));
-                if !link.path.is_empty() && is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
+                if !link.path.is_empty()
+                    && is_wanted(source, &resolved)
+                    && after.is_none_or(|after| *key > *after)
+                {
                     page.push(row(source, &note, &link, &resolved, key));
                 }
                 if page.len() > limits::LINKS_PAGE {
@@ -400,7 +471,11 @@ impl Vault {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<String>, Error> {
         let index = self.link_index(proceed)?;
-        let notes = index.known.values().map(|known| &*known.path).filter(|file| super::media::is_note(file));
+        let notes = index
+            .known
+            .values()
+            .map(|known| &*known.path)
+            .filter(|file| super::media::is_note(file));
         let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
         // Linked to from another file, or with links.
         let mut linked: BTreeSet<&str> = BTreeSet::new();
@@ -412,17 +487,27 @@ impl Vault {
             }
             false
         });
-        let mut found: Vec<String> = notes.filter(|file| !linked.contains(file)).map(str::to_owned).collect();
+        let mut found: Vec<String> =
+            notes.filter(|file| !linked.contains(file)).map(str::to_owned).collect();
         found.sort_unstable();
         Ok(found)
     }
 }
 
-fn row(source: &str, note: &Note<'_>, link: &Link, resolved: &Resolved<'_>, key: String) -> VaultLink {
+fn row(
+    source: &str,
+    note: &Note<'_>,
+    link: &Link,
+    resolved: &Resolved<'_>,
+    key: String,
+) -> VaultLink {
     let (resolved, candidates) = match resolved {
         Resolved::Missing => (None, Vec::new()),
         Resolved::One(file) => (Some((*file).to_owned()), Vec::new()),
-        Resolved::Several(files) => (None, files.iter().take(limits::CANDIDATES_SHOWN).map(|file| (*file).to_owned()).collect()),
+        Resolved::Several(files) => (
+            None,
+            files.iter().take(limits::CANDIDATES_SHOWN).map(|file| (*file).to_owned()).collect(),
+        ),
     };
     VaultLink {
         path: source.to_owned(),
@@ -445,5 +530,8 @@ pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
         return line.trim().to_owned();
     }
     let before = line.part(..at.saturating_sub(note.start(number))).chars().count();
-    line.chars().skip(before.saturating_sub(limits::LINE_SHOWN_CHARS / 3)).take(limits::LINE_SHOWN_CHARS).collect()
+    line.chars()
+        .skip(before.saturating_sub(limits::LINE_SHOWN_CHARS / 3))
+        .take(limits::LINE_SHOWN_CHARS)
+        .collect()
 }

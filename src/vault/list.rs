@@ -29,10 +29,17 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder does not exist.
-    pub fn list_all(&self, below: Option<&VaultPath>, tag: Option<&str>, after: Option<&str>, limit: usize) -> Result<Page, Error> {
+    pub fn list_all(
+        &self,
+        below: Option<&VaultPath>,
+        tag: Option<&str>,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Page, Error> {
         let (below, tag) = (self.existing_folder(below)?, wanted_tag(tag));
         self.matching(after, limit, |entry| {
-            below.as_ref().is_none_or(|folder| folder.contains(&entry.path)) && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+            below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
+                && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         })
     }
 
@@ -40,12 +47,20 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`].
-    pub fn matching(&self, after: Option<&str>, limit: usize, passes: impl Fn(&Entry) -> bool) -> Result<Page, Error> {
+    pub fn matching(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        passes: impl Fn(&Entry) -> bool,
+    ) -> Result<Page, Error> {
         self.refresh()?;
         Ok(self.index.read(|entries| {
             let total = entries.values().filter(|entry| passes(entry)).count();
             let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-            let rest = entries.range::<str, _>((start, Bound::Unbounded)).map(|(_, entry)| entry).filter(|entry| passes(entry));
+            let rest = entries
+                .range::<str, _>((start, Bound::Unbounded))
+                .map(|(_, entry)| entry)
+                .filter(|entry| passes(entry));
             (total, rest.take(limit).cloned().collect())
         }))
     }
@@ -58,10 +73,16 @@ impl Vault {
     pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
         let folder = &self.jail.as_on_disk(folder.clone());
         let on_disk = self.folder_on_disk(folder)?;
-        let found = self.served_children(folder, &on_disk).map_err(Error::disk("read the folder", folder.as_str()))?;
-        let stamp = |kind| if let Kind::File(metadata) = kind { Some(Stamp::of(&metadata)) } else { None };
-        let mut children: Vec<Child> = found.into_iter().map(|(name, kind)| (name, stamp(kind))).collect();
-        children.sort_unstable_by(|(a, file), (b, other)| file.is_some().cmp(&other.is_some()).then_with(|| a.cmp(b)));
+        let found = self
+            .served_children(folder, &on_disk)
+            .map_err(Error::disk("read the folder", folder.as_str()))?;
+        let stamp =
+            |kind| if let Kind::File(metadata) = kind { Some(Stamp::of(&metadata)) } else { None };
+        let mut children: Vec<Child> =
+            found.into_iter().map(|(name, kind)| (name, stamp(kind))).collect();
+        children.sort_unstable_by(|(a, file), (b, other)| {
+            file.is_some().cmp(&other.is_some()).then_with(|| a.cmp(b))
+        });
         Ok(children)
     }
 
@@ -74,8 +95,11 @@ impl Vault {
             let path = walk::joined(folder.as_str(), &name);
             match entry.file_type() {
                 _ if !is_shown(&name) => false,
-                Ok(kind) if kind.is_file() || kind.is_dir() => VaultPath::file(&name).is_ok() && self.jail.shows(&path),
-                _ => walk::classify(&self.jail, &path, entry, &name).is_ok_and(|found| found.is_some()),
+                Ok(kind) if kind.is_file() || kind.is_dir() => {
+                    VaultPath::file(&name).is_ok() && self.jail.shows(&path)
+                }
+                _ => walk::classify(&self.jail, &path, entry, &name)
+                    .is_ok_and(|found| found.is_some()),
             }
         };
         fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
@@ -99,7 +123,10 @@ impl Vault {
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 self.check_other_case(folder)?;
-                let hint = suggestion(&self.folders_named(folder), "Use vault_list without a path to see the folders that exist.");
+                let hint = suggestion(
+                    &self.folders_named(folder),
+                    "Use vault_list without a path to see the folders that exist.",
+                );
                 Err(Error::NotFound { path, hint })
             }
             other => other,
@@ -117,24 +144,37 @@ impl Vault {
         match self.index.read(|entries| entries.values().find(is_below).cloned()) {
             Some(entry) => {
                 let meant = entry.path.split('/').take(depth).collect::<Vec<_>>().join("/");
-                Err(Error::NotFound { path: folder.as_str().into(), hint: format!("Did you mean: {meant}?") })
+                Err(Error::NotFound {
+                    path: folder.as_str().into(),
+                    hint: format!("Did you mean: {meant}?"),
+                })
             }
             None => Ok(()),
         }
     }
 
     /// Whether the children of a folder that a link leads to are shown under their own paths, which may be hidden or not granted.
-    fn shown_in<'a>(&'a self, folder: &VaultPath, on_disk: &ResolvedPath) -> impl Fn(&str) -> bool + 'a {
+    fn shown_in<'a>(
+        &'a self,
+        folder: &VaultPath,
+        on_disk: &ResolvedPath,
+    ) -> impl Fn(&str) -> bool + 'a {
         let real = slash_separated(on_disk.below());
         let is_link = real.as_deref() != Some(folder.as_str());
-        move |name| !is_link || real.as_ref().is_some_and(|real| self.jail.shows(&walk::joined(real, name)))
+        move |name| {
+            !is_link || real.as_ref().is_some_and(|real| self.jail.shows(&walk::joined(real, name)))
+        }
     }
 
     /// The served children of a folder.
     ///
     /// # Errors
     /// The disk's, also when none of its children could be read: that is not an empty folder.
-    fn served_children(&self, folder: &VaultPath, on_disk: &ResolvedPath) -> std::io::Result<Vec<(String, Kind)>> {
+    fn served_children(
+        &self,
+        folder: &VaultPath,
+        on_disk: &ResolvedPath,
+    ) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
         let is_shown = self.shown_in(folder, on_disk);
         for entry in fs::read_dir(&**on_disk)? {

@@ -36,7 +36,9 @@ impl Index {
                 stamp,
                 folded_tags: folded_tags(&tags),
                 tags: tags.into_iter().map(String::into_boxed_str).collect(),
-                folded_path: Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str),
+                folded_path: Some(fold(path))
+                    .filter(|folded| folded != path)
+                    .map(String::into_boxed_str),
                 text,
                 properties: OnceLock::new(),
                 id: 0,
@@ -51,26 +53,41 @@ impl Index {
             return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
         }
         let seen = clock::system();
-        let StampedBytes { bytes, stamp, is_stable } = match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
-            Ok(read) => read,
-            Err(error) => {
-                warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(&error)));
-                // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
-                let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
-                return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), nothing, true);
-            }
-        };
+        let StampedBytes { bytes, stamp, is_stable } =
+            match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
+                Ok(read) => read,
+                Err(error) => {
+                    warn_once(
+                        "unreadable files",
+                        format!("{path:?} cannot be read: {}", description(&error)),
+                    );
+                    // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
+                    let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
+                    return make_entry(
+                        Stamp::of(&on_disk.metadata().ok()?),
+                        Vec::new(),
+                        nothing,
+                        true,
+                    );
+                }
+            };
         let uncertain = !is_stable || stamp.may_hide_a_change(seen);
         let is_whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
             // It begins as text, but is binary. Of a file that was not read to its end, the last character may be cut.
-            Err(error) if kind == Kind::Other && (is_whole || error.utf8_error().error_len().is_some()) => {
+            Err(error)
+                if kind == Kind::Other
+                    && (is_whole || error.utf8_error().error_len().is_some()) =>
+            {
                 return make_entry(stamp, Vec::new(), Text::None, uncertain);
             }
             Ok(text) => text,
             Err(error) => {
                 if is_whole {
-                    warn_once("UTF-8", format!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD"));
+                    warn_once(
+                        "UTF-8",
+                        format!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD"),
+                    );
                 }
                 String::from_utf8_lossy(error.as_bytes()).into_owned()
             }
@@ -91,25 +108,38 @@ impl Index {
     /// What the index keeps of a file's text. `is_whole` is false if the file was not read to its end.
     fn text_to_keep(&self, path: &str, text: &str, is_whole: bool) -> Text {
         // Without the text that this one replaces.
-        let kept_bytes = self.with_table(|table| table.kept_bytes - table.entries.get(path).map_or(0, |known| known.text.kept_bytes()));
+        let kept_bytes = self.with_table(|table| {
+            table.kept_bytes - table.entries.get(path).map_or(0, |known| known.text.kept_bytes())
+        });
         if is_whole && kept_bytes + text.len() as u64 <= limits::INDEX_BYTES {
             return match self.memory {
                 Memory::Full => Text::Kept(Kept::of(text)),
-                Memory::Small => Text::OnDisk { frontmatter: frontmatter::head(text).into(), hash: hash_of(text) },
+                Memory::Small => Text::OnDisk {
+                    frontmatter: frontmatter::head(text).into(),
+                    hash: hash_of(text),
+                },
             };
         }
         if is_whole {
             let most = limits::INDEX_BYTES >> 20;
             warn_once(
                 "the size of the vault",
-                format!("the vault has more than {most} MB of text: the rest is found by name, tag and property only"),
+                format!(
+                    "the vault has more than {most} MB of text: the rest is found by name, tag and property only"
+                ),
             );
         } else {
             let most = limits::INDEXED_BYTES >> 20;
-            warn_once("large files", format!("{path:?} is larger than {most} MB: it is found by name, tag and property only"));
+            warn_once(
+                "large files",
+                format!(
+                    "{path:?} is larger than {most} MB: it is found by name, tag and property only"
+                ),
+            );
         }
         let head = frontmatter::head(text);
-        let head_fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+        let head_fits =
+            kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
         Text::NotKept {
             frontmatter: if head_fits { head.into() } else { Box::default() },
             // Of a file that was not read to its end, a random number: the file counts as changed.

@@ -29,17 +29,22 @@ pub fn without_ending(name: &str) -> Option<&str> {
 /// The extension of a name in lower case, if it has one; in `v1.2` and `v1.2 plan` the last part is none.
 pub fn extension_of(name: &str) -> Option<String> {
     let (_, extension) = name.rsplit_once('.')?;
-    let is_extension = extension.len() <= 6 && extension.chars().all(char::is_alphanumeric) && extension.chars().any(char::is_alphabetic);
+    let is_extension = extension.len() <= 6
+        && extension.chars().all(char::is_alphanumeric)
+        && extension.chars().any(char::is_alphabetic);
     is_extension.then(|| extension.to_lowercase())
 }
 
 /// Kind and media type (RFC 6838) by a name's extension, ignoring case.
 pub fn of(name: &str) -> (Kind, &'static str) {
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
+    let extension = name
+        .rsplit_once('.')
+        .map(|(_, extension)| extension.to_ascii_lowercase())
+        .unwrap_or_default();
     match extension.as_str() {
         "md" | "markdown" => (Kind::Text, "text/markdown"),
-        "txt" | "org" | "rst" | "tex" | "log" | "bib" | "ini" | "toml" | "sh" | "sql" | "py" | "rs" | "js" | "ts" | "css" | "c" | "h"
-        | "go" => (Kind::Text, "text/plain"),
+        "txt" | "org" | "rst" | "tex" | "log" | "bib" | "ini" | "toml" | "sh" | "sql" | "py"
+        | "rs" | "js" | "ts" | "css" | "c" | "h" | "go" => (Kind::Text, "text/plain"),
         "csv" => (Kind::Text, "text/csv"),
         "html" | "htm" => (Kind::Text, "text/html"),
         "svg" => (Kind::Text, "image/svg+xml"),

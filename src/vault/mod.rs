@@ -183,8 +183,18 @@ struct Locks {
 }
 
 impl Shared {
-    fn new(jail: Jail, memory: Memory, locks: Arc<Locks>, costly_calls: Arc<Quota>, whole: Option<Arc<Shared>>) -> Shared {
-        let index = Arc::new(Index::new(jail.clone(), memory, whole.as_ref().map(|whole| Arc::clone(&whole.index))));
+    fn new(
+        jail: Jail,
+        memory: Memory,
+        locks: Arc<Locks>,
+        costly_calls: Arc<Quota>,
+        whole: Option<Arc<Shared>>,
+    ) -> Shared {
+        let index = Arc::new(Index::new(
+            jail.clone(),
+            memory,
+            whole.as_ref().map(|whole| Arc::clone(&whole.index)),
+        ));
         Shared {
             jail,
             index,
@@ -218,8 +228,11 @@ impl Vault {
             #[cfg(feature = "notes")]
             links: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
         };
-        let costly_calls =
-            Quota::new(Bounds { total: cores(), per_owner: usize::MAX, waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE });
+        let costly_calls = Quota::new(Bounds {
+            total: cores(),
+            per_owner: usize::MAX,
+            waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE,
+        });
         let shared = Shared::new(jail, memory, Arc::new(locks), costly_calls, None);
         Ok(Vault { shared: Arc::new(shared), versions: None, author: None })
     }
@@ -234,8 +247,15 @@ impl Vault {
             Some(at) => parts.remove(at),
             None => {
                 let jail = self.jail.within(folders);
-                let (locks, costly_calls) = (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
-                Arc::new(Shared::new(jail, self.index.memory, locks, costly_calls, Some(Arc::clone(&self.shared))))
+                let (locks, costly_calls) =
+                    (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
+                Arc::new(Shared::new(
+                    jail,
+                    self.index.memory,
+                    locks,
+                    costly_calls,
+                    Some(Arc::clone(&self.shared)),
+                ))
             }
         };
         // A part in use, by a call or by a client that listens, stays.
@@ -258,7 +278,10 @@ impl Vault {
 
     /// The whole vault, for what belongs to no caller.
     fn whole(&self) -> Vault {
-        Vault { shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)), ..self.clone() }
+        Vault {
+            shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)),
+            ..self.clone()
+        }
     }
 
     /// Whether no part of a path is a symbolic link.
@@ -280,12 +303,23 @@ impl Vault {
     /// # Errors
     /// [`Error::NotGranted`].
     fn check_grant(&self, path: &str) -> Result<(), Error> {
-        if self.jail.is_everything() || self.jail.may_change(path) && self.jail.may_change(&self.real(path)) {
+        if self.jail.is_everything()
+            || self.jail.may_change(path) && self.jail.may_change(&self.real(path))
+        {
             return Ok(());
         }
-        let refuses = |folders: &&Arc<GrantedFolders>| !(folders.may_change(path) && folders.may_change(&self.real(path)));
-        let folders = self.jail.folders.iter().filter(refuses).flat_map(|folders| &folders.write).take(limits::CANDIDATES_SHOWN);
-        let granted = folders.map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(", ");
+        let refuses = |folders: &&Arc<GrantedFolders>| {
+            !(folders.may_change(path) && folders.may_change(&self.real(path)))
+        };
+        let folders = self
+            .jail
+            .folders
+            .iter()
+            .filter(refuses)
+            .flat_map(|folders| &folders.write)
+            .take(limits::CANDIDATES_SHOWN);
+        let granted =
+            folders.map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(", ");
         Err(Error::NotGranted { path: path.into(), granted })
     }
 
@@ -342,7 +376,10 @@ impl Vault {
     /// The indexed files below a folder whose paths end with `suffix`, ignoring case, sorted by path.
     pub fn files_below(&self, folder: &VaultPath, suffix: &str) -> Vec<Arc<Entry>> {
         let ends = |path: &str| {
-            path.len().checked_sub(suffix.len()).and_then(|at| path.get(at..)).is_some_and(|found| found.eq_ignore_ascii_case(suffix))
+            path.len()
+                .checked_sub(suffix.len())
+                .and_then(|at| path.get(at..))
+                .is_some_and(|found| found.eq_ignore_ascii_case(suffix))
         };
         self.index.below(folder, |entry| ends(&entry.path))
     }
@@ -375,10 +412,16 @@ impl Vault {
         let (path, on_disk) = self.locate(path)?;
         let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
         if !metadata.is_file() {
-            let why = if metadata.is_dir() { "it is a folder; use vault_list" } else { "it is not a regular file" };
+            let why = if metadata.is_dir() {
+                "it is a folder; use vault_list"
+            } else {
+                "it is not a regular file"
+            };
             return Err(Error::NotAllowed { path: path.as_str().into(), why });
         }
-        self.index.refreshed(&path, Stamp::of(&metadata)).ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
+        self.index
+            .refreshed(&path, Stamp::of(&metadata))
+            .ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
     /// Whether the path of a file may be seen, if it exists.
@@ -404,7 +447,10 @@ impl Vault {
     /// The path below the root of an absolute path that begins with the root, under whatever name; `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
         let absolute = Path::new(absolute);
-        let is_root = |folder: &&Path| folder.is_absolute() && folder.canonicalize().is_ok_and(|folder| folder == self.jail.root());
+        let is_root = |folder: &&Path| {
+            folder.is_absolute()
+                && folder.canonicalize().is_ok_and(|folder| folder == self.jail.root())
+        };
         let below = absolute.strip_prefix(absolute.ancestors().find(is_root)?).ok()?;
         slash_separated(below)
     }
@@ -416,7 +462,10 @@ impl Vault {
             Ok(on_disk) => Ok((path, on_disk)),
             Err(Error::NotFound { .. }) => {
                 self.index.check_available()?;
-                Err(Error::NotFound { hint: self.same_name_hint(&path), path: path.as_str().into() })
+                Err(Error::NotFound {
+                    hint: self.same_name_hint(&path),
+                    path: path.as_str().into(),
+                })
             }
             Err(error) => Err(error),
         }
@@ -433,11 +482,15 @@ impl Vault {
         let mut found: Vec<String> = self.index.read(|entries| {
             let is_named = |name: &str| name == wanted || is_spelling(name, wanted);
             let is_alias = |entry: &Entry| entry.aliases().iter().any(|alias| is_named(alias));
-            let alike = entries.values().filter(|entry| is_named(entry::name_of(entry.searched_path())) || is_alias(entry));
+            let alike = entries
+                .values()
+                .filter(|entry| is_named(entry::name_of(entry.searched_path())) || is_alias(entry));
             alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
         // First those that share the longest prefix with the wanted path.
-        let shared = |found: &str| found.chars().zip(path.as_str().chars()).take_while(|(a, b)| a == b).count();
+        let shared = |found: &str| {
+            found.chars().zip(path.as_str().chars()).take_while(|(a, b)| a == b).count()
+        };
         found.sort_by_key(|found| std::cmp::Reverse(shared(found)));
         found.truncate(3);
         if found.is_empty() {
@@ -446,8 +499,14 @@ impl Vault {
         // A part of a name: `Plan` of `Plan v2`.
         if found.is_empty() && wanted.chars().count() >= limits::PART_OF_NAME_CHARS {
             found = self.index.read(|entries| {
-                let has_it = |entry: &&Arc<Entry>| entry::name_of(entry.searched_path()).contains(wanted);
-                entries.values().filter(has_it).take(3).map(|entry| entry.path.to_string()).collect()
+                let has_it =
+                    |entry: &&Arc<Entry>| entry::name_of(entry.searched_path()).contains(wanted);
+                entries
+                    .values()
+                    .filter(has_it)
+                    .take(3)
+                    .map(|entry| entry.path.to_string())
+                    .collect()
             });
         }
         suggestion(&found, "Look for it by another name or in another folder.")
@@ -459,9 +518,17 @@ impl Vault {
         let folder = |entry: &Arc<Entry>| {
             let folded = format!("/{}", entry.folded_path());
             let above = folded.split_at_checked(folded.find(&wanted)? + wanted.len() - 1)?.0;
-            Some(entry.path.split('/').take(above.matches('/').count()).collect::<Vec<_>>().join("/"))
+            Some(
+                entry
+                    .path
+                    .split('/')
+                    .take(above.matches('/').count())
+                    .collect::<Vec<_>>()
+                    .join("/"),
+            )
         };
-        let found: BTreeSet<String> = self.index.read(|entries| entries.values().filter_map(folder).collect());
+        let found: BTreeSet<String> =
+            self.index.read(|entries| entries.values().filter_map(folder).collect());
         found.into_iter().take(3).collect()
     }
 
@@ -476,7 +543,11 @@ impl Vault {
 
 /// The sentence of an error that suggests paths, or says something else where there are none.
 fn suggestion(found: &[String], otherwise: &str) -> String {
-    if found.is_empty() { otherwise.to_owned() } else { format!("Did you mean: {}?", found.join(", ")) }
+    if found.is_empty() {
+        otherwise.to_owned()
+    } else {
+        format!("Did you mean: {}?", found.join(", "))
+    }
 }
 
 /// The number of processor cores, determined once.
@@ -494,5 +565,6 @@ pub fn etag(bytes: &[u8]) -> String {
 
 /// Lines as people count them: `a\nb\n` has two, `a\nb` too, the empty text none.
 pub fn count_lines(bytes: &[u8]) -> usize {
-    memchr::memchr_iter(b'\n', bytes).count() + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
+    memchr::memchr_iter(b'\n', bytes).count()
+        + usize::from(bytes.last().is_some_and(|&last| last != b'\n'))
 }

@@ -6,7 +6,9 @@ use super::{Entry, Error, Vault, VaultPath};
 use crate::markdown::edit::Edit;
 use crate::markdown::insert::Target;
 use crate::markdown::links::{Link, Syntax, key_of};
-use crate::markdown::parts::{Heading, Note, comparable_heading, heading_in_link, subpath_headings};
+use crate::markdown::parts::{
+    Heading, Note, comparable_heading, heading_in_link, subpath_headings,
+};
 use crate::markdown::resolve::{Among, Files, Resolved, is_relative, leads_to, relative};
 use crate::slice::Part;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +37,12 @@ impl<'a> Moves<'a> {
     fn of(vault: &Vault, index: &'a LinkIndex, moved: &'a BTreeMap<String, String>) -> Moves<'a> {
         let mut new_files = Files::default();
         moved.values().for_each(|path| new_files.insert(&path.as_str().into()));
-        let format = vault.obsidian("app.json").get("newLinkFormat").and_then(|format| format.as_str()).unwrap_or("shortest").to_owned();
+        let format = vault
+            .obsidian("app.json")
+            .get("newLinkFormat")
+            .and_then(|format| format.as_str())
+            .unwrap_or("shortest")
+            .to_owned();
         Moves { index, moved, new_files, format }
     }
 
@@ -45,7 +52,10 @@ impl<'a> Moves<'a> {
 
     /// What a link resolves to after the move.
     fn resolve_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
-        let among = Among { layers: &[&self.index.files, &self.new_files], is_gone: &|file| self.moved.contains_key(file) };
+        let among = Among {
+            layers: &[&self.index.files, &self.new_files],
+            is_gone: &|file| self.moved.contains_key(file),
+        };
         resolve_path(path, is_canvas_path, folder, &among)
     }
 
@@ -54,7 +64,8 @@ impl<'a> Moves<'a> {
         match self.index.resolve_path(path, is_canvas_path, folder) {
             Resolved::Missing => Decision::Stays,
             Resolved::Several(files)
-                if files.iter().any(|file| self.moved.contains_key(*file)) || is_relative(path) && folder != new_folder =>
+                if files.iter().any(|file| self.moved.contains_key(*file))
+                    || is_relative(path) && folder != new_folder =>
             {
                 Decision::Ambiguous(files.join(", "))
             }
@@ -63,9 +74,12 @@ impl<'a> Moves<'a> {
                 let wanted = self.new_path(file);
                 // Obsidian also finds a file to which a relative path does not lead; other programs do not. A relative path that led to its
                 // file must still do so.
-                let was_exact = !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
+                let was_exact =
+                    !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
-                if !is_broken && self.resolve_after(path, is_canvas_path, new_folder) == Resolved::One(wanted) {
+                if !is_broken
+                    && self.resolve_after(path, is_canvas_path, new_folder) == Resolved::One(wanted)
+                {
                     Decision::Stays
                 } else {
                     Decision::Changes(wanted.to_owned())
@@ -91,9 +105,15 @@ impl<'a> Moves<'a> {
         let is_meant = |path: &String| {
             link.write_path(path).is_some()
                 && self.resolve_after(path, false, folder) == Resolved::One(wanted)
-                && (self.format != "relative" || !is_relative(path) || leads_to(path, folder, wanted))
+                && (self.format != "relative"
+                    || !is_relative(path)
+                    || leads_to(path, folder, wanted))
         };
-        preferred.into_iter().chain([bare.to_owned()]).find(is_meant).unwrap_or_else(|| wanted.to_owned())
+        preferred
+            .into_iter()
+            .chain([bare.to_owned()])
+            .find(is_meant)
+            .unwrap_or_else(|| wanted.to_owned())
     }
 }
 
@@ -114,21 +134,33 @@ impl<'a> RenamedHeading<'a> {
     fn of(path: &str, text: &str, from: &str, to: &'a str) -> Result<RenamedHeading<'a>, Error> {
         let note = Note::of(text);
         let headings = note.headings();
-        let wanted = from.split('#').map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
-        let number =
-            note.find_heading(&headings, &wanted, false).map_err(|error| super::notes::target_error(Target::Heading(&wanted), error))?;
+        let wanted = from
+            .split('#')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" > ");
+        let number = note
+            .find_heading(&headings, &wanted, false)
+            .map_err(|error| super::notes::target_error(Target::Heading(&wanted), error))?;
         let mut others = headings.iter().enumerate().filter(|(other, _)| *other != number);
         if others.any(|(_, heading)| comparable_heading(&heading.text) == comparable_heading(to)) {
             return Err(Error::Exists(format!("{path}#{to}")));
         }
         let Some(range) = note.heading_text(&headings, number) else {
-            return Err(Error::Invalid("A heading of several lines is changed with vault_edit.".into()));
+            return Err(Error::Invalid(
+                "A heading of several lines is changed with vault_edit.".into(),
+            ));
         };
         if text.get(range.clone()) == Some(to) {
             return Err(Error::Invalid(format!("The heading is {to:?} already.")));
         }
         let edit = Edit { range, text: to.to_owned() };
-        if Note::of(&edit.apply(text)).headings().get(number).is_none_or(|heading| heading.text != to) {
+        if Note::of(&edit.apply(text))
+            .headings()
+            .get(number)
+            .is_none_or(|heading| heading.text != to)
+        {
             return Err(Error::Invalid(format!("{to:?} would not be a heading there.")));
         }
         Ok(RenamedHeading { headings, number, to, edit })
@@ -139,7 +171,9 @@ impl<'a> RenamedHeading<'a> {
         let parts = subpath_headings(&self.headings, subpath);
         parts.contains(&self.number).then(|| {
             let segments = subpath.trim_start_matches('#').split('#').zip(parts);
-            let new = segments.map(|(old, heading)| if heading == self.number { heading_in_link(self.to) } else { old.to_owned() });
+            let new = segments.map(|(old, heading)| {
+                if heading == self.number { heading_in_link(self.to) } else { old.to_owned() }
+            });
             new.map(|segment| format!("#{segment}")).collect()
         })
     }
@@ -151,7 +185,12 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those of
     /// [`super::transaction::Transaction::change`].
-    pub fn move_file(&self, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Rewritten, Error> {
+    pub fn move_file(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+        options: Options<'_>,
+    ) -> Result<Rewritten, Error> {
         let (from, to) = (&self.spelled(from), &self.spelled(&to.parent()).child(to.name())?);
         if from == to {
             return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
@@ -166,15 +205,27 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::move_file`]; [`Error::NoTarget`], [`Error::Ambiguous`].
-    pub fn rename_heading(&self, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Rewritten, Error> {
+    pub fn rename_heading(
+        &self,
+        path: &VaultPath,
+        from: &str,
+        to: &str,
+        options: Options<'_>,
+    ) -> Result<Rewritten, Error> {
         let to = to.trim();
         if heading_in_link(to).is_empty() || to.contains(['\n', '\r']) || to.starts_with('#') {
-            return Err(Error::Invalid("The new heading must be one line of text that does not begin with #.".into()));
+            return Err(Error::Invalid(
+                "The new heading must be one line of text that does not begin with #.".into(),
+            ));
         }
         if from.starts_with('^') {
-            return Err(Error::Invalid("That is the id of a block; change it with vault_edit.".into()));
+            return Err(Error::Invalid(
+                "That is the id of a block; change it with vault_edit.".into(),
+            ));
         }
-        self.rewrite(options, &|index| self.plan_heading(index, &self.spelled(path), from, to, options))
+        self.rewrite(options, &|index| {
+            self.plan_heading(index, &self.spelled(path), from, to, options)
+        })
     }
 
     /// The steps that move a file and rewrite the links that would break.
@@ -182,21 +233,35 @@ impl Vault {
     /// # Errors
     /// As [`Vault::move_file`].
     #[cfg(feature = "accomplishments")]
-    pub fn steps_of_move(&self, from: &VaultPath, to: &VaultPath) -> Result<Vec<super::journal::Step>, Error> {
-        let options = Options { update_links: true, dry_run: false, if_match: None, proceed: &|_, _| true };
+    pub fn steps_of_move(
+        &self,
+        from: &VaultPath,
+        to: &VaultPath,
+    ) -> Result<Vec<super::journal::Step>, Error> {
+        let options =
+            Options { update_links: true, dry_run: false, if_match: None, proceed: &|_, _| true };
         let index = self.link_index(options.proceed)?;
         let plan = self.plan_move(&index, from, to, options)?;
         plan.check_size().map(|()| plan.steps())
     }
 
-    fn plan_move(&self, index: &LinkIndex, from: &VaultPath, to: &VaultPath, options: Options<'_>) -> Result<Plan, Error> {
+    fn plan_move(
+        &self,
+        index: &LinkIndex,
+        from: &VaultPath,
+        to: &VaultPath,
+        options: Options<'_>,
+    ) -> Result<Plan, Error> {
         let (_, on_disk) = self.locate(from)?;
         self.check_etag(from, options.if_match)?;
         // A name that exists in another Unicode form is that file.
         match self.jail.existing(&self.spelled(to)) {
-            Ok(found) if found.below() == on_disk.below() || crate::disk::is_same_file(&found, &on_disk) => {}
+            Ok(found)
+                if found.below() == on_disk.below()
+                    || crate::disk::is_same_file(&found, &on_disk) => {}
             // The same name in another case, on a file system that takes both.
-            Err(Error::NotAllowed { .. }) if crate::disk::is_same_file(&self.jail.root().join(to.as_str()), &on_disk) => {}
+            Err(Error::NotAllowed { .. })
+                if crate::disk::is_same_file(&self.jail.root().join(to.as_str()), &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
             Err(Error::NotFound { .. }) => self.may_create(to)?,
             Err(error) => return Err(error),
@@ -204,7 +269,8 @@ impl Vault {
         self.check_new_name(to, Some(from))?;
         self.movable(from)?;
         let mut moved = BTreeMap::new();
-        let below = self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
+        let below =
+            self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
         for entry in below {
             let rest = entry.path.part(from.as_str().len()..);
             moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
@@ -216,13 +282,17 @@ impl Vault {
         let moves = Moves::of(self, index, &moved);
         // A link may have to change if it has the old or new name of a moved file, or if the file that contains it moves.
         let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
-        let keys: BTreeSet<String> = moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
+        let keys: BTreeSet<String> =
+            moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
         for (path, is_canvas_path, source) in keys.iter().flat_map(|key| index.links_of_key(key)) {
-            if !sources.contains(source) && !matches!(moves.decide(path, is_canvas_path, source), Decision::Stays) {
+            if !sources.contains(source)
+                && !matches!(moves.decide(path, is_canvas_path, source), Decision::Stays)
+            {
                 sources.insert(source);
             }
         }
-        let entries: Vec<Arc<Entry>> = sources.into_iter().filter_map(|source| self.index.get(source)).collect();
+        let entries: Vec<Arc<Entry>> =
+            sources.into_iter().filter_map(|source| self.index.get(source)).collect();
         let look = |entry: &Arc<Entry>| {
             let (text, links) = self.links_in(entry);
             let (mut edits, mut left) = (Vec::new(), Vec::new());
@@ -245,16 +315,29 @@ impl Vault {
             file.left_alone.append(&mut left);
             file
         };
-        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?
+            .into_iter()
+            .for_each(|file| plan.add(file));
         drop(moves);
         // A base names a note by its name, and a folder by its path.
-        let named = if moved.contains_key(from.as_str()) { key_of(from.as_str()) } else { from.as_str().to_owned() };
+        let named = if moved.contains_key(from.as_str()) {
+            key_of(from.as_str())
+        } else {
+            from.as_str().to_owned()
+        };
         plan.left_alone.extend(self.mentions(&named, options.proceed)?);
         plan.moved = moved;
         Ok(plan)
     }
 
-    fn plan_heading(&self, index: &LinkIndex, path: &VaultPath, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
+    fn plan_heading(
+        &self,
+        index: &LinkIndex,
+        path: &VaultPath,
+        from: &str,
+        to: &str,
+        options: Options<'_>,
+    ) -> Result<Plan, Error> {
         let (path, text, now) = self.note(path)?;
         self.check_grant(path.as_str())?;
         super::write::writable_metadata(&self.locate(&path)?.1, &path)?;
@@ -262,8 +345,13 @@ impl Vault {
             return Err(Error::Conflict(Some(now)));
         }
         let renamed = RenamedHeading::of(path.as_str(), &text, from, to)?;
-        let mut plan =
-            Plan { moved_instead: Some((format!("{}#{from}", path.as_str()), format!("{}#{to}", path.as_str()))), ..Plan::default() };
+        let mut plan = Plan {
+            moved_instead: Some((
+                format!("{}#{from}", path.as_str()),
+                format!("{}#{to}", path.as_str()),
+            )),
+            ..Plan::default()
+        };
         let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));
         sources.insert(path.as_str().to_owned());
         for source in sources {
@@ -283,7 +371,9 @@ impl Vault {
                     index.resolve(&link, folder_of(&source)) == Resolved::One(path.as_str())
                 };
                 let subpath = link.subpath.as_ref().filter(|_| is_meant);
-                let Some(new) = subpath.and_then(|subpath| renamed.new_subpath(subpath)) else { continue };
+                let Some(new) = subpath.and_then(|subpath| renamed.new_subpath(subpath)) else {
+                    continue;
+                };
                 if options.update_links {
                     edits.push(Edit { range: link.subpath_at.clone(), text: link.write(&new) });
                 } else {
@@ -291,12 +381,16 @@ impl Vault {
                 }
             }
             let mut file = self.plan_file(&entry, own_text, edits);
-            file.left_alone.extend(left.into_iter().map(|at| (at, "update_links is false".to_owned())));
+            file.left_alone
+                .extend(left.into_iter().map(|at| (at, "update_links is false".to_owned())));
             plan.add(file);
         }
         if !plan.files.iter().any(|file| file.path == path.as_str()) {
             let left = plan.left_alone.iter().find(|left| left.path == path.as_str());
-            let reason = left.map_or("it is reached through a symbolic link; name the file itself", |left| &left.reason);
+            let reason = left
+                .map_or("it is reached through a symbolic link; name the file itself", |left| {
+                    &left.reason
+                });
             return Err(Error::Invalid(format!("{} was not changed: {reason}.", path.as_str())));
         }
         Ok(plan)

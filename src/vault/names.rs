@@ -24,8 +24,7 @@ pub struct Named {
     pub template: Option<(String, DateTime)>,
 }
 
-const WITHOUT_SUBPATH: &str =
-    "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.";
+const WITHOUT_SUBPATH: &str = "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.";
 
 impl Vault {
     /// The file that a text names. A path that exists always wins. With `creates`, a text that is neither a wikilink nor a
@@ -38,15 +37,20 @@ impl Vault {
         let wikilink = text.trim().strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
         let exists = |path: &VaultPath| self.exists(path);
         if wikilink.is_none() {
-            let period = PERIODS.iter().find_map(|(name, format)| Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?)));
+            let period = PERIODS.iter().find_map(|(name, format)| {
+                Some((name, format, text.strip_prefix(name)?.strip_prefix(':')?))
+            });
             let path = VaultPath::file(text);
             let note_of = |name: &str| VaultPath::unchecked(&format!("{name}.md"));
             if let Ok(path) = path.as_ref()
                 && exists(path)
             {
                 // Of a folder and the note of its name next to it, the note is the file, as in links.
-                let is_folder_note = |note: &VaultPath| self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path);
-                let note = Some(note_of(path.as_str())).filter(|note| !creates && is_folder_note(note));
+                let is_folder_note = |note: &VaultPath| {
+                    self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path)
+                };
+                let note =
+                    Some(note_of(path.as_str())).filter(|note| !creates && is_folder_note(note));
                 return Ok(plain(note.unwrap_or_else(|| path.clone())));
             }
             if let Some((name, format, when)) = period {
@@ -62,13 +66,17 @@ impl Vault {
                 }
                 let note = note_of(path.as_str());
                 if !is_note(path.name()) && exists(&note) {
-                    return Err(Error::Invalid(format!("There is a note {}; include its extension.", note.as_str())));
+                    return Err(Error::Invalid(format!(
+                        "There is a note {}; include its extension.",
+                        note.as_str()
+                    )));
                 }
                 return Ok(plain(path));
             }
         }
         let target = wikilink.map_or(text, |inner| inner.split('|').next().unwrap_or(inner));
-        let (target, subpath) = if wikilink.is_some() { split_subpath(target) } else { (target, None) };
+        let (target, subpath) =
+            if wikilink.is_some() { split_subpath(target) } else { (target, None) };
         if subpath.is_some() {
             return Err(Error::Invalid(WITHOUT_SUBPATH.into()));
         }
@@ -77,7 +85,8 @@ impl Vault {
             Some(path) => Ok(plain(path)),
             None if wikilink.is_some() && creates => {
                 let target = target.trim().trim_start_matches('/');
-                let folder = if target.contains('/') { String::new() } else { self.new_note_folder() };
+                let folder =
+                    if target.contains('/') { String::new() } else { self.new_note_folder() };
                 let ending = if is_note(target) { "" } else { ".md" };
                 VaultPath::file(&format!("{folder}/{target}{ending}")).map(plain)
             }
@@ -87,7 +96,8 @@ impl Vault {
     }
 
     fn exists(&self, path: &VaultPath) -> bool {
-        self.index.get(path.as_str()).is_some() || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok()
+        self.index.get(path.as_str()).is_some()
+            || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok()
     }
 
     /// For a text that is no path of a file or folder that exists: such a path, if the text is one as in a Markdown link, or one with
@@ -96,7 +106,9 @@ impl Vault {
         let is_path = |text: &str| VaultPath::file(text).is_ok_and(|path| self.exists(&path));
         let trimmed = text.trim();
         // Most texts have no other form, and nothing is looked for.
-        let mut others = std::iter::once(trimmed.to_owned()).chain(percent::decode(trimmed, false)).filter(|other| other != text);
+        let mut others = std::iter::once(trimmed.to_owned())
+            .chain(percent::decode(trimmed, false))
+            .filter(|other| other != text);
         others.find(|other| is_path(other)).filter(|_| !is_path(text))
     }
 
@@ -111,7 +123,10 @@ impl Vault {
             let (note, heading) = (path.part(..at), path.part(at + 1..));
             // `Issue #13`, `C#` and `C# notes` are names.
             let may_be = !has_ending && !note.ends_with(' ') && !heading.starts_with(' ');
-            let is_there = || is_note(note.trim_end()) || may_be && !matches!(self.resolve_from_root(note), Ok(None));
+            let is_there = || {
+                is_note(note.trim_end())
+                    || may_be && !matches!(self.resolve_from_root(note), Ok(None))
+            };
             !note.is_empty() && !heading.is_empty() && is_there()
         }))
     }
@@ -128,22 +143,37 @@ impl Vault {
                 Resolved::One(path) => Ok(Some(VaultPath::unchecked(path))),
                 Resolved::Several(paths) => Err(Error::Ambiguous {
                     what: format!("{target} is the name of several files"),
-                    candidates: paths.into_iter().take(limits::CANDIDATES_SHOWN).map(Into::into).collect(),
+                    candidates: paths
+                        .into_iter()
+                        .take(limits::CANDIDATES_SHOWN)
+                        .map(Into::into)
+                        .collect(),
                 }),
             }
         })
     }
 
-    fn periodic_note(&self, name: &str, default_format: &str, when: &str, now: DateTime) -> Result<Named, Error> {
-        let Some(Periodic { folder, format, template }) = self.periodic(name, default_format) else {
-            return Err(Error::Invalid(format!("The vault has no {name} notes: the plugin Periodic Notes is not configured for them.")));
+    fn periodic_note(
+        &self,
+        name: &str,
+        default_format: &str,
+        when: &str,
+        now: DateTime,
+    ) -> Result<Named, Error> {
+        let Some(Periodic { folder, format, template }) = self.periodic(name, default_format)
+        else {
+            return Err(Error::Invalid(format!(
+                "The vault has no {name} notes: the plugin Periodic Notes is not configured for them."
+            )));
         };
         let days = |days| Some(now.plus_days(days));
         let day = match when.to_lowercase().as_str() {
             "today" => days(0),
             "yesterday" if name == "daily" => days(-1),
             "tomorrow" if name == "daily" => days(1),
-            _ if name == "weekly" && when.contains("-W") => DateTime::of_week(when, !format.contains("ww") && !format.contains("gg")),
+            _ if name == "weekly" && when.contains("-W") => {
+                DateTime::of_week(when, !format.contains("ww") && !format.contains("gg"))
+            }
             _ if name == "monthly" && when.len() == 7 => DateTime::of_date(&format!("{when}-01")),
             _ => DateTime::of_date(when),
         };
@@ -152,13 +182,24 @@ impl Vault {
             "weekly" => "weekly:today, weekly:2026-W48 or a date in the week",
             _ => "monthly:today, monthly:2026-11 or a date in the month",
         };
-        let day = day.ok_or_else(|| Error::Invalid(format!("{name}:{when} names no date; write {forms}.")))?.with_time_of(now);
-        let path = VaultPath::file(&format!("{folder}/{}.md", day.format(&format))).map_err(|error| match error {
-            Error::NotAllowed { path, .. } => Error::NotAllowed { path, why: "Obsidian's settings for these notes name no served path" },
-            other => other,
-        })?;
+        let day = day
+            .ok_or_else(|| Error::Invalid(format!("{name}:{when} names no date; write {forms}.")))?
+            .with_time_of(now);
+        let path =
+            VaultPath::file(&format!("{folder}/{}.md", day.format(&format))).map_err(|error| {
+                match error {
+                    Error::NotAllowed { path, .. } => Error::NotAllowed {
+                        path,
+                        why: "Obsidian's settings for these notes name no served path",
+                    },
+                    other => other,
+                }
+            })?;
         // Where the name is the same a day, a month and a year later, the format has no date.
-        if [1, 31, 366].iter().all(|days| day.format(&format) == day.plus_days(*days).format(&format)) {
+        if [1, 31, 366]
+            .iter()
+            .all(|days| day.format(&format) == day.plus_days(*days).format(&format))
+        {
             return Err(Error::Invalid(format!(
                 "The format {format:?} of the {name} notes names no date here (YYYY, MM, DD, ww and the like do); change it in Obsidian's settings, or give the path."
             )));
@@ -171,7 +212,10 @@ impl Vault {
             self.refresh()?;
             self.resolve_from_root(&day.format(&format)).ok().flatten()
         };
-        Ok(Named { path: elsewhere.unwrap_or(path), template: template.map(|template| (template, day)) })
+        Ok(Named {
+            path: elsewhere.unwrap_or(path),
+            template: template.map(|template| (template, day)),
+        })
     }
 
     /// Refuses a name that other systems do not allow, and one that differs from another only in case or in a no-break
@@ -179,25 +223,45 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Invalid`].
-    pub(super) fn check_new_name(&self, path: &VaultPath, instead_of: Option<&VaultPath>) -> Result<(), Error> {
+    pub(super) fn check_new_name(
+        &self,
+        path: &VaultPath,
+        instead_of: Option<&VaultPath>,
+    ) -> Result<(), Error> {
         let shown = path.as_str();
         let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
-        let is_missing = |above: &&str| self.jail.existing(&self.jail.as_on_disk(VaultPath::unchecked(above))).is_err();
-        let Some(missing) = ends.map(|end| shown.part(..end)).find(is_missing) else { return Ok(()) };
+        let is_missing = |above: &&str| {
+            self.jail.existing(&self.jail.as_on_disk(VaultPath::unchecked(above))).is_err()
+        };
+        let Some(missing) = ends.map(|end| shown.part(..end)).find(is_missing) else {
+            return Ok(());
+        };
         let (folder, name) = missing.rsplit_once('/').unwrap_or(("", missing));
         for name in shown.part(missing.len() - name.len()..).split('/') {
             if let Some(why) = refused_elsewhere(name) {
-                return Err(Error::Invalid(format!("{shown}: {name:?} {why}, which Windows and phones refuse; choose another name.")));
+                return Err(Error::Invalid(format!(
+                    "{shown}: {name:?} {why}, which Windows and phones refuse; choose another name."
+                )));
             }
         }
         // For other systems the two small letters sigma are one.
         let form = |name: &str| comparable_name(name).replace('ς', "σ");
         let wanted = form(name);
-        let is_same = |other: &str| if other.is_ascii() { other.eq_ignore_ascii_case(&wanted) } else { form(other) == wanted };
+        let is_same = |other: &str| {
+            if other.is_ascii() {
+                other.eq_ignore_ascii_case(&wanted)
+            } else {
+                form(other) == wanted
+            }
+        };
         let old = instead_of.map(VaultPath::as_str);
         let twin = self.index.read(|entries| {
             let mut children = children_of(entries, folder);
-            children.find(|child| name_of(child) != name && is_same(name_of(child)) && Some(*child) != old).map(str::to_owned)
+            children
+                .find(|child| {
+                    name_of(child) != name && is_same(name_of(child)) && Some(*child) != old
+                })
+                .map(str::to_owned)
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
@@ -209,7 +273,10 @@ impl Vault {
 }
 
 /// The children of a folder: the paths of files, and of folders with files below them.
-fn children_of<'a>(entries: &'a BTreeMap<Arc<str>, Arc<Entry>>, folder: &str) -> impl Iterator<Item = &'a str> {
+fn children_of<'a>(
+    entries: &'a BTreeMap<Arc<str>, Arc<Entry>>,
+    folder: &str,
+) -> impl Iterator<Item = &'a str> {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let from = |first: &str| entries.range::<str, _>((Bound::Included(first), Bound::Unbounded));
     let mut rest = from(&prefix);

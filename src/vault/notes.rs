@@ -134,7 +134,8 @@ impl Vault {
         let path = &self.spelled(&named.path);
         let (mut line, mut warning) = (0, None);
         let mut change = |before: &str| {
-            let (edit, first) = insert(&Note::of(before), target, position, text, create).map_err(|error| target_error(target, error))?;
+            let (edit, first) = insert(&Note::of(before), target, position, text, create)
+                .map_err(|error| target_error(target, error))?;
             line = first;
             Ok(edit.apply(before).into_bytes())
         };
@@ -151,7 +152,8 @@ impl Vault {
         self.check_new_name(path, None)?;
         let mut make = |now: Option<&[u8]>| {
             let first;
-            (first, warning) = if now.is_some() { Default::default() } else { self.first_text(named)? };
+            (first, warning) =
+                if now.is_some() { Default::default() } else { self.first_text(named)? };
             change(now.map_or(Ok(&*first), |bytes| utf8(path, bytes))?)
         };
         // What refuses the insertion does so before folders are created for it.
@@ -196,7 +198,11 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn tasks(&self, query: &TaskQuery, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<VaultTask>, Error> {
+    pub fn tasks(
+        &self,
+        query: &TaskQuery,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<VaultTask>, Error> {
         self.refresh()?;
         let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
             let is_wanted = |entry: &&Arc<Entry>| {
@@ -209,9 +215,15 @@ impl Vault {
             // A checkbox is a bracket, one character and a bracket; folding may make up to three of the character.
             let may_have_tasks = |folded: &str| {
                 let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
-                brackets.any(|at| folded.get(at + 1..).is_some_and(|rest| rest.chars().take(4).skip(1).any(|c| c == ']')))
+                brackets.any(|at| {
+                    folded
+                        .get(at + 1..)
+                        .is_some_and(|rest| rest.chars().take(4).skip(1).any(|c| c == ']'))
+                })
             };
-            let has_text = |folded: &str| query.text.as_ref().is_none_or(|wanted| folded.contains(wanted.as_str()));
+            let has_text = |folded: &str| {
+                query.text.as_ref().is_none_or(|wanted| folded.contains(wanted.as_str()))
+            };
             let is_wanted = match &entry.text {
                 Text::Kept(kept) => has_text(kept.folded()) && may_have_tasks(kept.folded()),
                 Text::OnDisk { .. } | Text::NotKept { .. } => true,
@@ -219,30 +231,51 @@ impl Vault {
             };
             if is_wanted { self.tasks_of(entry, query) } else { Vec::new() }
         };
-        Ok(self.map_parallel(&notes, &|entry| entry.search_cost(), &look, proceed)?.into_iter().flatten().collect())
+        Ok(self
+            .map_parallel(&notes, &|entry| entry.search_cost(), &look, proceed)?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 
     fn tasks_of(&self, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {
         let Ok(text) = self.text(entry) else { return Vec::new() };
         let note = Note::of(&text);
         let headings = note.headings();
-        let has = |tag: &str, wanted: &str| rest_below(&fold(tag.trim_matches(['#', '/'])), wanted).is_some();
-        let note_has = |wanted: &str| frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted));
+        let has = |tag: &str, wanted: &str| {
+            rest_below(&fold(tag.trim_matches(['#', '/'])), wanted).is_some()
+        };
+        let note_has = |wanted: &str| {
+            frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted))
+        };
         // Where the wanted tag is in the text, unless it is one of the note.
         let of_lines = query.tag.as_ref().filter(|wanted| !note_has(wanted));
-        let wanted_tags: Option<Vec<Range<usize>>> =
-            of_lines.map(|wanted| inline::tags(&text).into_iter().filter(|tag| has(text.part(tag.clone()), wanted)).collect());
+        let wanted_tags: Option<Vec<Range<usize>>> = of_lines.map(|wanted| {
+            inline::tags(&text)
+                .into_iter()
+                .filter(|tag| has(text.part(tag.clone()), wanted))
+                .collect()
+        });
         let is_wanted = |task: &Task, content: &str| {
-            let first_in = |tags: &[Range<usize>]| tags.get(tags.partition_point(|tag| tag.start < task.content.start)).cloned();
-            wanted_tags.as_ref().is_none_or(|tags| first_in(tags).is_some_and(|tag| tag.end <= task.content.end))
+            let first_in = |tags: &[Range<usize>]| {
+                tags.get(tags.partition_point(|tag| tag.start < task.content.start)).cloned()
+            };
+            wanted_tags
+                .as_ref()
+                .is_none_or(|tags| first_in(tags).is_some_and(|tag| tag.end <= task.content.end))
                 && query.status.is_none_or(|status| status.includes(task.status))
                 && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
-                && query.due_before.as_ref().is_none_or(|day| tasks::fields_of(content).due.is_some_and(|due| due < day.as_str()))
+                && query.due_before.as_ref().is_none_or(|day| {
+                    tasks::fields_of(content).due.is_some_and(|due| due < day.as_str())
+                })
         };
         let found = note.tasks().into_iter().filter_map(|task| {
             let content = text.part(task.content.clone()).trim_end();
-            let above = headings.partition_point(|heading| heading.lines.start < task.line).checked_sub(1);
-            let heading = || above.and_then(|number| headings.get(number)).map(|heading| heading.text.clone());
+            let above =
+                headings.partition_point(|heading| heading.lines.start < task.line).checked_sub(1);
+            let heading = || {
+                above.and_then(|number| headings.get(number)).map(|heading| heading.text.clone())
+            };
             is_wanted(&task, content).then(|| VaultTask {
                 entry: Arc::clone(entry),
                 line: task.line + 1,
@@ -258,7 +291,13 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].
-    pub fn set_task(&self, path: &VaultPath, line: usize, text: &str, status: char) -> Result<ChangedTask, Error> {
+    pub fn set_task(
+        &self,
+        path: &VaultPath,
+        line: usize,
+        text: &str,
+        status: char,
+    ) -> Result<ChangedTask, Error> {
         let (mut line_before, mut line_after) = (String::new(), String::new());
         let written = self.edit_bytes(path, None, &mut |bytes| {
             let before = utf8(path, bytes)?;

@@ -17,7 +17,8 @@ pub(super) struct Periodic {
 }
 
 /// The kinds of periodic notes: name, here and in the plugin's settings, and default format.
-pub(super) const PERIODS: [(&str, &str); 3] = [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
+pub(super) const PERIODS: [(&str, &str); 3] =
+    [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
 
 impl Vault {
     /// A file in `.obsidian`, parsed as JSON; null if it is missing or malformed.
@@ -39,13 +40,22 @@ impl Vault {
     /// The settings of one kind of periodic notes; `None` if it is not configured, which daily notes need not be.
     pub(super) fn periodic(&self, member: &str, default_format: &str) -> Option<Periodic> {
         let plugin = self.obsidian("plugins/periodic-notes/data.json");
-        let own = plugin.get(member).filter(|own| own.get("enabled") == Some(&Value::Bool(true))).cloned();
+        let own = plugin
+            .get(member)
+            .filter(|own| own.get("enabled") == Some(&Value::Bool(true)))
+            .cloned();
         let settings = match own {
             Some(own) => own,
             None if member == "daily" => self.obsidian("daily-notes.json"),
             None => return None,
         };
-        let text = |name: &str| settings.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let text = |name: &str| {
+            settings
+                .get(name)
+                .and_then(Value::as_str)
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+        };
         Some(Periodic {
             folder: text("folder").unwrap_or_default().to_owned(),
             format: text("format").unwrap_or(default_format).to_owned(),
@@ -57,8 +67,15 @@ impl Vault {
     pub fn is_list_property(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         let types = self.obsidian("types.json");
-        let own = types.get("types").and_then(Value::as_object).into_iter().flatten().find(|(own, _)| own.to_lowercase() == name);
-        let is_list = own.and_then(|(_, kind)| kind.as_str()).is_some_and(|kind| matches!(kind, "multitext" | "tags" | "aliases"));
+        let own = types
+            .get("types")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .find(|(own, _)| own.to_lowercase() == name);
+        let is_list = own
+            .and_then(|(_, kind)| kind.as_str())
+            .is_some_and(|kind| matches!(kind, "multitext" | "tags" | "aliases"));
         is_list || matches!(name.as_str(), "tags" | "aliases" | "cssclasses")
     }
 
@@ -66,6 +83,10 @@ impl Vault {
     pub(super) fn new_note_folder(&self) -> String {
         let app = self.obsidian("app.json");
         let text = |name: &str| app.get(name).and_then(Value::as_str).unwrap_or_default();
-        if text("newFileLocation") == "folder" { text("newFileFolderPath").to_owned() } else { String::new() }
+        if text("newFileLocation") == "folder" {
+            text("newFileFolderPath").to_owned()
+        } else {
+            String::new()
+        }
     }
 }

@@ -52,13 +52,27 @@ impl<'a> Ranking<'a> {
         inputs: &'a RankingInputs,
         read: &'a AtomicU64,
     ) -> Ranking<'a> {
-        let ranker = Ranker::new(&inputs.words, inputs.asked, &parsed.phrase, inputs.average_length);
-        let is_single_term = matches!(inputs.words.as_slice(), [word] if word.asked == parsed.phrase) && parsed.conditions.is_empty();
-        let is_corrected = inputs.words.iter().take(inputs.asked).any(|word| word.instead.is_some());
+        let ranker =
+            Ranker::new(&inputs.words, inputs.asked, &parsed.phrase, inputs.average_length);
+        let is_single_term = matches!(inputs.words.as_slice(), [word] if word.asked == parsed.phrase)
+            && parsed.conditions.is_empty();
+        let is_corrected =
+            inputs.words.iter().take(inputs.asked).any(|word| word.instead.is_some());
         let all_words = (!is_corrected).then(|| first_bits(inputs.asked));
-        let tags = parsed.conditions.iter().flat_map(Condition::tags).filter(|_| inputs.words.is_empty());
+        let tags =
+            parsed.conditions.iter().flat_map(Condition::tags).filter(|_| inputs.words.is_empty());
         let tags_asked = tags.map(Word::new).collect();
-        Ranking { vault, query, parsed, inputs, read, ranker, all_words, is_single_term, tags_asked }
+        Ranking {
+            vault,
+            query,
+            parsed,
+            inputs,
+            read,
+            ranker,
+            all_words,
+            is_single_term,
+            tags_asked,
+        }
     }
 
     /// Whether a file has each asked word as it was asked for.
@@ -76,7 +90,12 @@ impl<'a> Ranking<'a> {
     ///
     /// # Errors
     /// [`Error::Cancelled`].
-    pub(super) fn page(&self, found: &[Candidate], length: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Page, Error> {
+    pub(super) fn page(
+        &self,
+        found: &[Candidate],
+        length: usize,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Page, Error> {
         if self.query.newest_first || self.is_single_term {
             let rank = |candidate: &Candidate, table: &Table| self.rank_by_fields(candidate, table);
             let results = self.smallest(found, length, &rank, self.inputs.last.as_ref(), None);
@@ -93,18 +112,32 @@ impl<'a> Ranking<'a> {
             return (u8::from(!self.has_all(candidate)), 0, 0, age);
         }
         let entry_and_word = table.entry(candidate.id).zip(self.inputs.words.first());
-        let (class, quality) = entry_and_word.map_or((u8::MAX, 0), |(entry, word)| match_rank(candidate, entry, word));
+        let (class, quality) =
+            entry_and_word.map_or((u8::MAX, 0), |(entry, word)| match_rank(candidate, entry, word));
         (class, quality * 2 + u8::from(!is_note), u64::from(!candidate.count), age)
     }
 
     /// The best by a rough score are ranked from their texts; the others follow by that score.
-    fn page_by_relevance(&self, found: &[Candidate], length: usize, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Page, Error> {
+    fn page_by_relevance(
+        &self,
+        found: &[Candidate],
+        length: usize,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Page, Error> {
         let RankingInputs { last, last_ranked_closely, .. } = self.inputs;
         let (after, mut last_ranked_closely) = (last.as_ref(), last_ranked_closely.clone());
-        let rough = |candidate: &Candidate, table: &Table| (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified);
+        let rough = |candidate: &Candidate, table: &Table| {
+            (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified)
+        };
         let most = limits::RANKED_FILES.max(self.query.max_results);
         let is_first = self.query.after.is_none();
-        let shortlist = self.smallest(found, if is_first { most } else { usize::MAX }, &rough, None, last_ranked_closely.as_ref());
+        let shortlist = self.smallest(
+            found,
+            if is_first { most } else { usize::MAX },
+            &rough,
+            None,
+            last_ranked_closely.as_ref(),
+        );
         if is_first && found.len() > most {
             last_ranked_closely = shortlist.last().map(|(key, ..)| key.clone());
         }
@@ -112,17 +145,30 @@ impl<'a> Ranking<'a> {
             let relevance = self.rank_closely(candidate, entry);
             (((relevance.class, 0, score_rank(relevance.score), *age), path.clone()), relevance)
         };
-        let looked = self.vault.map_parallel(&shortlist, &|(.., entry)| entry.search_cost(), &look, proceed)?;
+        let looked = self.vault.map_parallel(
+            &shortlist,
+            &|(.., entry)| entry.search_cost(),
+            &look,
+            proceed,
+        )?;
         let mut relevance = HashMap::new();
-        let ranked = looked.into_iter().zip(shortlist).map(|((key, own), (_, candidate, entry))| {
-            relevance.insert(candidate.id, own);
-            (key, candidate, entry)
-        });
-        let mut results: Vec<(Key, Candidate, Arc<Entry>)> = ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
+        let ranked =
+            looked.into_iter().zip(shortlist).map(|((key, own), (_, candidate, entry))| {
+                relevance.insert(candidate.id, own);
+                (key, candidate, entry)
+            });
+        let mut results: Vec<(Key, Candidate, Arc<Entry>)> =
+            ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
         results.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
         if let (Some(last), true) = (&last_ranked_closely, results.len() < length) {
             let behind = after.map_or(last, |after| after.max(last));
-            results.extend(self.smallest(found, length - results.len(), &rough, Some(behind), None));
+            results.extend(self.smallest(
+                found,
+                length - results.len(),
+                &rough,
+                Some(behind),
+                None,
+            ));
         }
         Ok(Page { results, last_ranked_closely, relevance })
     }
@@ -137,13 +183,19 @@ impl<'a> Ranking<'a> {
         last: Option<&Key>,
     ) -> Vec<(Key, Candidate, Arc<Entry>)> {
         self.vault.index.with_table(|table| {
-            let path = |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
-            let is_behind = |(own, candidate): &Ranked<'_>, key: &Key| (own, path(candidate)) > (&key.0, key.1.as_str());
-            let compare = |a: &Ranked<'_>, b: &Ranked<'_>| a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)));
+            let path =
+                |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
+            let is_behind = |(own, candidate): &Ranked<'_>, key: &Key| {
+                (own, path(candidate)) > (&key.0, key.1.as_str())
+            };
+            let compare = |a: &Ranked<'_>, b: &Ranked<'_>| {
+                a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)))
+            };
             let (mut best, mut worst): (Vec<Ranked<'_>>, Option<Ranked<'_>>) = (Vec::new(), None);
             for candidate in candidates {
                 let own = (rank(candidate, table), candidate);
-                let is_on_page = after.is_none_or(|after| is_behind(&own, after)) && !last.is_some_and(|last| is_behind(&own, last));
+                let is_on_page = after.is_none_or(|after| is_behind(&own, after))
+                    && !last.is_some_and(|last| is_behind(&own, last));
                 if !is_on_page || worst.is_some_and(|worst| compare(&own, &worst).is_gt()) {
                     continue;
                 }
@@ -178,19 +230,46 @@ impl<'a> Ranking<'a> {
         // Of alternatives, the passage with most of the words says more than the first word.
         let conditions = &self.parsed.conditions;
         let has_alternatives =
-            conditions.iter().any(|condition| matches!(condition, Condition::Any(_))) && conditions.iter().all(Condition::is_of_words);
-        let at = if *asked == 0 && !has_alternatives { fulfilled.or(shown_at) } else { shown_at.or(fulfilled) };
+            conditions.iter().any(|condition| matches!(condition, Condition::Any(_)))
+                && conditions.iter().all(Condition::is_of_words);
+        let at = if *asked == 0 && !has_alternatives {
+            fulfilled.or(shown_at)
+        } else {
+            shown_at.or(fulfilled)
+        };
         let match_type = self.match_type(candidate, &entry, relevance, at, fulfilled);
-        let shown = if match_type == MatchType::Tag && !self.tags_asked.is_empty() { &self.tags_asked } else { words };
-        let passages = if self.query.passages { self.vault.passages(&entry, relevance, at, words) } else { Vec::new() };
-        let mut expressions = self.parsed.conditions.iter().flat_map(Condition::expressions).filter(|_| match_type == MatchType::Filename);
-        let in_path =
-            expressions.find_map(|expression| expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty()));
+        let shown = if match_type == MatchType::Tag && !self.tags_asked.is_empty() {
+            &self.tags_asked
+        } else {
+            words
+        };
+        let passages = if self.query.passages {
+            self.vault.passages(&entry, relevance, at, words)
+        } else {
+            Vec::new()
+        };
+        let mut expressions = self
+            .parsed
+            .conditions
+            .iter()
+            .flat_map(Condition::expressions)
+            .filter(|_| match_type == MatchType::Filename);
+        let in_path = expressions.find_map(|expression| {
+            expression.find(&entry.path, &|| true).ok().flatten().filter(|range| !range.is_empty())
+        });
         let (snippet, line) = match in_path {
             Some(found) => (excerpt_around(&entry.path, found, entry.path.len()), 1),
             None => self.vault.snippet(&entry, match_type, at, shown),
         };
-        Hit { entry, match_type, snippet, line, missing: self.ranker.missing(candidate.words), passages, key }
+        Hit {
+            entry,
+            match_type,
+            snippet,
+            line,
+            missing: self.ranker.missing(candidate.words),
+            passages,
+            key,
+        }
     }
 
     fn match_type(
@@ -202,7 +281,8 @@ impl<'a> Ranking<'a> {
         fulfilled: Option<(usize, usize)>,
     ) -> MatchType {
         let RankingInputs { words, asked, .. } = self.inputs;
-        let is_form_in_name = || words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
+        let is_form_in_name =
+            || words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         if !self.tags_asked.is_empty() && at.is_none() {
             MatchType::Tag
         } else if *asked == 0 && fulfilled.is_some() {

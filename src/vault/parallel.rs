@@ -42,16 +42,23 @@ impl Vault {
             pieces
         };
         let is_little = items.iter().map(bytes).sum::<u64>() < limits::SINGLE_THREAD_BYTES;
-        let helpers = if is_little { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
+        let helpers =
+            if is_little { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
         let mut pieces = std::thread::scope(|scope| {
             let work = &work;
             // If a thread cannot be started, the others do its share.
-            let help = || std::thread::Builder::new().name("search".into()).spawn_scoped(scope, move || work(&|_| true)).ok();
+            let help = || {
+                std::thread::Builder::new()
+                    .name("search".into())
+                    .spawn_scoped(scope, move || work(&|_| true))
+                    .ok()
+            };
             let helping: Vec<_> = (0..helpers).filter_map(|_| help()).collect();
             let mut pieces = work(&|done| proceed(done, items.len()));
             for helper in helping {
                 // A panic in a helper is propagated: the result would be incomplete.
-                pieces.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+                pieces
+                    .extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
             pieces
         });

@@ -138,18 +138,27 @@ pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 }
 
 /// The entries of a map keyed by path that lie below a folder; all of them for the empty path.
-pub(super) fn range_below<'a, V>(map: &'a BTreeMap<Arc<str>, V>, folder: &str) -> btree_map::Range<'a, Arc<str>, V> {
+pub(super) fn range_below<'a, V>(
+    map: &'a BTreeMap<Arc<str>, V>,
+    folder: &str,
+) -> btree_map::Range<'a, Arc<str>, V> {
     // In ASCII, `0` follows `/`.
     let (first, end) = (format!("{folder}/"), format!("{folder}0"));
     let inside = (Bound::Included(first.as_str()), Bound::Excluded(end.as_str()));
-    map.range::<str, _>(if folder.is_empty() { (Bound::Unbounded, Bound::Unbounded) } else { inside })
+    map.range::<str, _>(if folder.is_empty() {
+        (Bound::Unbounded, Bound::Unbounded)
+    } else {
+        inside
+    })
 }
 
 /// Whether a name is not served: dotfiles, and Syncthing's temporary files and conflict copies. HFS+ ignores some characters, so these
 /// may precede the dot.
 pub(super) fn is_hidden(name: &str) -> bool {
     let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    name.trim_start_matches(ignorable).starts_with('.') || name.starts_with("~syncthing~") || is_conflict_copy(name)
+    name.trim_start_matches(ignorable).starts_with('.')
+        || name.starts_with("~syncthing~")
+        || is_conflict_copy(name)
 }
 
 /// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the version that lost a conflict.
@@ -160,7 +169,8 @@ fn is_conflict_copy(name: &str) -> bool {
 
 /// An error that repeats the path sanitized: without control characters, and truncated.
 fn refused(text: &str, why: &'static str) -> Error {
-    let shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect();
+    let shown: String =
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(200).collect();
     Error::NotAllowed { path: shown, why }
 }
 
@@ -171,14 +181,19 @@ pub const REFUSED_CHARACTERS: [char; 8] = ['<', '>', ':', '"', '|', '?', '*', '\
 pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     let stem = name.split('.').next().unwrap_or(name).to_uppercase();
     let is_numbered = |device: &str| {
-        stem.strip_prefix(device)
-            .is_some_and(|rest| rest.chars().count() == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³')))
+        stem.strip_prefix(device).is_some_and(|rest| {
+            rest.chars().count() == 1
+                && rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³'))
+        })
     };
     if name.contains(REFUSED_CHARACTERS) {
         Some("has one of < > : \" | ? * \\")
     } else if name.ends_with(['.', ' ']) {
         Some("ends in a dot or a space")
-    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || is_numbered("COM") || is_numbered("LPT") {
+    } else if matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL")
+        || is_numbered("COM")
+        || is_numbered("LPT")
+    {
         Some("is the name of a device")
     } else {
         None

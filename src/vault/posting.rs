@@ -51,9 +51,12 @@ impl Posting {
     /// Merges another posting of the same file.
     pub(super) fn join(&mut self, other: Posting) {
         let fields = self.fields() | other.fields();
-        let of = |posting: Posting| if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) };
+        let of = |posting: Posting| {
+            if posting.is_inside() { (0, posting.count()) } else { (posting.count(), 0) }
+        };
         let ((forms, others), (more_forms, more_others)) = (of(*self), of(other));
-        *self = Posting(Posting::new(self.id()).0 | fields).counted(forms + more_forms, others + more_others);
+        *self = Posting(Posting::new(self.id()).0 | fields)
+            .counted(forms + more_forms, others + more_others);
     }
 
     pub(super) fn count_one(&mut self) {

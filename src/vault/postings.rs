@@ -31,8 +31,12 @@ pub(super) struct Postings {
 impl Postings {
     fn new(version: u64, mut found: Vec<Posting>) -> Arc<Postings> {
         found.shrink_to_fit();
-        let forms = found.iter().filter(|posting| !posting.is_inside() || posting.fields() & (IN_PATH | IN_TAG) != 0).count();
-        let named = found.iter().filter(|posting| posting.fields() & (IN_NAME | IN_TAG) != 0).count();
+        let forms = found
+            .iter()
+            .filter(|posting| !posting.is_inside() || posting.fields() & (IN_PATH | IN_TAG) != 0)
+            .count();
+        let named =
+            found.iter().filter(|posting| posting.fields() & (IN_NAME | IN_TAG) != 0).count();
         Arc::new(Postings { version, found, forms, named })
     }
 
@@ -60,7 +64,9 @@ impl Cache {
     /// The cached postings of a term, unless they are older than the word index or than the recorded changes.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
         let lists = self.lists.lock().unpoisoned();
-        let is_usable = |list: &&Arc<Postings>| list.version >= oldest && table.changed_since(list.version).is_some();
+        let is_usable = |list: &&Arc<Postings>| {
+            list.version >= oldest && table.changed_since(list.version).is_some()
+        };
         lists.0.get(text).filter(is_usable).cloned()
     }
 
@@ -77,12 +83,17 @@ impl Cache {
 }
 
 /// The posting of a file for the finder's term, which is folded like `text`. `aliases` are those of the file.
-fn posting_of(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]) -> Option<Posting> {
+fn posting_of(
+    entry: &Entry,
+    finder: &Finder<'_>,
+    text: &str,
+    aliases: &[String],
+) -> Option<Posting> {
     let wanted = finder.needle();
     let path = entry.path_for(wanted);
     let in_path = finder.find(path.as_bytes()).is_some();
-    let in_name =
-        in_path && finder.find(name_of(path).as_bytes()).is_some() || aliases.iter().any(|alias| finder.find(alias.as_bytes()).is_some());
+    let in_name = in_path && finder.find(name_of(path).as_bytes()).is_some()
+        || aliases.iter().any(|alias| finder.find(alias.as_bytes()).is_some());
     // Tags may be searched for with or without `#`.
     let tag = wanted.strip_prefix(b"#").filter(|tag| !tag.is_empty());
     let has = |own: &str| match tag {
@@ -109,15 +120,22 @@ fn posting_of(entry: &Entry, finder: &Finder<'_>, text: &str, aliases: &[String]
 
 impl Vault {
     /// The postings of folded terms, and how many files could not be read.
-    pub(super) fn postings(&self, texts: &[&str], run: &SearchRun<'_>) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
+    pub(super) fn postings(
+        &self,
+        texts: &[&str],
+        run: &SearchRun<'_>,
+    ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
         let read = &run.read;
         let mut found = HashMap::new();
         let word_index = self.word_index();
         let (missing, version) = self.index.with_table(|table| {
             let word_index = word_index.as_deref();
-            let known = |text: &&str| Some(((*text).to_owned(), self.known_postings(text, word_index, table, read)?));
+            let known = |text: &&str| {
+                Some(((*text).to_owned(), self.known_postings(text, word_index, table, read)?))
+            };
             found.extend(texts.iter().filter_map(known));
-            let missing: BTreeSet<&str> = texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
+            let missing: BTreeSet<&str> =
+                texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
             (missing.into_iter().collect::<Vec<_>>(), table.version)
         });
         let mut unread = 0;
@@ -126,12 +144,18 @@ impl Vault {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
                 let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in terms.iter().enumerate() {
-                    for entry in self.files_that_may_have(&[text], word_index.as_deref(), table, read) {
-                        bits.get_mut(entry.id as usize).into_iter().for_each(|bits| *bits |= 1 << number);
+                    for entry in
+                        self.files_that_may_have(&[text], word_index.as_deref(), table, read)
+                    {
+                        bits.get_mut(entry.id as usize)
+                            .into_iter()
+                            .for_each(|bits| *bits |= 1 << number);
                     }
                 }
                 let having = bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0);
-                having.filter_map(|(id, bits)| Some((Arc::clone(table.entry(id as Id)?), bits))).collect()
+                having
+                    .filter_map(|(id, bits)| Some((Arc::clone(table.entry(id as Id)?), bits)))
+                    .collect()
             });
             let finders: Vec<Finder<'_>> = terms.iter().map(Finder::new).collect();
             let look = |(entry, bits): &(Arc<Entry>, u64)| {
@@ -139,15 +163,24 @@ impl Vault {
                 let was_read = text.is_some();
                 let text = text.unwrap_or_default();
                 let aliases = entry.aliases();
-                let wanted = finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
-                let of = |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
+                let wanted =
+                    finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
+                let of =
+                    |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
                 (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
             };
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); terms.len()];
             let unread_before = unread;
-            for (was_read, postings) in self.map_parallel(&candidates, &|(entry, _)| entry.search_cost(), &look, run.proceed)? {
+            for (was_read, postings) in self.map_parallel(
+                &candidates,
+                &|(entry, _)| entry.search_cost(),
+                &look,
+                run.proceed,
+            )? {
                 unread += usize::from(!was_read);
-                postings.into_iter().for_each(|(number, posting)| lists.get_mut(number).into_iter().for_each(|list| list.push(posting)));
+                postings.into_iter().for_each(|(number, posting)| {
+                    lists.get_mut(number).into_iter().for_each(|list| list.push(posting))
+                });
             }
             for (text, list) in terms.iter().zip(lists) {
                 let postings = Postings::new(version, list);
@@ -161,9 +194,20 @@ impl Vault {
     }
 
     /// The postings of a term from the cache; for a word also from the word index, plus the files left out of it.
-    fn known_postings(&self, text: &str, word_index: Option<&WordIndex>, table: &Table, read: &AtomicU64) -> Option<Arc<Postings>> {
-        let word_index = word_index.filter(|word_index| table.changed_since(word_index.version).is_some());
-        if let Some(postings) = self.postings_cache.get(text, table, word_index.map_or(0, |word_index| word_index.version)) {
+    fn known_postings(
+        &self,
+        text: &str,
+        word_index: Option<&WordIndex>,
+        table: &Table,
+        read: &AtomicU64,
+    ) -> Option<Arc<Postings>> {
+        let word_index =
+            word_index.filter(|word_index| table.changed_since(word_index.version).is_some());
+        if let Some(postings) = self.postings_cache.get(
+            text,
+            table,
+            word_index.map_or(0, |word_index| word_index.version),
+        ) {
             return Some(postings);
         }
         let word_index = word_index.filter(|_| is_indexed_word(text))?;
@@ -196,9 +240,12 @@ impl Vault {
         // The word index lacks the ending `.md`. Terms that are a part of it exclude nothing; of others it is cut off, or its beginning `.m`,
         // with which the literal of an expression may end.
         let texts = texts.iter().copied().filter(|text| !".md".contains(text));
-        let bare = texts.map(|text| [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text));
+        let bare = texts.map(|text| {
+            [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text)
+        });
         // The word index has longer words in pieces only.
-        let mut words: Vec<&str> = bare.flat_map(indexed_words).filter(|word| word.len() <= limits::WORD_BYTES).collect();
+        let mut words: Vec<&str> =
+            bare.flat_map(indexed_words).filter(|word| word.len() <= limits::WORD_BYTES).collect();
         // A single letter is in most files and excludes few.
         if words.iter().any(|word| word.len() > 1) {
             words.retain(|word| word.len() > 1);
@@ -207,12 +254,17 @@ impl Vault {
         words.sort_unstable_by_key(|word| (Reverse(word.len()), *word));
         words.dedup();
         words.truncate(limits::QUERY_WORDS);
-        let changed = word_index.and_then(|word_index| Some((word_index, table.changed_since(word_index.version)?)));
-        let Some((word_index, changed)) = changed.filter(|_| !words.is_empty()) else { return table.all().collect() };
+        let changed = word_index
+            .and_then(|word_index| Some((word_index, table.changed_since(word_index.version)?)));
+        let Some((word_index, changed)) = changed.filter(|_| !words.is_empty()) else {
+            return table.all().collect();
+        };
         let mut counts = vec![0; table.id_bound()];
         for word in &words {
             let postings = self.known_postings(word, Some(word_index), table, read);
-            let postings = postings.unwrap_or_else(|| Postings::new(word_index.version, word_index.postings(word, table)));
+            let postings = postings.unwrap_or_else(|| {
+                Postings::new(word_index.version, word_index.postings(word, table))
+            });
             for posting in &postings.found {
                 counts.get_mut(posting.id() as usize).into_iter().for_each(|count| *count += 1);
             }
@@ -246,7 +298,9 @@ impl Vault {
             let text = self.folded_text(entry, read).unwrap_or_default();
             let aliases = entry.aliases();
             for (what, wanted, _) in lists {
-                posting_of(entry, &Finder::new(wanted), &text, &aliases).into_iter().for_each(|posting| add(*what, posting));
+                posting_of(entry, &Finder::new(wanted), &text, &aliases)
+                    .into_iter()
+                    .for_each(|posting| add(*what, posting));
             }
         }
     }
@@ -273,13 +327,22 @@ mod tests {
         ];
         for (number, text) in texts.iter().enumerate() {
             std::fs::create_dir_all(folder.join("Plug in")).unwrap();
-            std::fs::write(folder.join(format!("Plug in/time {number}.md")), format!("---\ntags: [tim, note]\n---\n{text}")).unwrap();
+            std::fs::write(
+                folder.join(format!("Plug in/time {number}.md")),
+                format!("---\ntags: [tim, note]\n---\n{text}"),
+            )
+            .unwrap();
         }
         let long = format!("{} plugin", "x".repeat(100));
         std::fs::write(folder.join("long.md"), long).unwrap();
         let vault = Vault::open(&folder).unwrap();
         vault.refresh().unwrap();
-        let run = SearchRun { wanted: &|_| true, is_narrowed: false, read: AtomicU64::new(0), proceed: &|_, _| true };
+        let run = SearchRun {
+            wanted: &|_| true,
+            is_narrowed: false,
+            read: AtomicU64::new(0),
+            proceed: &|_, _| true,
+        };
         let parts = [
             "plugin",
             "plug",
@@ -312,7 +375,13 @@ mod tests {
         let ask = |vault: &Vault| {
             let (lists, _) = vault.postings(&parts, &run).unwrap();
             parts.map(|part| {
-                let mut found: Vec<String> = lists.get(part).unwrap().found.iter().map(|posting| format!("{posting:?}")).collect();
+                let mut found: Vec<String> = lists
+                    .get(part)
+                    .unwrap()
+                    .found
+                    .iter()
+                    .map(|posting| format!("{posting:?}"))
+                    .collect();
                 found.sort_unstable();
                 found
             })

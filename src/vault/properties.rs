@@ -38,13 +38,16 @@ impl Entry {
 
     /// The frontmatter as JSON, the form in which it is cached.
     pub fn properties_json(&self) -> Option<&str> {
-        self.properties.get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str())).as_deref()
+        self.properties
+            .get_or_init(|| self.parse_properties().map(|found| found.to_string().into_boxed_str()))
+            .as_deref()
     }
 
     /// The aliases in the note's frontmatter, folded.
     pub(super) fn aliases(&self) -> Vec<String> {
         // Most notes have none, and their properties need not be parsed.
-        let has_key = |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
+        let has_key =
+            |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
         let may_have = match &self.text {
             Text::Kept(text) => has_key(frontmatter::head(text.folded()), b"alias"),
             Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => {
@@ -56,7 +59,9 @@ impl Entry {
             return Vec::new();
         }
         let properties = self.properties().unwrap_or_default();
-        let named = properties.iter().filter(|(name, _)| name.eq_ignore_ascii_case("aliases") || name.eq_ignore_ascii_case("alias"));
+        let named = properties.iter().filter(|(name, _)| {
+            name.eq_ignore_ascii_case("aliases") || name.eq_ignore_ascii_case("alias")
+        });
         named
             .flat_map(|(_, value)| match value {
                 Value::Array(items) => items.iter().filter_map(Value::as_str).map(fold).collect(),
@@ -83,7 +88,10 @@ impl Entry {
             // The index logged this when it read the tags.
             Err(_) if frontmatter::may_have_tags(yaml) => None,
             Err(problem) => {
-                warn_once("frontmatter", format!("frontmatter of {:?} is ignored: {problem}", self.path));
+                warn_once(
+                    "frontmatter",
+                    format!("frontmatter of {:?} is ignored: {problem}", self.path),
+                );
                 None
             }
         }
@@ -96,7 +104,10 @@ impl Entry {
 
     /// The title of a note: its property `title`, else its name.
     pub fn title(&self) -> Cow<'_, str> {
-        match self.properties().and_then(|properties| properties.get("title")?.as_str().map(str::to_owned)) {
+        match self
+            .properties()
+            .and_then(|properties| properties.get("title")?.as_str().map(str::to_owned))
+        {
             Some(title) if !title.trim().is_empty() => Cow::Owned(title.trim().to_owned()),
             _ => Cow::Borrowed(without_ending(self.name()).unwrap_or(self.name())),
         }
@@ -104,17 +115,27 @@ impl Entry {
 
     /// A property as a line of text, lists separated by commas; empty if the note does not have it.
     pub fn property_text(&self, name: &str) -> String {
-        self.properties().and_then(|properties| properties.get(name).map(text_of_value)).unwrap_or_default()
+        self.properties()
+            .and_then(|properties| properties.get(name).map(text_of_value))
+            .unwrap_or_default()
     }
 
     fn satisfies(&self, criteria: &Criteria, folded_tags: &[String]) -> bool {
         let has = |tag: &String| self.has_tag(tag);
-        let tagged = folded_tags.is_empty() || if criteria.all_tags { folded_tags.iter().all(has) } else { folded_tags.iter().any(has) };
+        let tagged = folded_tags.is_empty()
+            || if criteria.all_tags {
+                folded_tags.iter().all(has)
+            } else {
+                folded_tags.iter().any(has)
+            };
         if !tagged || criteria.properties.is_empty() {
             return tagged;
         }
-        let has = |(name, wanted): (&String, &Value), own: &Map<String, Value>| own.get(name).is_some_and(|value| matches(value, wanted));
-        self.properties().is_some_and(|own| criteria.properties.iter().all(|wanted| has(wanted, &own)))
+        let has = |(name, wanted): (&String, &Value), own: &Map<String, Value>| {
+            own.get(name).is_some_and(|value| matches(value, wanted))
+        };
+        self.properties()
+            .is_some_and(|own| criteria.properties.iter().all(|wanted| has(wanted, &own)))
     }
 }
 
@@ -123,7 +144,11 @@ pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let in_other_case = || {
         let wanted = fold(name);
-        members.iter().filter(|(own, _)| fold(own) == wanted).min_by_key(|(own, _)| own.as_str()).map(|(_, value)| value)
+        members
+            .iter()
+            .filter(|(own, _)| fold(own) == wanted)
+            .min_by_key(|(own, _)| own.as_str())
+            .map(|(_, value)| value)
     };
     serde_json::from_str(members.get(name).or_else(in_other_case)?.get()).ok()
 }
@@ -133,14 +158,32 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
-    pub fn notes(&self, criteria: &Criteria, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+    pub fn notes(
+        &self,
+        criteria: &Criteria,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
-        let tags: Vec<String> = criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
+        let tags: Vec<String> =
+            criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
         // Frontmatter may be parsed here for the first time, so the index is not locked meanwhile.
-        let notes: Vec<Arc<Entry>> = self.index.read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
-        let wanted = self.map_parallel(&notes, &|entry| entry.search_cost(), &|entry| entry.satisfies(criteria, &tags), proceed)?;
-        let mut found: Vec<Arc<Entry>> = notes.into_iter().zip(wanted).filter_map(|(entry, wanted)| wanted.then_some(entry)).collect();
-        found.sort_unstable_by(|a, b| a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path)));
+        let notes: Vec<Arc<Entry>> = self
+            .index
+            .read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
+        let wanted = self.map_parallel(
+            &notes,
+            &|entry| entry.search_cost(),
+            &|entry| entry.satisfies(criteria, &tags),
+            proceed,
+        )?;
+        let mut found: Vec<Arc<Entry>> = notes
+            .into_iter()
+            .zip(wanted)
+            .filter_map(|(entry, wanted)| wanted.then_some(entry))
+            .collect();
+        found.sort_unstable_by(|a, b| {
+            a.stamp.order().cmp(&b.stamp.order()).then_with(|| a.path.cmp(&b.path))
+        });
         Ok(found)
     }
 
@@ -149,17 +192,27 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
     #[cfg(feature = "notes")]
-    pub fn files_with_frontmatter(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<Arc<Entry>>, Error> {
+    pub fn files_with_frontmatter(
+        &self,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<Arc<Entry>>, Error> {
         self.refresh()?;
         let entries = self.files_below(&super::VaultPath::root(), "");
-        let unread: Vec<&Arc<Entry>> = entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
-        self.map_parallel(&unread, &|entry| entry.search_cost(), &|entry| entry.properties_json().is_some(), proceed)?;
+        let unread: Vec<&Arc<Entry>> =
+            entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
+        self.map_parallel(
+            &unread,
+            &|entry| entry.search_cost(),
+            &|entry| entry.properties_json().is_some(),
+            proceed,
+        )?;
         Ok(entries)
     }
 
     /// When a file was created; where the file system does not record it, when it was modified.
     pub fn created(&self, entry: &Entry) -> Moment {
-        let found = std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
+        let found =
+            std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
         found.map_or(entry.stamp.modified(), Moment::of)
     }
 
@@ -172,7 +225,8 @@ impl Vault {
         let mut counts = BTreeMap::<String, usize>::new();
         for value in notes.iter().filter_map(|entry| entry.properties()?.remove(property)) {
             let values = value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice);
-            let texts: BTreeSet<String> = values.iter().map(text_of_value).filter(|text| !text.is_empty()).collect();
+            let texts: BTreeSet<String> =
+                values.iter().map(text_of_value).filter(|text| !text.is_empty()).collect();
             texts.into_iter().for_each(|text| *counts.entry(text).or_default() += 1);
         }
         let mut values: Vec<(String, usize)> = counts.into_iter().collect();
@@ -190,11 +244,17 @@ pub fn json(value: Yaml) -> Value {
             (Some(number), _) => number.into(),
             (None, Some(number)) => number.into(),
             // JSON has no infinity.
-            (None, None) => number.as_f64().filter(|number| number.is_finite()).map_or_else(|| number.to_string().into(), Value::from),
+            (None, None) => number
+                .as_f64()
+                .filter(|number| number.is_finite())
+                .map_or_else(|| number.to_string().into(), Value::from),
         },
         Yaml::String(text) => text.into(),
         Yaml::Sequence(items) => items.into_iter().map(json).collect(),
-        Yaml::Mapping(members) => members.into_iter().map(|(name, value)| (text_of_value(&json(name)), json(value))).collect(),
+        Yaml::Mapping(members) => members
+            .into_iter()
+            .map(|(name, value)| (text_of_value(&json(name)), json(value)))
+            .collect(),
         Yaml::Tagged(tagged) => json(tagged.value),
     }
 }
@@ -204,17 +264,22 @@ pub fn json(value: Yaml) -> Value {
 fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Array(items), Value::Array(all)) => {
-            items.len() == all.len() && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
+            items.len() == all.len()
+                && items.iter().zip(all).all(|(item, wanted)| matches(item, wanted))
         }
         (Value::Array(items), _) => items.iter().any(|item| matches(item, wanted)),
         (Value::String(text), Value::Null) => text.is_empty(),
-        (Value::Number(number), Value::Number(wanted)) => match (number.as_i64(), wanted.as_i64()) {
-            (Some(number), Some(wanted)) => number == wanted,
-            _ => number.as_f64() == wanted.as_f64(),
-        },
+        (Value::Number(number), Value::Number(wanted)) => {
+            match (number.as_i64(), wanted.as_i64()) {
+                (Some(number), Some(wanted)) => number == wanted,
+                _ => number.as_f64() == wanted.as_f64(),
+            }
+        }
         (Value::Object(members), Value::Object(wanted)) => {
             members.len() == wanted.len()
-                && wanted.iter().all(|(name, wanted)| members.get(name).is_some_and(|value| matches(value, wanted)))
+                && wanted.iter().all(|(name, wanted)| {
+                    members.get(name).is_some_and(|value| matches(value, wanted))
+                })
         }
         (value, wanted) => value == wanted,
     }
@@ -228,7 +293,8 @@ pub(super) fn text_of_value(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(text_of_value).collect::<Vec<_>>().join(", "),
         Value::Object(members) => {
-            let pairs = members.iter().map(|(name, value)| format!("{name}: {}", text_of_value(value)));
+            let pairs =
+                members.iter().map(|(name, value)| format!("{name}: {}", text_of_value(value)));
             pairs.collect::<Vec<_>>().join(", ")
         }
     }

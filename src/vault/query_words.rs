@@ -22,22 +22,36 @@ struct Replaced {
 
 impl Vault {
     /// The words to search for, corrections of those that no file contains, and the weight of each.
-    pub(super) fn ranking_inputs(&self, parsed: &Parsed, run: &SearchRun<'_>) -> Result<RankingInputs, Error> {
-        let texts: Vec<&str> = parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
+    pub(super) fn ranking_inputs(
+        &self,
+        parsed: &Parsed,
+        run: &SearchRun<'_>,
+    ) -> Result<RankingInputs, Error> {
+        let texts: Vec<&str> =
+            parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let (lists, unread) = self.postings(&texts, run)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
         let known = self.having(&lists, run);
-        let unknown = words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked)).collect();
+        let unknown =
+            words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked)).collect();
         let Replaced { mut did_you_mean, split_words } = self.replace_unknown(unknown, run)?;
         let mut seen: HashSet<&str> = words.iter().map(Word::text).collect();
-        let others = parsed.hints.iter().chain(split_words.iter().flat_map(|(_, parts)| parts)).filter(|text| seen.insert(text));
-        let mut others: Vec<Word> = others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
+        let others = parsed
+            .hints
+            .iter()
+            .chain(split_words.iter().flat_map(|(_, parts)| parts))
+            .filter(|text| seen.insert(text));
+        let mut others: Vec<Word> =
+            others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
         let (lists, _) = self.postings(&stems, run)?;
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
-            let weight = |count: f32| ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round() / 100.0;
+            let weight = |count: f32| {
+                ((1.0 + (files - count + 0.5).max(0.0) / (count + 0.5)).ln() * 100.0).round()
+                    / 100.0
+            };
             word.weight = weight(count);
             word.name_weight = weight(lists.get(word.stem()).map_or(0, |list| list.named) as f32);
         }
@@ -46,7 +60,9 @@ impl Vault {
             others.retain(|word| known.contains(word.stem()));
             let heaviest = |words: &mut Vec<Word>, count: usize| {
                 if words.len() > count {
-                    words.sort_by_cached_key(|word| (!known.contains(word.stem()), score_rank(word.weight)));
+                    words.sort_by_cached_key(|word| {
+                        (!known.contains(word.stem()), score_rank(word.weight))
+                    });
                     words.truncate(count);
                 }
             };
@@ -63,17 +79,29 @@ impl Vault {
             }
         }
         let average_length = self.index.with_table(Table::average_length);
-        Ok(RankingInputs { words, asked, average_length, last_ranked_closely: None, last: None, did_you_mean })
+        Ok(RankingInputs {
+            words,
+            asked,
+            average_length,
+            last_ranked_closely: None,
+            last: None,
+            did_you_mean,
+        })
     }
 
     /// Replaces words that no wanted file contains: strips, corrects or splits them.
-    fn replace_unknown(&self, unknown: Vec<&mut Word>, run: &SearchRun<'_>) -> Result<Replaced, Error> {
+    fn replace_unknown(
+        &self,
+        unknown: Vec<&mut Word>,
+        run: &SearchRun<'_>,
+    ) -> Result<Replaced, Error> {
         let mut tries = 0..limits::QUERY_CORRECTIONS;
         let (mut did_you_mean, mut split_words) = (Vec::new(), Vec::new());
         for word in unknown {
             // Punctuation at the ends of a word, and what is before a path, is dropped if no file contains the word with it.
             let path = word.asked.trim_start_matches("./").trim_start_matches('/');
-            if let [bare] = words::query_words(if path.is_empty() { &word.asked } else { path }).as_slice()
+            if let [bare] =
+                words::query_words(if path.is_empty() { &word.asked } else { path }).as_slice()
                 && *bare != word.asked
                 && !word.asked.contains(' ')
                 && tries.next().is_some()
@@ -83,14 +111,19 @@ impl Vault {
                     continue;
                 }
             }
-            let parts: Vec<String> =
-                words::parts_of(&word.asked).into_iter().filter(|part| *part != word.asked).map(str::to_owned).collect();
+            let parts: Vec<String> = words::parts_of(&word.asked)
+                .into_iter()
+                .filter(|part| *part != word.asked)
+                .map(str::to_owned)
+                .collect();
             let is_corrected = !words::has_unspaced(&word.asked) && tries.next().is_some();
             let instead = if is_corrected { self.correction(&word.asked, run)? } else { None };
             // A correction that is only the first part says less than all the parts.
-            let is_near = |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
+            let is_near =
+                |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
-                Some(two) if two.contains(' ') => split_words.push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
+                Some(two) if two.contains(' ') => split_words
+                    .push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
                 Some(instead) => {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
                     word.instead = Some(instead);
@@ -102,9 +135,15 @@ impl Vault {
     }
 
     /// Those terms that at least one wanted file contains.
-    fn having(&self, lists: &HashMap<String, Arc<Postings>>, run: &SearchRun<'_>) -> HashSet<String> {
+    fn having(
+        &self,
+        lists: &HashMap<String, Arc<Postings>>,
+        run: &SearchRun<'_>,
+    ) -> HashSet<String> {
         let numbered = lists.iter().enumerate();
-        let lists: Vec<_> = numbered.map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list))).collect();
+        let lists: Vec<_> = numbered
+            .map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list)))
+            .collect();
         let mut found = vec![false; lists.len()];
         self.index.with_table(|table| {
             self.each_posting(table, &lists, &run.read, |number, posting| {
@@ -113,6 +152,11 @@ impl Vault {
                 }
             });
         });
-        lists.iter().zip(found).filter(|(_, found)| *found).map(|((_, text, _), _)| (*text).to_owned()).collect()
+        lists
+            .iter()
+            .zip(found)
+            .filter(|(_, found)| *found)
+            .map(|((_, text, _), _)| (*text).to_owned())
+            .collect()
     }
 }

@@ -73,7 +73,8 @@ impl Word {
 /// A word's contribution to the score of a file, from the posting alone. `length` is that of the text, relative to the average.
 /// Containing a word at all counts as much as one occurrence in a text of average length.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
-    let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 } + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
+    let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 }
+        + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
     let inside = if posting.is_inside() { INSIDE_WORD } else { 1.0 };
     let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + in_fields;
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
@@ -99,7 +100,10 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
     if name == text || name.strip_suffix(".md") == Some(text) {
         return Some(NameQuality::Whole);
     }
-    let quality = |(at, _): (usize, &str)| match (is_word_start(name, at), is_word_end(name, at + text.len())) {
+    let quality = |(at, _): (usize, &str)| match (
+        is_word_start(name, at),
+        is_word_end(name, at + text.len()),
+    ) {
         (true, true) if at == 0 => NameQuality::FirstWord,
         (true, true) => NameQuality::WholeWord,
         (true, false) if at == 0 => NameQuality::Beginning,
@@ -117,7 +121,9 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
 /// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3 for none.
 pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
     let text = text.trim_start_matches('#');
-    let qualities = tags.iter().filter_map(|tag| tag.find(text).map(|at| if at > 0 { 2 } else { u8::from(**tag != *text) }));
+    let qualities = tags.iter().filter_map(|tag| {
+        tag.find(text).map(|at| if at > 0 { 2 } else { u8::from(**tag != *text) })
+    });
     qualities.min().unwrap_or(3)
 }
 
@@ -164,15 +170,33 @@ fn frequency_in(text: &str, form: &StemFinder<'_>) -> f32 {
         return 0.0;
     }
     let length = 1.0 - B_SHORT + B_SHORT * words_of(text).count() as f32 / 4.0;
-    (if found.any(|at| is_form(text, at, form.stem.needle().len())) { 1.0 } else { INSIDE_WORD }) / length
+    (if found.any(|at| is_form(text, at, form.stem.needle().len())) { 1.0 } else { INSIDE_WORD })
+        / length
 }
 
 impl<'a> Ranker<'a> {
     /// The first `asked` words are the query's own.
-    pub(super) fn new(words: &'a [Word], asked: usize, phrase: &'a str, average_length: f32) -> Ranker<'a> {
-        let form = |(number, word): (usize, &'a Word)| StemFinder { number, text: word.text(), stem: Finder::new(word.stem()) };
+    pub(super) fn new(
+        words: &'a [Word],
+        asked: usize,
+        phrase: &'a str,
+        average_length: f32,
+    ) -> Ranker<'a> {
+        let form = |(number, word): (usize, &'a Word)| StemFinder {
+            number,
+            text: word.text(),
+            stem: Finder::new(word.stem()),
+        };
         let forms = words.iter().enumerate().map(form).collect();
-        Ranker { words, asked, forms, phrase, phrase_finder: Finder::new(phrase), asked_bits: first_bits(asked), average_length }
+        Ranker {
+            words,
+            asked,
+            forms,
+            phrase,
+            phrase_finder: Finder::new(phrase),
+            asked_bits: first_bits(asked),
+            average_length,
+        }
     }
 
     /// Where the query occurs as a phrase. `Chapter 1` is not a phrase of `Chapter 12`.
@@ -180,22 +204,30 @@ impl<'a> Ranker<'a> {
         let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let goes_on = move |end: usize| end.checked_sub(1).is_some_and(is_digit) && is_digit(end);
         // An empty phrase would be found everywhere.
-        let found = (!self.phrase.is_empty()).then(|| self.phrase_finder.find_iter(text.as_bytes()));
+        let found =
+            (!self.phrase.is_empty()).then(|| self.phrase_finder.find_iter(text.as_bytes()));
         found.into_iter().flatten().filter(move |at| !goes_on(at + self.phrase.len()))
     }
 
     /// The query words in a name, as bits; `None` if it has other words that are not stop words.
     fn words_of_name(&self, name: &str) -> Option<u32> {
-        let is_of =
-            |form: &&StemFinder<'_>, word: &str| form.stem.needle() == stem(word).as_bytes() || form.text.strip_suffix(".md") == Some(word);
-        let bit_of = |word| self.forms.iter().find(|form| is_of(form, word)).map(|form| 1_u32 << form.number);
-        words_of(name).try_fold(0, |bits, word| bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit))
+        let is_of = |form: &&StemFinder<'_>, word: &str| {
+            form.stem.needle() == stem(word).as_bytes()
+                || form.text.strip_suffix(".md") == Some(word)
+        };
+        let bit_of = |word| {
+            self.forms.iter().find(|form| is_of(form, word)).map(|form| 1_u32 << form.number)
+        };
+        words_of(name).try_fold(0, |bits, word| {
+            bit_of(word).or_else(|| is_stop_word(word).then_some(0)).map(|bit| bits | bit)
+        })
     }
 
     /// The query's own words that are not in `having` (bits), or were corrected.
     pub(super) fn missing(&self, having: u32) -> Vec<String> {
         let asked = self.words.iter().take(self.asked).enumerate();
-        let missing = asked.filter(|(number, word)| having >> number & 1 == 0 || word.instead.is_some());
+        let missing =
+            asked.filter(|(number, word)| having >> number & 1 == 0 || word.instead.is_some());
         missing.map(|(_, word)| word.asked.clone()).collect()
     }
 
@@ -204,24 +236,40 @@ impl<'a> Ranker<'a> {
         let path = entry.searched_path();
         let name = name_of(path);
         let aliases = entry.aliases();
-        let names: Vec<&str> = std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
-        let Found { in_short_fields, in_path, frequencies, occurrences } = self.find_words(entry, &names, text, having);
-        let weight = |number: usize, word: &Word| word.weight_if(in_short_fields >> number & 1 == 1);
+        let names: Vec<&str> =
+            std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
+        let Found { in_short_fields, in_path, frequencies, occurrences } =
+            self.find_words(entry, &names, text, having);
+        let weight =
+            |number: usize, word: &Word| word.weight_if(in_short_fields >> number & 1 == 1);
         let weighed = frequencies.iter().zip(self.words).enumerate();
-        let weighed = weighed.map(|(number, (frequency, word))| weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1));
+        let weighed = weighed.map(|(number, (frequency, word))| {
+            weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1)
+        });
         let best = best_passage(&occurrences, in_short_fields, self.words, limits::PASSAGE_BYTES);
-        let whole_names: Vec<u32> = names.iter().filter_map(|name| self.words_of_name(name)).collect();
-        let whole_name = whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
+        let whole_names: Vec<u32> =
+            names.iter().filter_map(|name| self.words_of_name(name)).collect();
+        let whole_name =
+            whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
         let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
         // What is shown is a word rather than a part of another one.
         let mut phrases = self.phrases_in(text).peekable();
         let first_phrase = phrases.peek().copied();
-        let phrase_at = phrases.find(|at| is_word_start(text, *at)).or(first_phrase).map(|at| (at, at + self.phrase.len()));
-        let is_phrase = |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
-        let class = if is_phrase(name) || is_phrase(path) || self.asked_bits != 0 && whole_names.contains(&self.asked_bits) {
+        let phrase_at = phrases
+            .find(|at| is_word_start(text, *at))
+            .or(first_phrase)
+            .map(|at| (at, at + self.phrase.len()));
+        let is_phrase =
+            |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
+        let class = if is_phrase(name)
+            || is_phrase(path)
+            || self.asked_bits != 0 && whole_names.contains(&self.asked_bits)
+        {
             0
-        } else if phrase_at.is_some() || self.phrases_in(entry.path_for(self.phrase.as_bytes())).next().is_some() {
+        } else if phrase_at.is_some()
+            || self.phrases_in(entry.path_for(self.phrase.as_bytes())).next().is_some()
+        {
             1
         } else if best.words & self.asked_bits == self.asked_bits {
             2
@@ -230,8 +278,11 @@ impl<'a> Ranker<'a> {
         };
         let passage = best.at.map(|(from, _)| (from, best.end));
         let at = phrase_at.or(passage);
-        let is_by_name =
-            in_path != 0 && in_path == having && (at.is_none() || name == self.phrase || in_path & self.asked_bits == self.asked_bits);
+        let is_by_name = in_path != 0
+            && in_path == having
+            && (at.is_none()
+                || name == self.phrase
+                || in_path & self.asked_bits == self.asked_bits);
         let match_type = match at {
             _ if is_by_name => MatchType::Filename,
             Some(_) => MatchType::Content,
@@ -253,11 +304,17 @@ impl<'a> Ranker<'a> {
         let mut all: Vec<Occurrence> = Vec::new();
         let length_norm = 1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length;
         for form in self.forms.iter().filter(|form| having >> form.number & 1 == 1) {
-            let best = |fields: &mut dyn Iterator<Item = &str>| fields.map(|field| frequency_in(field, form)).fold(0.0, f32::max);
+            let best = |fields: &mut dyn Iterator<Item = &str>| {
+                fields.map(|field| frequency_in(field, form)).fold(0.0, f32::max)
+            };
             let is_whole = form.text.ends_with(".md");
-            let in_path = frequency_in(if is_whole { entry.folded_path() } else { entry.searched_path() }, form);
+            let in_path = frequency_in(
+                if is_whole { entry.folded_path() } else { entry.searched_path() },
+                form,
+            );
             let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
-            let in_names_and_tags = in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
+            let in_names_and_tags =
+                in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
             in_short_fields |= u32::from(in_names_and_tags > 0.0) << form.number;
             words_in_path |= u32::from(in_path > 0.0) << form.number;
             let in_text = occurrences(text, form, &mut all);
@@ -288,15 +345,22 @@ impl Relevance {
         let in_passage = || {
             let (from, to) = self.passage?;
             let best = |is_shown: &dyn Fn(&Occurrence) -> bool| {
-                let shown: Vec<Occurrence> = self.occurrences.iter().filter(|one| is_shown(one)).copied().collect();
+                let shown: Vec<Occurrence> =
+                    self.occurrences.iter().filter(|one| is_shown(one)).copied().collect();
                 best_passage(&shown, 0, words, limits::SNIPPET_BYTES)
             };
             let inside = best(&|one| (from..=to).contains(&one.start));
             let (at, _) = inside.at?;
             // A link target repeats the words of a title side by side, but is not what a reader sees.
             let is_link_target = |one: &Occurrence| one.start == at && one.in_link_target;
-            let plain = if self.occurrences.iter().any(is_link_target) { Some(best(&|one| !one.in_link_target)) } else { None };
-            let shown = plain.filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight).unwrap_or(inside);
+            let plain = if self.occurrences.iter().any(is_link_target) {
+                Some(best(&|one| !one.in_link_target))
+            } else {
+                None
+            };
+            let shown = plain
+                .filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight)
+                .unwrap_or(inside);
             let (from, _) = shown.at?;
             self.heaviest_in(from..shown.end, words).or(shown.at)
         };
@@ -306,13 +370,15 @@ impl Relevance {
     /// Of the matches in a range, the first around which the heaviest words are shown: a heading says less than the line below it that
     /// answers. Those in link targets count only if the first match is in one.
     fn heaviest_in(&self, range: Range<usize>, words: &[Word]) -> Option<(usize, usize)> {
-        let are_near =
-            |one: &Occurrence, other: &Occurrence| one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2;
+        let are_near = |one: &Occurrence, other: &Occurrence| {
+            one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
+        };
         let weight_around = |one: &Occurrence| {
             let near = self.occurrences.iter().filter(|other| are_near(one, other));
             weight_of(words, near.fold(0, |bits, other| bits | 1_u32 << other.word))
         };
-        let inside: Vec<&Occurrence> = self.occurrences.iter().filter(|one| range.contains(&one.start)).collect();
+        let inside: Vec<&Occurrence> =
+            self.occurrences.iter().filter(|one| range.contains(&one.start)).collect();
         let begins_in_target = inside.first()?.in_link_target;
         let candidates = inside.into_iter().filter(|one| begins_in_target || !one.in_link_target);
         let weighed = candidates.map(|one| (weight_around(one), one));
@@ -323,12 +389,19 @@ impl Relevance {
 
     /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long. `headings` as in
     /// [`lines_around`].
-    pub(super) fn passages(&self, text: &str, words: &[Word], headings: &[usize]) -> Vec<Range<usize>> {
+    pub(super) fn passages(
+        &self,
+        text: &str,
+        words: &[Word],
+        headings: &[usize],
+    ) -> Vec<Range<usize>> {
         // Another program may have changed the text since it was ranked.
         let exists = |from: usize, to: usize| text.get(from..to).is_some();
-        let mut all: Vec<Occurrence> = self.occurrences.iter().filter(|one| exists(one.start, one.end)).copied().collect();
+        let mut all: Vec<Occurrence> =
+            self.occurrences.iter().filter(|one| exists(one.start, one.end)).copied().collect();
         let phrase = self.phrase_at.filter(|(from, to)| exists(*from, *to));
-        let mut found: Vec<Range<usize>> = phrase.map(|(from, to)| lines_around(text, from..to, headings)).into_iter().collect();
+        let mut found: Vec<Range<usize>> =
+            phrase.map(|(from, to)| lines_around(text, from..to, headings)).into_iter().collect();
         let mut least = 0.0;
         while found.len() < limits::PASSAGES && !all.is_empty() {
             let best = best_passage(&all, 0, words, limits::PASSAGE_CHARS);
@@ -361,7 +434,8 @@ struct Occurrence {
 fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> f32 {
     let length = form.stem.needle().len();
     // Those inside other words are limited apart: a short word is inside many.
-    let (mut count, mut forms_left, mut inside_left) = (0.0, limits::RANKED_OCCURRENCES, limits::RANKED_OCCURRENCES);
+    let (mut count, mut forms_left, mut inside_left) =
+        (0.0, limits::RANKED_OCCURRENCES, limits::RANKED_OCCURRENCES);
     for at in form.stem.find_iter(text.as_bytes()).take(limits::STEMS_LOOKED_AT) {
         let is_form = is_form(text, at, length);
         // A stem inside another word is not a match, unless the whole word follows.
@@ -372,14 +446,29 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
             break;
         }
         *(if is_form { &mut forms_left } else { &mut inside_left }) -= 1;
-        let line = text.as_bytes().get(..at).and_then(|before| memchr::memrchr(b'\n', before)).map_or(0, |end| end + 1);
-        let is_heading = text.get(line..at + length).is_some_and(|line| markdown::heading(line).is_some());
+        let line = text
+            .as_bytes()
+            .get(..at)
+            .and_then(|before| memchr::memrchr(b'\n', before))
+            .map_or(0, |end| end + 1);
+        let is_heading =
+            text.get(line..at + length).is_some_and(|line| markdown::heading(line).is_some());
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
-        let field = if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
+        let field =
+            if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE_WORD };
-        let written = text.get(line..at).and_then(|before| before.split_whitespace().next_back().filter(|_| !before.ends_with(' ')));
-        let in_link_target = written.is_some_and(|written| written.contains("](") || written.contains("://"));
-        all.push(Occurrence { start: at, end: at + length, word: form.number, line, in_link_target });
+        let written = text.get(line..at).and_then(|before| {
+            before.split_whitespace().next_back().filter(|_| !before.ends_with(' '))
+        });
+        let in_link_target =
+            written.is_some_and(|written| written.contains("](") || written.contains("://"));
+        all.push(Occurrence {
+            start: at,
+            end: at + length,
+            word: form.number,
+            line,
+            in_link_target,
+        });
     }
     count
 }
@@ -402,12 +491,23 @@ pub(super) fn first_bits(count: usize) -> u32 {
 
 /// The total weight of the words in `bits`.
 fn weight_of(words: &[Word], bits: u32) -> f32 {
-    words.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1).map(|(_, word)| word.weight).sum()
+    words
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| bits >> number & 1 == 1)
+        .map(|(_, word)| word.weight)
+        .sum()
 }
 
 /// The passage of `length` bytes with the greatest weight; `all` is sorted.
-fn best_passage(all: &[Occurrence], named_words: u32, words: &[Word], length: usize) -> BestPassage {
-    let mut best = BestPassage { words: named_words, weight: weight_of(words, named_words), at: None, end: 0 };
+fn best_passage(
+    all: &[Occurrence],
+    named_words: u32,
+    words: &[Word],
+    length: usize,
+) -> BestPassage {
+    let mut best =
+        BestPassage { words: named_words, weight: weight_of(words, named_words), at: None, end: 0 };
     // The next occurrence of each word from the current position on.
     let mut next: Vec<Option<(usize, usize)>> = vec![None; words.len()];
     for &Occurrence { start: from, end: to, word, .. } in all.iter().rev() {
@@ -425,7 +525,12 @@ fn best_passage(all: &[Occurrence], named_words: u32, words: &[Word], length: us
         }
         let nearness = 1.0 - 0.5 * (last.0 - from) as f32 / length as f32;
         if best.at.is_none() || weight * nearness >= best.weight {
-            best = BestPassage { words: bits, weight: weight * nearness, at: Some((from, to)), end: last.1 };
+            best = BestPassage {
+                words: bits,
+                weight: weight * nearness,
+                at: Some((from, to)),
+                end: last.1,
+            };
         }
     }
     best

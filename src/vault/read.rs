@@ -80,7 +80,11 @@ impl Content {
         if matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf) {
             let size = bytes.len() as u64;
             if size > limits::BLOB_BYTES {
-                return Err(Error::TooLarge { path: path.as_str().into(), size, limit: limits::BLOB_BYTES });
+                return Err(Error::TooLarge {
+                    path: path.as_str().into(),
+                    size,
+                    limit: limits::BLOB_BYTES,
+                });
             }
             return Ok(Content::Blob { bytes, kind, media_type });
         }
@@ -105,7 +109,11 @@ impl Vault {
         let bytes = self.bytes(path)?;
         if memchr::memchr(0, &bytes).is_some() {
             let (_, media_type) = media::of(path.name());
-            return Err(Error::NotText { path: path.as_str().into(), size: bytes.len() as u64, media_type });
+            return Err(Error::NotText {
+                path: path.as_str().into(),
+                size: bytes.len() as u64,
+                media_type,
+            });
         }
         let etag = etag(&bytes);
         Ok((self.spelled(path), text_of(bytes), etag))
@@ -119,7 +127,8 @@ impl Vault {
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
         let (kind, _) = media::of(path.name());
         let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
-        let (path, bytes, stamp) = self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
+        let (path, bytes, stamp) =
+            self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
         let etag = etag(&bytes);
         let content = Content::of(&path, bytes, range)?;
         Ok(Read { path, content, stamp, etag })
@@ -150,7 +159,11 @@ impl Vault {
     }
 
     /// As [`Vault::bytes_if_any`], with another limit than that of a note.
-    pub fn bytes_if_any_up_to(&self, path: &VaultPath, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+    pub fn bytes_if_any_up_to(
+        &self,
+        path: &VaultPath,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>, Error> {
         Error::none_if_missing(self.bytes_up_to(path, limit).map(|(_, bytes, _)| bytes))
     }
 
@@ -159,21 +172,34 @@ impl Vault {
     /// # Errors
     /// As [`Vault::bytes_if_any`], except [`Error::TooLarge`].
     pub fn hash_if_any(&self, path: &VaultPath) -> Result<Option<String>, Error> {
-        let Some((path, on_disk)) = Error::none_if_missing(self.locate(path))? else { return Ok(None) };
+        let Some((path, on_disk)) = Error::none_if_missing(self.locate(path))? else {
+            return Ok(None);
+        };
         check_is_file(&path, &on_disk)?;
         let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(limits::GIT_FILE_BYTES));
-        first_bytes.and_then(versions::hash_of_all).map(Some).map_err(Error::disk("read the file", path.as_str()))
+        first_bytes
+            .and_then(versions::hash_of_all)
+            .map(Some)
+            .map_err(Error::disk("read the file", path.as_str()))
     }
 
     /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not
     /// be resolved again. `None` if it has changed or is too large.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);
-        let read = |limit| walk::read_stamped(&on_disk, limit + 1).ok().filter(|read| read.is_stable && read.stamp == entry.stamp);
+        let read = |limit| {
+            walk::read_stamped(&on_disk, limit + 1)
+                .ok()
+                .filter(|read| read.is_stable && read.stamp == entry.stamp)
+        };
         Some(entry.stamp.size).filter(|size| *size <= limit).and_then(read).map(|read| read.bytes)
     }
 
-    fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
+    fn bytes_up_to(
+        &self,
+        path: &VaultPath,
+        limit: u64,
+    ) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
         if let Some(entry) = self.index.get(path.as_str())
             && let Some(bytes) = self.bytes_as_indexed(&entry, limit)
         {
@@ -202,11 +228,22 @@ impl Vault {
 }
 
 /// The bytes of a file of at most `limit` bytes.
-pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Result<StampedBytes, Error> {
+pub(super) fn bytes_on_disk(
+    path: &VaultPath,
+    on_disk: &Path,
+    limit: u64,
+) -> Result<StampedBytes, Error> {
     let metadata = check_is_file(path, on_disk)?;
-    let check_size = |size| if size > limit { Err(Error::TooLarge { path: path.as_str().into(), size, limit }) } else { Ok(()) };
+    let check_size = |size| {
+        if size > limit {
+            Err(Error::TooLarge { path: path.as_str().into(), size, limit })
+        } else {
+            Ok(())
+        }
+    };
     check_size(metadata.len())?;
-    let read = walk::read_stamped(on_disk, limit + 1).map_err(Error::disk("read the file", path.as_str()))?;
+    let read = walk::read_stamped(on_disk, limit + 1)
+        .map_err(Error::disk("read the file", path.as_str()))?;
     check_size(read.stamp.size.max(read.bytes.len() as u64))?;
     Ok(read)
 }
@@ -214,18 +251,25 @@ pub(super) fn bytes_on_disk(path: &VaultPath, on_disk: &Path, limit: u64) -> Res
 fn check_is_file(path: &VaultPath, on_disk: &Path) -> Result<Metadata, Error> {
     let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
     if metadata.is_dir() {
-        return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is a folder; use vault_list" });
+        return Err(Error::NotAllowed {
+            path: path.as_str().into(),
+            why: "it is a folder; use vault_list",
+        });
     }
     // Opening a named pipe would wait for its writer.
     if !metadata.is_file() {
-        return Err(Error::NotAllowed { path: path.as_str().into(), why: "it is not a regular file" });
+        return Err(Error::NotAllowed {
+            path: path.as_str().into(),
+            why: "it is not a regular file",
+        });
     }
     Ok(metadata)
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Characters of a byte in a JSON string at most (`\u001b`).
@@ -237,10 +281,19 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         return Err(Error::InvalidRange("Lines and columns are counted from 1.".into()));
     }
     if total_lines == 0 && range.offset == 1 {
-        return Ok(Lines { total_lines, showing: (0, 0), content: String::new(), next: None, lossy });
+        return Ok(Lines {
+            total_lines,
+            showing: (0, 0),
+            content: String::new(),
+            next: None,
+            lossy,
+        });
     }
     if range.offset > total_lines {
-        return Err(Error::InvalidRange(format!("offset {} is past the end; the file has {total_lines} lines.", range.offset)));
+        return Err(Error::InvalidRange(format!(
+            "offset {} is past the end; the file has {total_lines} lines.",
+            range.offset
+        )));
     }
     let wanted = if range.limit == 0 { usize::MAX } else { range.limit };
     if range.column == 1 {
@@ -248,20 +301,31 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         let start = range.offset.checked_sub(2).and_then(|before| ends.nth(before)).unwrap_or(0);
         let end = ends.nth(wanted - 1).unwrap_or(text.len());
         // What fits even if each byte is escaped need not be counted.
-        if let Some(all) = text.get(start..end).filter(|all| all.len() * ESCAPED_MAX <= range.max_chars) {
+        if let Some(all) =
+            text.get(start..end).filter(|all| all.len() * ESCAPED_MAX <= range.max_chars)
+        {
             let last = total_lines.min((range.offset - 1).saturating_add(wanted));
-            return Ok(Lines { total_lines, showing: (range.offset, last), content: all.into(), next: None, lossy });
+            return Ok(Lines {
+                total_lines,
+                showing: (range.offset, last),
+                content: all.into(),
+                next: None,
+                lossy,
+            });
         }
     }
     let mut content = String::new();
     let mut left = range.max_chars;
     let mut last = range.offset;
-    for (index, line) in text.split_inclusive('\n').enumerate().skip(range.offset - 1).take(wanted) {
+    for (index, line) in text.split_inclusive('\n').enumerate().skip(range.offset - 1).take(wanted)
+    {
         let number = index + 1;
         let column = if number == range.offset { range.column } else { 1 };
         let start = line.char_indices().nth(column - 1).map(|(at, _)| at);
         let Some(part) = start.and_then(|start| line.get(start..)) else {
-            return Err(Error::InvalidRange(format!("column {column} is past the end of line {number}.")));
+            return Err(Error::InvalidRange(format!(
+                "column {column} is past the end of line {number}."
+            )));
         };
         let fits = bytes_that_fit(part, &mut left);
         if fits == part.len() {
@@ -282,7 +346,13 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
         } else {
             (number, 1)
         };
-        return Ok(Lines { total_lines, showing: (range.offset, last), content, next: Some(next), lossy });
+        return Ok(Lines {
+            total_lines,
+            showing: (range.offset, last),
+            content,
+            next: Some(next),
+            lossy,
+        });
     }
     Ok(Lines { total_lines, showing: (range.offset, last), content, next: None, lossy })
 }
@@ -324,9 +394,14 @@ mod tests {
 
     #[test]
     fn ranges_outside_are_errors() {
-        for (text, offset, column) in [("a\n", 2, 1), ("a\n", 0, 1), ("a\n", 1, 0), ("", 2, 1), ("abc\n", 1, 9)] {
+        for (text, offset, column) in
+            [("a\n", 2, 1), ("a\n", 0, 1), ("a\n", 1, 0), ("", 2, 1), ("abc\n", 1, 9)]
+        {
             let range = Range { offset, column, limit: 0, max_chars: 99 };
-            assert!(matches!(lines(text, range, false), Err(Error::InvalidRange(_))), "{text:?} {offset} {column}");
+            assert!(
+                matches!(lines(text, range, false), Err(Error::InvalidRange(_))),
+                "{text:?} {offset} {column}"
+            );
         }
     }
 
@@ -338,7 +413,9 @@ mod tests {
         for budget in [7, 13, 40, 151, 100_000] {
             let (mut offset, mut column, mut whole, mut steps) = (1, 1, String::new(), 0);
             loop {
-                let part = lines(&text, Range { offset, column, limit: 0, max_chars: budget }, false).unwrap();
+                let part =
+                    lines(&text, Range { offset, column, limit: 0, max_chars: budget }, false)
+                        .unwrap();
                 whole.push_str(&part.content);
                 steps += 1;
                 assert!(steps < 1000, "no progress with {budget}");

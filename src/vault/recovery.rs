@@ -31,30 +31,56 @@ impl Transaction<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(Error::disk("read the file", JOURNAL)(error)),
         };
-        let read = serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
+        let read =
+            serde_json::from_slice::<Journal>(&bytes).ok().filter(|journal| journal.version == 2);
         let ours = read.filter(|journal| journal.vault == self.vault.identity());
-        let Some(Journal { call, steps, .. }) = ours.filter(|journal| journal.steps.iter().all(Step::is_valid)) else {
-            log::warn!("{} is damaged, or belongs to another vault or computer; it is renamed and not applied", JOURNAL);
+        let Some(Journal { call, steps, .. }) =
+            ours.filter(|journal| journal.steps.iter().all(Step::is_valid))
+        else {
+            log::warn!(
+                "{} is damaged, or belongs to another vault or computer; it is renamed and not applied",
+                JOURNAL
+            );
             let name = on_disk.with_extension(format!("foreign-{}", new_id()));
-            return disk::set_aside(&on_disk, &name).map_err(Error::disk("rename the file", JOURNAL));
+            return disk::set_aside(&on_disk, &name)
+                .map_err(Error::disk("rename the file", JOURNAL));
         };
         // If a file cannot be read now, the journal stays for the next change.
-        let all = steps.iter().map(|step| Ok((step, self.state(step)?))).collect::<Result<Vec<(&Step, State)>, Error>>()?;
+        let all = steps
+            .iter()
+            .map(|step| Ok((step, self.state(step)?)))
+            .collect::<Result<Vec<(&Step, State)>, Error>>()?;
         // If a file was edited after its step was done, the rest is done too; otherwise completed steps are undone.
         let states = || all.iter().map(|(_, state)| *state);
-        let finishes = states().any(|state| state == State::ResultChanged) || states().all(|state| state == State::Done);
-        log::warn!("a change of {} files was interrupted; {} it", steps.len(), if finishes { "finishing" } else { "undoing" });
+        let finishes = states().any(|state| state == State::ResultChanged)
+            || states().all(|state| state == State::Done);
+        log::warn!(
+            "a change of {} files was interrupted; {} it",
+            steps.len(),
+            if finishes { "finishing" } else { "undoing" }
+        );
         let outcomes: Vec<Result<(), Error>> = if finishes {
-            all.iter().filter(|(_, state)| *state == State::Pending).map(|(step, _)| self.apply_step(step)).collect()
+            all.iter()
+                .filter(|(_, state)| *state == State::Pending)
+                .map(|(step, _)| self.apply_step(step))
+                .collect()
         } else {
-            all.iter().rev().filter(|(_, state)| *state == State::Done).map(|(step, _)| self.undo(step, true)).collect()
+            all.iter()
+                .rev()
+                .filter(|(_, state)| *state == State::Done)
+                .map(|(step, _)| self.undo(step, true))
+                .collect()
         };
-        let is_undone = !finishes && outcomes.iter().all(Result::is_ok) && steps.iter().all(|step| self.has_original(step, &steps));
+        let is_undone = !finishes
+            && outcomes.iter().all(Result::is_ok)
+            && steps.iter().all(|step| self.has_original(step, &steps));
         for error in outcomes.into_iter().filter_map(Result::err) {
             match error {
                 // The disk has to be repaired first.
                 error if is_disk_failure(&error) => return Err(error),
-                other => log::warn!("a file changed since the interruption is left as it is: {other}"),
+                other => {
+                    log::warn!("a file changed since the interruption is left as it is: {other}")
+                }
             }
         }
         // For history and undo, a change that is undone completely was not made. Otherwise the old texts must stay restorable.
@@ -70,17 +96,21 @@ impl Transaction<'_> {
     fn has_original(&self, step: &Step, steps: &[Step]) -> bool {
         match step {
             Step::Write { path, before, .. } => {
-                let is_renamed_to =
-                    |step: &Step| matches!(step, Step::Rename { to, .. } if rest_below(path.as_str(), to.as_str()).is_some());
+                let is_renamed_to = |step: &Step| matches!(step, Step::Rename { to, .. } if rest_below(path.as_str(), to.as_str()).is_some());
                 let here = self.vault.bytes_if_any(path);
-                here.is_ok_and(|here| here == *before || here.is_none() && steps.iter().any(is_renamed_to))
+                here.is_ok_and(|here| {
+                    here == *before || here.is_none() && steps.iter().any(is_renamed_to)
+                })
             }
             Step::Rename { .. } => true,
             // Another file may have its path since.
-            Step::Trash { trash_name, .. } => {
-                self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).symlink_metadata().is_err())
+            Step::Trash { trash_name, .. } => self
+                .vault
+                .trash()
+                .is_ok_and(|trash| trash.path().join(trash_name).symlink_metadata().is_err()),
+            Step::Restore { trash_name, .. } => {
+                self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).exists())
             }
-            Step::Restore { trash_name, .. } => self.vault.trash().is_ok_and(|trash| trash.path().join(trash_name).exists()),
         }
     }
 
@@ -100,7 +130,15 @@ impl Transaction<'_> {
             // No file: it is not created, or not renamed to this path, yet.
             Ok(here) if here.is_none() || here.as_ref() == before => State::Pending,
             Ok(Some(here)) if here == *after => State::Done,
-            Ok(Some(here)) if derives_from_new(before.map(Vec::as_slice).unwrap_or_default(), after, &here) => State::ResultChanged,
+            Ok(Some(here))
+                if derives_from_new(
+                    before.map(Vec::as_slice).unwrap_or_default(),
+                    after,
+                    &here,
+                ) =>
+            {
+                State::ResultChanged
+            }
             Ok(_) => State::OriginalChanged,
         })
     }

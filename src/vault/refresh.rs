@@ -22,18 +22,23 @@ impl Index {
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
         // A failure in the background is logged, and fails the next call.
-        let walk_in_background = || self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
+        let walk_in_background =
+            || self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
         let has_events = self.events().is_some();
         // While the vault is unavailable every call fails, after checking whether it is back.
         let always_check = has_events || self.is_gone.load(Ordering::Acquire);
-        let due = if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) };
+        let due =
+            if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) };
         match due {
             Due::Nothing => return Ok(()),
             Due::Background if walk_in_background() => return Ok(()),
             Due::Foreground | Due::Background => self.take_changes(now)?,
         }
         let last_began = self.refresh_policy.last_began();
-        if has_events && last_began.is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY) {
+        if has_events
+            && last_began
+                .is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY)
+        {
             walk_in_background();
         }
         Ok(())
@@ -41,14 +46,17 @@ impl Index {
 
     /// Whether the first indexing is running.
     pub(super) fn is_first_indexing(&self) -> bool {
-        self.refresh_policy.last_began().is_none() && matches!(self.refresh_lock.try_lock(), Err(TryLockError::WouldBlock))
+        self.refresh_policy.last_began().is_none()
+            && matches!(self.refresh_lock.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far.
     /// Returns whether the first indexing is still running.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
-        match patience.poll(limits::FIRST_INDEXING_POLL, || Ok::<_, Error>((!self.is_first_indexing()).then_some(())))? {
+        match patience.poll(limits::FIRST_INDEXING_POLL, || {
+            Ok::<_, Error>((!self.is_first_indexing()).then_some(()))
+        })? {
             Some(()) => self.refresh().map(|()| false),
             None => Ok(true),
         }
@@ -78,7 +86,8 @@ impl Index {
         };
         let Changed { paths, incomplete } = events.take();
         let is_known = self.jail.identity() == *self.identity.lock().unpoisoned();
-        let incomplete = incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
+        let incomplete =
+            incomplete.or_else(|| (!is_known).then_some("another folder is at the vault's path"));
         if let Some(why) = incomplete.filter(|_| !is_gone) {
             log::info!("{why}: the vault is walked");
         }
@@ -96,7 +105,9 @@ impl Index {
     /// Waits for a change, or until it is time to check for one, and then brings the index up to date as for a call.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         match self.events() {
-            Some(events) => events.wait(self.is_gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY)),
+            Some(events) => {
+                events.wait(self.is_gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY))
+            }
             None => std::thread::sleep(limits::WATCH_EVERY),
         }
         // Changes in quick succession are one notification.
@@ -122,28 +133,39 @@ impl Index {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();
         let inside = |entries: &BTreeMap<Arc<str>, Arc<Entry>>| {
-            range_below(entries, folder).map(|(path, entry)| (path.clone(), entry.clone())).collect()
+            range_below(entries, folder)
+                .map(|(path, entry)| (path.clone(), entry.clone()))
+                .collect()
         };
         let mut unseen: BTreeMap<Arc<str>, Arc<Entry>> = self.read(inside);
         let indexed = unseen.len();
         let mut differing = Vec::new();
         let mut see = |path: &str, stamp: Stamp| {
-            let is_same = unseen.remove(path).is_some_and(|entry| entry.stamp == stamp && !entry.uncertain);
+            let is_same =
+                unseen.remove(path).is_some_and(|entry| entry.stamp == stamp && !entry.uncertain);
             // One more than can be indexed, so that the excess is noticed.
             if !is_same && differing.len() <= limits::FILES {
                 differing.push((path.to_owned(), true));
             }
         };
-        let mut walk = Walk { index: self, clean, see: &mut see, has_links: false, is_incomplete: false };
+        let mut walk =
+            Walk { index: self, clean, see: &mut see, has_links: false, is_incomplete: false };
         let walked = walk.walk_folder(folder);
         let Walk { has_links, is_incomplete, .. } = walk;
         // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
         // was left in it. If that happens during a walk, the identity differs at its end.
         let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
         let found_again = indexed - unseen.len();
-        let lost_most = if same_device { differing.len() + found_again == 0 && indexed > 0 } else { found_again * 2 < indexed };
-        let is_replaced = (is_whole && before != identity && lost_most) || self.jail.identity() != identity;
-        if let Err(error) = walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) }) {
+        let lost_most = if same_device {
+            differing.len() + found_again == 0 && indexed > 0
+        } else {
+            found_again * 2 < indexed
+        };
+        let is_replaced =
+            (is_whole && before != identity && lost_most) || self.jail.identity() != identity;
+        if let Err(error) =
+            walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) })
+        {
             if !self.is_gone.swap(true, Ordering::AcqRel) {
                 log::error!(
                     "the vault cannot be read: {error}; nothing is served or written until it is back (if another one has replaced it: restart)"
@@ -162,7 +184,11 @@ impl Index {
         }
         for path in unseen.keys() {
             // Through a link that a walk of the whole vault does not follow, a file is not served.
-            let on_disk = if is_whole && has_links && !is_incomplete { self.jail.existing(&VaultPath::unchecked(path)).ok() } else { None };
+            let on_disk = if is_whole && has_links && !is_incomplete {
+                self.jail.existing(&VaultPath::unchecked(path)).ok()
+            } else {
+                None
+            };
             if on_disk.is_some_and(|on_disk| on_disk.below() != Path::new(&**path)) {
                 let _lock = self.update_lock.lock().unpoisoned();
                 self.remove(path);

@@ -42,8 +42,12 @@ impl RefreshPolicy {
     pub(super) fn due_before_call(&self, now: Instant) -> Due {
         let mut state = self.state();
         let called = state.called.replace(now);
-        let (Some(began), Some(&shortest)) = (state.began, state.took.iter().min()) else { return Due::Foreground };
-        let is_recent = |moment: Instant| now.saturating_duration_since(moment) < shortest * limits::WALK_VALID_TIMES;
+        let (Some(began), Some(&shortest)) = (state.began, state.took.iter().min()) else {
+            return Due::Foreground;
+        };
+        let is_recent = |moment: Instant| {
+            now.saturating_duration_since(moment) < shortest * limits::WALK_VALID_TIMES
+        };
         if is_recent(began) {
             Due::Nothing
         } else if shortest >= limits::FOREGROUND_WALK && called.is_some_and(is_recent) {
@@ -85,9 +89,17 @@ mod tests {
         assert_eq!(policy.due_before_call(start + 1001 * MS), Due::Background, "calls keep coming");
         policy.record_walk(start + 1001 * MS, 4000 * MS);
         assert_eq!(policy.due_before_call(start + 1950 * MS), Due::Nothing);
-        assert_eq!(policy.due_before_call(start + 2002 * MS), Due::Background, "a busy machine makes no walk valid for longer");
+        assert_eq!(
+            policy.due_before_call(start + 2002 * MS),
+            Due::Background,
+            "a busy machine makes no walk valid for longer"
+        );
         assert_eq!(policy.due_before_call(start + 9000 * MS), Due::Foreground, "after a pause");
         policy.record_walk(start + 9000 * MS, MS);
-        assert_eq!(policy.due_before_call(start + 9011 * MS), Due::Foreground, "a short walk is waited for");
+        assert_eq!(
+            policy.due_before_call(start + 9011 * MS),
+            Due::Foreground,
+            "a short walk is waited for"
+        );
     }
 }

@@ -20,7 +20,8 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
     let plain = LfText::of(bytes);
     let wanted = edit.old.replace("\r\n", "\n");
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
-    let new = [None, Some(LineEnd::Lf), Some(LineEnd::CrLf)].map(|ends| with_line_ends(edit.new, bytes, ends));
+    let new = [None, Some(LineEnd::Lf), Some(LineEnd::CrLf)]
+        .map(|ends| with_line_ends(edit.new, bytes, ends));
     let (mut until, mut ends) = line_end_at(bytes, 0);
     for at in memchr::memmem::find_iter(&plain.bytes, wanted.as_bytes()) {
         let range = plain.in_file(at)..plain.in_file(at + wanted.len());
@@ -39,7 +40,11 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
         count += 1;
     }
     made.extend_from_slice(bytes.part(from..));
-    if count > 0 { Ok((made, count)) } else { Err(Error::TextNotFound(nearest_text(bytes, edit.old))) }
+    if count > 0 {
+        Ok((made, count))
+    } else {
+        Err(Error::TextNotFound(nearest_text(bytes, edit.old)))
+    }
 }
 
 /// The bytes with the one occurrence of `old_text` replaced. CR LF and LF match each other, and the new text gets the line endings of
@@ -47,10 +52,13 @@ pub(super) fn replace_all(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u
 pub(super) fn replace_once(bytes: &[u8], old_text: &str, new_text: &str) -> Result<Vec<u8>, Error> {
     // An occurrence that begins or ends between CR and LF is none; the text is then searched with line ends treated alike. A text that
     // begins with LF or ends with CR may have such occurrences, so their number is not trusted.
-    let splits = |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
+    let splits =
+        |at: usize| at > 0 && bytes.get(at - 1) == Some(&b'\r') && bytes.get(at) == Some(&b'\n');
     let exact = occurrences(bytes, old_text.as_bytes());
     let range = match exact {
-        Some((_, count)) if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') => {
+        Some((_, count))
+            if count > 1 && !old_text.starts_with('\n') && !old_text.ends_with('\r') =>
+        {
             return Err(Error::TextNotUnique(count));
         }
         Some((at, 1)) if !splits(at) && !splits(at + old_text.len()) => at..at + old_text.len(),
@@ -69,7 +77,8 @@ struct LfText {
 
 impl LfText {
     fn of(bytes: &[u8]) -> LfText {
-        let (mut plain, mut from) = (LfText { bytes: Vec::with_capacity(bytes.len()), ends: Vec::new() }, 0);
+        let (mut plain, mut from) =
+            (LfText { bytes: Vec::with_capacity(bytes.len()), ends: Vec::new() }, 0);
         for at in memchr::memmem::find_iter(bytes, b"\r\n") {
             plain.bytes.extend_from_slice(bytes.part(from..at));
             plain.ends.push(plain.bytes.len());
@@ -107,7 +116,9 @@ enum LineEnd {
 fn line_end_at(bytes: &[u8], at: usize) -> (usize, Option<LineEnd>) {
     let next = bytes.get(at..).and_then(|rest| memchr::memchr(b'\n', rest)).map(|found| at + found);
     let end = next.or_else(|| memchr::memrchr(b'\n', bytes));
-    let kind_at = |end: usize| if end > 0 && bytes.get(end - 1) == Some(&b'\r') { LineEnd::CrLf } else { LineEnd::Lf };
+    let kind_at = |end: usize| {
+        if end > 0 && bytes.get(end - 1) == Some(&b'\r') { LineEnd::CrLf } else { LineEnd::Lf }
+    };
     (next.unwrap_or(usize::MAX), end.map(kind_at))
 }
 
@@ -144,14 +155,18 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
 /// A hint about the likely mistake, for the next attempt.
 fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if old_text.contains('\u{fffd}') && matches!(text, std::borrow::Cow::Owned(_)) && text.contains(old_text) {
+    if old_text.contains('\u{fffd}')
+        && matches!(text, std::borrow::Cow::Owned(_))
+        && text.contains(old_text)
+    {
         return "It has U+FFFD where the file has bytes that are not UTF-8: choose a passage without them.".into();
     }
     let composed = |text: &str| text.nfc().collect::<String>();
     if !old_text.is_ascii() && composed(&text).contains(&composed(old_text)) {
         return "The file has it in another Unicode form (composed and decomposed letters look the same): copy it from a new read, or choose a passage without accents.".into();
     }
-    let shown = |line: &str| line.trim().chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
+    let shown =
+        |line: &str| line.trim().chars().take(limits::NEAREST_SHOWN_CHARS).collect::<String>();
     let plain = |text: &str| typed(text).map(|(_, c)| c).collect::<String>();
     let plain_text = plain(&text);
     let find = |wanted: &str| find_as_typed(&text, &plain_text, &plain(wanted));
@@ -163,15 +178,28 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     }
     let first = old_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     if let Some((number, _)) = find(first) {
-        return format!("Its first line is in line {number}, but what follows differs: read from there and copy the text exactly.");
+        return format!(
+            "Its first line is in line {number}, but what follows differs: read from there and copy the text exactly."
+        );
     }
     let wanted = sentences(first).max_by_key(|sentence| sentence.len()).unwrap_or_default();
     let likeness = |sentence: &str| strsim::sorensen_dice(&shown(sentence), &shown(wanted));
-    let all = text.lines().enumerate().flat_map(|(number, line)| sentences(line).map(move |sentence| (number + 1, sentence)));
-    let alike = all.take(limits::NEAREST_SENTENCES).map(|(number, sentence)| (likeness(sentence), number, sentence));
-    match alike.max_by(|(one, ..), (other, ..)| one.total_cmp(other)).filter(|(likeness, ..)| *likeness > 0.4) {
+    let all = text
+        .lines()
+        .enumerate()
+        .flat_map(|(number, line)| sentences(line).map(move |sentence| (number + 1, sentence)));
+    let alike = all
+        .take(limits::NEAREST_SENTENCES)
+        .map(|(number, sentence)| (likeness(sentence), number, sentence));
+    match alike
+        .max_by(|(one, ..), (other, ..)| one.total_cmp(other))
+        .filter(|(likeness, ..)| *likeness > 0.4)
+    {
         Some((_, number, sentence)) => {
-            format!("The most similar is line {number}: \"{}\". Read the file again and copy the text exactly.", shown(sentence))
+            format!(
+                "The most similar is line {number}: \"{}\". Read the file again and copy the text exactly.",
+                shown(sentence)
+            )
         }
         None => "Read the file again; it may have changed.".into(),
     }
@@ -180,7 +208,10 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
 /// Where a file has a text: the line, and the passage as the file has it. `plain` is the file as it is [`typed`], and so is `wanted`.
 fn find_as_typed<'t>(text: &'t str, plain: &str, wanted: &str) -> Option<(usize, &'t str)> {
     let at = plain.find(wanted).filter(|_| !wanted.is_empty())?;
-    let mut found = typed(text).skip(plain.part(..at).chars().count()).take(wanted.chars().count()).map(|(at, _)| at);
+    let mut found = typed(text)
+        .skip(plain.part(..at).chars().count())
+        .take(wanted.chars().count())
+        .map(|(at, _)| at);
     let start = found.next()?;
     let last = found.last().unwrap_or(start);
     let end = last + text.get(last..)?.chars().next()?.len_utf8();
@@ -226,20 +257,43 @@ mod tests {
     fn one_occurrence_changes_and_nothing_else() {
         assert_eq!(edit("a\nb\nc", "b", "$1 \\0 &").unwrap(), "a\n$1 \\0 &\nc");
         assert_eq!(edit("a.c abc", "a.c", "x").unwrap(), "x abc", "never a pattern");
-        assert_eq!(edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(), "\u{feff}x\r\ny\r\nz\r\nc");
-        assert_eq!(edit("a\r\nb\r\n", "b", "x\ny").unwrap(), "a\r\nx\r\ny\r\n", "the file keeps CRLF");
+        assert_eq!(
+            edit("\u{feff}a\r\nb\r\nc", "a\nb", "x\ny\nz").unwrap(),
+            "\u{feff}x\r\ny\r\nz\r\nc"
+        );
+        assert_eq!(
+            edit("a\r\nb\r\n", "b", "x\ny").unwrap(),
+            "a\r\nx\r\ny\r\n",
+            "the file keeps CRLF"
+        );
         assert_eq!(edit("a\r\nb\r\nc\r\n", "a\r\nb", "x\ny").unwrap(), "x\r\ny\r\nc\r\n");
         assert_eq!(
             edit("a\r\nb\n", "b", "x\ny").unwrap(),
             "a\r\nx\ny\n",
             "in a file of both kinds the line end at the replaced text counts"
         );
-        assert_eq!(edit("a\r\nb\n", "a\r\nb", "q").unwrap(), "q\n", "an exact match is taken as it is");
+        assert_eq!(
+            edit("a\r\nb\n", "a\r\nb", "q").unwrap(),
+            "q\n",
+            "an exact match is taken as it is"
+        );
         assert_eq!(edit("keep", "keep", "").unwrap(), "");
-        assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "\nB").unwrap(), "a\r\nB\r\nc\r\n", "a line end is not split");
+        assert_eq!(
+            edit("a\r\nb\r\nc\r\n", "\nb", "\nB").unwrap(),
+            "a\r\nB\r\nc\r\n",
+            "a line end is not split"
+        );
         assert_eq!(edit("a\r\nb\r\nc\r\n", "\nb", "").unwrap(), "a\r\nc\r\n");
-        assert_eq!(edit("a\r\nb\nc", "a\nb\nc", "x\ny").unwrap(), "x\r\ny", "line ends of both kinds are found");
-        assert_eq!(edit("a\nb\n", "a\r\nb", "x\r\ny").unwrap(), "x\ny\n", "a file with LF keeps it");
+        assert_eq!(
+            edit("a\r\nb\nc", "a\nb\nc", "x\ny").unwrap(),
+            "x\r\ny",
+            "line ends of both kinds are found"
+        );
+        assert_eq!(
+            edit("a\nb\n", "a\r\nb", "x\r\ny").unwrap(),
+            "x\ny\n",
+            "a file with LF keeps it"
+        );
         assert!(edit("a\r\nb", "a\r", "x").is_err(), "half of a line end");
         assert!(matches!(edit("x\r\ny\r\nx\r\ny", "x\ny", ""), Err(Error::TextNotUnique(2))));
     }
@@ -254,7 +308,11 @@ mod tests {
         assert_eq!(all("a\r\nb\r\na\r\nb\r\n", "a\nb\n", "c\n").unwrap(), ("c\r\nc\r\n".into(), 2));
         assert_eq!(all("a\nb\n", "a\r\nb", "c\r\nd").unwrap(), ("c\nd\n".into(), 1));
         assert_eq!(all("aaa", "aa", "a").unwrap(), ("aa".into(), 1));
-        assert_eq!(all("a\r\nb\nc\n", "\n", " ").unwrap(), ("a b c ".into(), 3), "whole line ends of both kinds");
+        assert_eq!(
+            all("a\r\nb\nc\n", "\n", " ").unwrap(),
+            ("a b c ".into(), 3),
+            "whole line ends of both kinds"
+        );
         assert_eq!(all("a\r\nb\nx\na\nb\n", "a\nb", "q").unwrap(), ("q\nx\nq\n".into(), 2));
         assert!(all("abc", "x", "y").is_err());
     }
@@ -266,20 +324,29 @@ mod tests {
         for eol in ["\n", "\r\n"] {
             for _ in 0..5_000 {
                 let mut any = |pieces: &[&str], count: usize| {
-                    (0..random.below(count)).map(|_| pieces[random.below(pieces.len())]).collect::<String>()
+                    (0..random.below(count))
+                        .map(|_| pieces[random.below(pieces.len())])
+                        .collect::<String>()
                 };
                 let text = any(&["a", "b", eol, "ü"], 12);
-                let (old, new) = (any(&["a", "b", "\n", "\r\n", "\r", "ü"], 5), any(&["x", "\n", "\r\n", "\r"], 5));
+                let (old, new) = (
+                    any(&["a", "b", "\n", "\r\n", "\r", "ü"], 5),
+                    any(&["x", "\n", "\r\n", "\r"], 5),
+                );
                 if old.is_empty() {
                     continue;
                 }
                 let Ok(edited) = edit(&text, &old, &new) else { continue };
                 let others = edited.replace(eol, "").contains(['\r', '\n']);
-                assert!(!others || !text.contains('\n'), "{text:?}: {old:?} to {new:?} gave {edited:?}");
+                assert!(
+                    !others || !text.contains('\n'),
+                    "{text:?}: {old:?} to {new:?} gave {edited:?}"
+                );
                 // Outside the replaced text nothing changes.
                 let lines = |text: &str| text.replace("\r\n", "\n");
                 if text.contains('\n') {
-                    let wanted = lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);
+                    let wanted =
+                        lines(&text).replacen(&lines(&old), &lines(&new).replace('\r', "\n"), 1);
                     assert_eq!(lines(&edited), wanted, "{text:?}: {old:?} to {new:?}");
                 }
             }
@@ -300,21 +367,38 @@ mod tests {
             let Err(Error::TextNotFound(hint)) = edit(text, old, "") else { panic!("{text}") };
             assert!(hint.contains(word), "{hint}");
         }
-        let Err(Error::TextNotFound(hint)) = replace_once(b"caf\xe9 au lait", "caf\u{fffd} au", "") else { panic!() };
+        let Err(Error::TextNotFound(hint)) = replace_once(b"caf\xe9 au lait", "caf\u{fffd} au", "")
+        else {
+            panic!()
+        };
         assert!(hint.contains("not UTF-8"), "{hint}");
-        let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else { panic!() };
+        let Err(Error::TextNotFound(hint)) = edit("a\nfirst\nother", "first\nsecond", "") else {
+            panic!()
+        };
         assert!(hint.contains("line 2"), "{hint}");
-        let Err(Error::TextNotFound(hint)) = edit("a\nThe boiler is old.\n", "The boiler was old.", "") else { panic!() };
+        let Err(Error::TextNotFound(hint)) =
+            edit("a\nThe boiler is old.\n", "The boiler was old.", "")
+        else {
+            panic!()
+        };
         assert!(hint.contains("most similar is line 2: \"The boiler is old.\""), "{hint}");
     }
 
     #[test]
     fn many_occurrences_are_replaced_in_one_pass() {
         let edit = Replacement { old: "a", new: "b\n", all: true };
-        for (bytes, expected) in [(b"a\n".repeat(500_000), b"b\n\n".repeat(500_000)), (b"a".repeat(500_000), b"b\n".repeat(500_000))] {
+        for (bytes, expected) in [
+            (b"a\n".repeat(500_000), b"b\n\n".repeat(500_000)),
+            (b"a".repeat(500_000), b"b\n".repeat(500_000)),
+        ] {
             let started = std::time::Instant::now();
             let made = replace_all(&bytes, &edit).unwrap();
-            assert!(made == (expected, 500_000) && started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+            assert!(
+                made == (expected, 500_000)
+                    && started.elapsed() < std::time::Duration::from_secs(2),
+                "{:?}",
+                started.elapsed()
+            );
         }
         let mixed = Replacement { old: "x", new: "1\n2", all: true };
         assert_eq!(replace_all(b"x\r\nx\nx", &mixed).unwrap().0, b"1\r\n2\r\n1\n2\n1\n2");

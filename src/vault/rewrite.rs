@@ -87,7 +87,10 @@ pub(super) struct FilePlan {
 impl FilePlan {
     /// Bytes of the new text.
     fn length(&self) -> usize {
-        let (more, less) = self.edits.iter().fold((0, 0), |(more, less), edit| (more + edit.text.len(), less + edit.range.len()));
+        let (more, less) = self
+            .edits
+            .iter()
+            .fold((0, 0), |(more, less), edit| (more + edit.text.len(), less + edit.range.len()));
         self.text.len() + more - less
     }
 }
@@ -109,7 +112,12 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::move_file`].
-    pub fn rename_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Rewritten, Error> {
+    pub fn rename_tag(
+        &self,
+        from: &str,
+        to: &str,
+        options: Options<'_>,
+    ) -> Result<Rewritten, Error> {
         self.rewrite(options, &|_| self.plan_tag(from, to, options))
     }
 
@@ -118,7 +126,12 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files, and those of
     /// [`super::transaction::Transaction::change`].
-    pub fn delete(&self, paths: &[VaultPath], if_match: Option<&str>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Deleted, Error> {
+    pub fn delete(
+        &self,
+        paths: &[VaultPath],
+        if_match: Option<&str>,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Deleted, Error> {
         let transaction = self.begin_transaction()?;
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
@@ -127,7 +140,9 @@ impl Vault {
             let (path, on_disk) = self.locate(path)?;
             self.check_etag(&path, if_match)?;
             if on_disk.is_dir() {
-                let others: Vec<Arc<Entry>> = self.index.below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
+                let others: Vec<Arc<Entry>> = self
+                    .index
+                    .below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
                         "{} has files that are not named ({}, such as {}); nothing was deleted. Name each file to delete, or move the folder.",
@@ -174,13 +189,21 @@ impl Vault {
         }
         let steps: Vec<Step> = wanted.iter().cloned().map(Step::trash).collect();
         let trashed = transaction.change(&steps)?;
-        let files = wanted.iter().zip(trashed).map(|(path, trashed_to)| (path.as_str().to_owned(), trashed_to)).collect();
+        let files = wanted
+            .iter()
+            .zip(trashed)
+            .map(|(path, trashed_to)| (path.as_str().to_owned(), trashed_to))
+            .collect();
         Ok(Deleted { files, broken_links, broken })
     }
 
     /// Makes a plan from the link index and applies it in one transaction; replans if another program has changed one of the files since it
     /// was indexed. `plan` reads only. With `dry_run` nothing is locked or changed.
-    pub(super) fn rewrite(&self, options: Options<'_>, plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>) -> Result<Rewritten, Error> {
+    pub(super) fn rewrite(
+        &self,
+        options: Options<'_>,
+        plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>,
+    ) -> Result<Rewritten, Error> {
         for _ in 0..limits::EDIT_ATTEMPTS {
             let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
             // Links that another program has just written are to be rewritten, too.
@@ -193,7 +216,9 @@ impl Vault {
             };
             plan.check_size()?;
             let outcome = plan.outcome();
-            match transaction.map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps())) {
+            match transaction
+                .map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps()))
+            {
                 Err(Error::Busy) => {}
                 other => return other.map(|_| outcome),
             }
@@ -217,64 +242,97 @@ impl Vault {
                 plan.edits.clear();
                 None
             }
-            Ok(on_disk) if !on_disk.metadata().is_ok_and(|found| !found.permissions().readonly()) => Some("the file is read-only"),
-            Ok(_) if plan.length() as u64 > limits::NOTE_BYTES => Some("the file would be too large"),
+            Ok(on_disk)
+                if !on_disk.metadata().is_ok_and(|found| !found.permissions().readonly()) =>
+            {
+                Some("the file is read-only")
+            }
+            Ok(_) if plan.length() as u64 > limits::NOTE_BYTES => {
+                Some("the file would be too large")
+            }
             Ok(_) => None,
             Err(_) => Some("the file cannot be opened"),
         };
         let reason = reason.or_else(|| {
-            let is_lossy = plan.text.contains('\u{fffd}') && self.bytes(&path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
+            let is_lossy = plan.text.contains('\u{fffd}')
+                && self.bytes(&path).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err());
             is_lossy.then_some("the file is not UTF-8")
         });
         if let Some(reason) = reason {
             let edits = std::mem::take(&mut plan.edits);
-            plan.left_alone.extend(edits.into_iter().map(|edit| (edit.range.start, reason.to_owned())));
+            plan.left_alone
+                .extend(edits.into_iter().map(|edit| (edit.range.start, reason.to_owned())));
         }
         plan
     }
 
     fn plan_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
         let wanted = fold(from);
-        let mut entries: Vec<Arc<Entry>> =
-            self.index.read(|entries| entries.values().filter(|entry| entry.is_note() && entry.has_tag(&wanted)).cloned().collect());
+        let mut entries: Vec<Arc<Entry>> = self.index.read(|entries| {
+            entries
+                .values()
+                .filter(|entry| entry.is_note() && entry.has_tag(&wanted))
+                .cloned()
+                .collect()
+        });
         if entries.is_empty() {
-            return Err(Error::NoTarget { what: format!("No note has the tag {from:?}"), known: Vec::new() });
+            return Err(Error::NoTarget {
+                what: format!("No note has the tag {from:?}"),
+                known: Vec::new(),
+            });
         }
         // Those whose frontmatter is not YAML have no tags in the index, and are listed as left alone.
         let (word_index, read) = (self.word_index(), AtomicU64::new(0));
         self.index.with_table(|table| {
-            let having = self.files_that_may_have(&[&wanted], word_index.as_deref(), table, &read).into_iter();
-            entries.extend(having.filter(|entry| entry.is_note() && !entry.has_tag(&wanted)).cloned());
+            let having = self
+                .files_that_may_have(&[&wanted], word_index.as_deref(), table, &read)
+                .into_iter();
+            entries
+                .extend(having.filter(|entry| entry.is_note() && !entry.has_tag(&wanted)).cloned());
         });
         let rename = TagRename::new(from, to);
         let look = |entry: &Arc<Entry>| {
             let Ok(text) = self.text(entry) else {
                 let left_alone = vec![(0, "the file cannot be read, or is too large".to_owned())];
-                return FilePlan { path: entry.path.to_string(), text: String::new(), edits: Vec::new(), left_alone };
+                return FilePlan {
+                    path: entry.path.to_string(),
+                    text: String::new(),
+                    edits: Vec::new(),
+                    left_alone,
+                };
             };
             let in_properties = rename.in_properties(&text);
             let is_done = in_properties.is_some();
             let edits = in_properties.into_iter().flatten().chain(rename.in_text(&text)).collect();
             let mut file = self.plan_file(entry, text, edits);
             if !is_done {
-                file.left_alone.push((0, "the tag in its properties cannot be replaced safely".into()));
+                file.left_alone
+                    .push((0, "the tag in its properties cannot be replaced safely".into()));
             }
             file
         };
         let mut plan = Plan::default();
-        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?.into_iter().for_each(|file| plan.add(file));
+        self.map_parallel(&entries, &|entry| entry.search_cost(), &look, options.proceed)?
+            .into_iter()
+            .for_each(|file| plan.add(file));
         plan.left_alone.extend(self.mentions(from, options.proceed)?);
         Ok(plan)
     }
 
     /// Where bases and query blocks mention a name or tag.
-    pub(super) fn mentions(&self, name: &str, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Vec<LeftAlone>, Error> {
+    pub(super) fn mentions(
+        &self,
+        name: &str,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let (word_index, read) = (self.word_index(), AtomicU64::new(0));
         let mut entries = self.files_below(&VaultPath::root(), ".base");
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
-                let having = self.files_that_may_have(&[&wanted, kind], word_index.as_deref(), table, &read).into_iter();
+                let having = self
+                    .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table, &read)
+                    .into_iter();
                 entries.extend(having.filter(|entry| entry.is_note()).cloned());
             }
         });
@@ -293,8 +351,10 @@ impl Vault {
             for (number, line) in note.lines.iter().enumerate() {
                 let shown = note.line(number);
                 if !is_base {
-                    let info = shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
-                    is_query = line.kind == Kind::Code && if line.opens { QUERY_BLOCKS.contains(&info.trim()) } else { is_query };
+                    let info =
+                        shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
+                    is_query = line.kind == Kind::Code
+                        && if line.opens { QUERY_BLOCKS.contains(&info.trim()) } else { is_query };
                 }
                 if is_query && has_word(&fold(shown), &wanted) {
                     let reason = if is_base { "a base" } else { "a query block" };
@@ -308,7 +368,11 @@ impl Vault {
             }
             found
         };
-        Ok(self.map_parallel(&entries, &|entry| entry.search_cost(), &look, proceed)?.into_iter().flatten().collect())
+        Ok(self
+            .map_parallel(&entries, &|entry| entry.search_cost(), &look, proceed)?
+            .into_iter()
+            .flatten()
+            .collect())
     }
 }
 
@@ -322,7 +386,12 @@ fn has_word(text: &str, word: &str) -> bool {
 }
 
 fn left_alone(path: &str, note: &Note<'_>, at: usize, reason: &str) -> LeftAlone {
-    LeftAlone { path: path.to_owned(), line: note.line_at(at) + 1, text: shown_line(note, at), reason: reason.to_owned() }
+    LeftAlone {
+        path: path.to_owned(),
+        line: note.line_at(at) + 1,
+        text: shown_line(note, at),
+        reason: reason.to_owned(),
+    }
 }
 
 impl Plan {
@@ -330,7 +399,8 @@ impl Plan {
         if !file.left_alone.is_empty() {
             let note = Note::of(&file.text);
             let first = file.left_alone.iter().take(limits::CHANGES_SHOWN);
-            self.left_alone.extend(first.map(|(at, reason)| left_alone(&file.path, &note, *at, reason)));
+            self.left_alone
+                .extend(first.map(|(at, reason)| left_alone(&file.path, &note, *at, reason)));
         }
         if !file.edits.is_empty() {
             self.files.push(file);
@@ -353,7 +423,10 @@ impl Plan {
 
     /// The first mentions that are left alone, by path and line.
     fn left_alone(&self) -> Vec<LeftAlone> {
-        let rows = self.left_alone.iter().map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
+        let rows = self
+            .left_alone
+            .iter()
+            .map(|left| LeftAlone { path: self.new_path(&left.path), ..left.clone() });
         let mut rows: Vec<LeftAlone> = rows.collect();
         rows.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
         rows.truncate(limits::CHANGES_SHOWN);
@@ -365,10 +438,17 @@ impl Plan {
     }
 
     pub(super) fn steps(&self) -> Vec<Step> {
-        let rename = self.rename.iter().map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
+        let rename = self
+            .rename
+            .iter()
+            .map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
         let replace = self.files.iter().map(|file| {
             let (before, after) = (file.text.clone(), apply_all(&file.text, &file.edits));
-            Step::write(VaultPath::unchecked(&self.new_path(&file.path)), Some(before.into_bytes()), after.into_bytes())
+            Step::write(
+                VaultPath::unchecked(&self.new_path(&file.path)),
+                Some(before.into_bytes()),
+                after.into_bytes(),
+            )
         });
         rename.chain(replace).collect()
     }
@@ -406,7 +486,12 @@ fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
     let row = |at: usize| {
         let number = before.line_at(at);
         let after_at = after.start(number) + at - before.start(number);
-        ChangedLine { path: path.to_owned(), line: number + 1, before: shown_line(&before, at), after: shown_line(&after, after_at) }
+        ChangedLine {
+            path: path.to_owned(),
+            line: number + 1,
+            before: shown_line(&before, at),
+            after: shown_line(&after, after_at),
+        }
     };
     starts.into_iter().map(row).collect()
 }

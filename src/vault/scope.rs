@@ -29,16 +29,26 @@ impl GrantedFolders {
     /// Whether a folder contains one of these that exists on disk (which is assumed of a name that is not ASCII) or may be created.
     pub(super) fn is_above_granted(&self, root: &Path, path: &str) -> bool {
         let composed_path = composed(path);
-        let is_inner = |folder: &&VaultPath| VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()));
-        let exists = |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
-        self.read.iter().flatten().filter(is_inner).any(exists) || self.write.iter().any(|folder| is_inner(&folder))
+        let is_inner = |folder: &&VaultPath| {
+            VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()))
+        };
+        let exists =
+            |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
+        self.read.iter().flatten().filter(is_inner).any(exists)
+            || self.write.iter().any(|folder| is_inner(&folder))
     }
 }
 
 /// In the syntax of `API_TOKENS`.
 impl fmt::Display for GrantedFolders {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |folders: &[VaultPath]| folders.iter().map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(";");
+        let list = |folders: &[VaultPath]| {
+            folders
+                .iter()
+                .map(|folder| format!("{}/", folder.as_str()))
+                .collect::<Vec<_>>()
+                .join(";")
+        };
         match &self.read {
             None => f.write_str("read")?,
             Some(read) if read.is_empty() => {}
@@ -79,7 +89,10 @@ impl Hidden {
     pub fn parse(text: &str) -> Result<Hidden, String> {
         let text = composed(text);
         let patterns = text.split(';').map(str::trim).filter(|pattern| !pattern.is_empty());
-        patterns.map(|pattern| Pattern::parse(pattern).ok_or_else(|| pattern.to_owned())).collect::<Result<_, _>>().map(Hidden)
+        patterns
+            .map(|pattern| Pattern::parse(pattern).ok_or_else(|| pattern.to_owned()))
+            .collect::<Result<_, _>>()
+            .map(Hidden)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -95,7 +108,9 @@ impl Hidden {
         ends.filter_map(|end| composed.split_at_checked(end)).any(|(above, rest)| {
             // Without a rest it is the whole path, which is on disk as it was given.
             let is_folder = || !rest.is_empty() || root.join(path).is_dir();
-            let last = self.0.iter().rev().find(|pattern| pattern.matches.is_match(above) && (!pattern.folders_only || is_folder()));
+            let last = self.0.iter().rev().find(|pattern| {
+                pattern.matches.is_match(above) && (!pattern.folders_only || is_folder())
+            });
             last.is_some_and(|pattern| !pattern.is_negated)
         })
     }
@@ -103,8 +118,10 @@ impl Hidden {
 
 impl Pattern {
     fn parse(pattern: &str) -> Option<Pattern> {
-        let (pattern, is_negated) = pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
-        let (pattern, folders_only) = pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
+        let (pattern, is_negated) =
+            pattern.strip_prefix('!').map_or((pattern, false), |rest| (rest, true));
+        let (pattern, folders_only) =
+            pattern.strip_suffix('/').map_or((pattern, false), |rest| (rest, true));
         // A slash at the beginning or in the middle anchors the pattern at the root.
         let is_anchored = pattern.contains('/');
         let mut expression = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
@@ -142,7 +159,11 @@ impl Pattern {
             is_literal &= !matches!(first, '*' | '?' | '[' | '\\');
             rest = left;
         }
-        Some(Pattern { matches: Regex::new(&format!("(?i){expression}$")).ok()?, is_negated, folders_only })
+        Some(Pattern {
+            matches: Regex::new(&format!("(?i){expression}$")).ok()?,
+            is_negated,
+            folders_only,
+        })
     }
 }
 
@@ -151,11 +172,14 @@ impl Pattern {
 fn class_of(pattern: &str) -> Option<(String, usize)> {
     let literal = |c: char| regex::escape(&c.to_string());
     let inside = pattern.strip_prefix('[')?;
-    let (is_negated, mut rest) = inside.strip_prefix(['!', '^']).map_or((false, inside), |inside| (true, inside));
+    let (is_negated, mut rest) =
+        inside.strip_prefix(['!', '^']).map_or((false, inside), |inside| (true, inside));
     let mut members = String::new();
     // A `]` at the beginning is a member.
     while members.is_empty() || !rest.starts_with(']') {
-        if let Some((name, behind)) = rest.strip_prefix("[:").and_then(|named| named.split_once(":]")) {
+        if let Some((name, behind)) =
+            rest.strip_prefix("[:").and_then(|named| named.split_once(":]"))
+        {
             members += &format!("[:{name}:]");
             rest = behind;
             continue;
@@ -163,7 +187,9 @@ fn class_of(pattern: &str) -> Option<(String, usize)> {
         let (first, behind) = member_of(rest)?;
         rest = behind;
         members += &literal(first);
-        if let Some((last, behind)) = rest.strip_prefix('-').filter(|behind| !behind.starts_with(']')).and_then(member_of) {
+        if let Some((last, behind)) =
+            rest.strip_prefix('-').filter(|behind| !behind.starts_with(']')).and_then(member_of)
+        {
             if first <= last {
                 members += &format!("-{}", literal(last));
             }
@@ -188,7 +214,9 @@ mod tests {
 
     #[test]
     fn patterns_mean_what_they_mean_to_git() {
-        let hides = |patterns: &str, path: &str| Hidden::parse(patterns).unwrap().hides(Path::new("/nowhere"), path);
+        let hides = |patterns: &str, path: &str| {
+            Hidden::parse(patterns).unwrap().hides(Path::new("/nowhere"), path)
+        };
         for (patterns, path, expected) in [
             ("*.pdf", "a/b.pdf", true),
             ("*.pdf", "a/b.md", false),

@@ -50,7 +50,10 @@ impl Found {
     /// # Errors
     /// None in practice: its parts always serialize.
     pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&RankingInputs { last: Some(last.key.clone()), ..self.inputs.clone() })
+        serde_json::to_string(&RankingInputs {
+            last: Some(last.key.clone()),
+            ..self.inputs.clone()
+        })
     }
 }
 
@@ -60,19 +63,30 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for regular expressions.
-    pub fn search(&self, query: &Query<'_>, proceed: &dyn Fn(usize, usize) -> bool) -> Result<Found, Error> {
+    pub fn search(
+        &self,
+        query: &Query<'_>,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Found, Error> {
         let indexing = self.refresh_with_timeout()?;
         let is_property = |name: &str| self.has_property_of_name(name);
-        let everything = SearchRun { wanted: &|_: &Entry| true, is_narrowed: false, read: AtomicU64::new(0), proceed };
+        let everything = SearchRun {
+            wanted: &|_: &Entry| true,
+            is_narrowed: false,
+            read: AtomicU64::new(0),
+            proceed,
+        };
         let is_written = |text: &str| {
             let found = self.postings(&[text], &everything);
             found.is_ok_and(|(lists, _)| lists.get(text).is_some_and(|list| list.len() > 0))
         };
         let known = query::Known { is_property: &is_property, is_written: &is_written };
-        let parsed = query::parse(query.text, &known).map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
+        let parsed = query::parse(query.text, &known)
+            .map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
         let below = query.below.as_ref();
-        let is_narrowed = below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
+        let is_narrowed =
+            below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
         let wanted = |entry: &Entry| {
             below.is_none_or(|path| path.covers(&entry.path))
                 && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
@@ -87,16 +101,26 @@ impl Vault {
         let (mut found, mut not_searched) = self.candidates(&parsed, &inputs, &run)?;
         let mut condition_matches = HashMap::new();
         if !parsed.conditions.is_empty() {
-            not_searched += self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
+            not_searched +=
+                self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
         }
         let ranking = Ranking::new(self, query, &parsed, &inputs, &run.read);
         let total = found.iter().filter(|candidate| ranking.has_all(candidate)).count();
         let partial = found.len() - total;
-        let Page { results, last_ranked_closely, mut relevance } = ranking.page(&found, query.max_results + 1, proceed)?;
+        let Page { results, last_ranked_closely, mut relevance } =
+            ranking.page(&found, query.max_results + 1, proceed)?;
         let more = results.len() > query.max_results;
         let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
-            let relevance = relevance.remove(&candidate.id).unwrap_or_else(|| ranking.rank_closely(&candidate, &entry));
-            ranking.hit(key, &candidate, entry, &relevance, condition_matches.get(&candidate.id).copied())
+            let relevance = relevance
+                .remove(&candidate.id)
+                .unwrap_or_else(|| ranking.rank_closely(&candidate, &entry));
+            ranking.hit(
+                key,
+                &candidate,
+                entry,
+                &relevance,
+                condition_matches.get(&candidate.id).copied(),
+            )
         };
         let hits = results.into_iter().take(query.max_results).map(hit).collect();
         let did_you_mean = inputs.did_you_mean.clone();
@@ -107,49 +131,80 @@ impl Vault {
     /// Whether a note has a property of this folded name. Only the properties of notes that contain it are read.
     fn has_property_of_name(&self, name: &str) -> bool {
         let (word_index, read) = (self.word_index(), AtomicU64::new(0));
-        let having: Vec<Arc<Entry>> = self
-            .index
-            .with_table(|table| self.files_that_may_have(&[name], word_index.as_deref(), table, &read).into_iter().cloned().collect());
-        let has_it = |entry: &Arc<Entry>| entry.properties().is_some_and(|properties| properties.keys().any(|own| fold(own) == name));
+        let having: Vec<Arc<Entry>> = self.index.with_table(|table| {
+            self.files_that_may_have(&[name], word_index.as_deref(), table, &read)
+                .into_iter()
+                .cloned()
+                .collect()
+        });
+        let has_it = |entry: &Arc<Entry>| {
+            entry
+                .properties()
+                .is_some_and(|properties| properties.keys().any(|own| fold(own) == name))
+        };
         having.iter().any(has_it)
     }
 
     /// The files that contain some of the words or, if there are none, may meet the conditions; and how many could not be searched.
-    fn candidates(&self, parsed: &Parsed, inputs: &RankingInputs, run: &SearchRun<'_>) -> Result<(Vec<Candidate>, usize), Error> {
+    fn candidates(
+        &self,
+        parsed: &Parsed,
+        inputs: &RankingInputs,
+        run: &SearchRun<'_>,
+    ) -> Result<(Vec<Candidate>, usize), Error> {
         let asked = inputs.asked;
         let mut texts: Vec<(QueryPart, &str)> = Vec::new();
         for (number, word) in inputs.words.iter().enumerate() {
-            texts.extend([(QueryPart::Word(number), word.text()), (QueryPart::Stem(number), word.stem())]);
+            texts.extend([
+                (QueryPart::Word(number), word.text()),
+                (QueryPart::Stem(number), word.stem()),
+            ]);
         }
         if asked > 0 && parsed.words != [parsed.phrase.as_str()] {
             texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
         let (lists, unread) = self.postings(&only, run)?;
-        let lists: Vec<(QueryPart, &str, Arc<Postings>)> =
-            texts.into_iter().filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?)))).collect();
+        let lists: Vec<(QueryPart, &str, Arc<Postings>)> = texts
+            .into_iter()
+            .filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?))))
+            .collect();
         let (required, word_index) = (parsed.required(), self.word_index());
         Ok(self.index.with_table(|table| {
             // An array by file id if many files match, else a map.
             let bound = table.id_bound();
-            let is_dense = asked == 0 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > bound / 8;
+            let is_dense = asked == 0
+                || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > bound / 8;
             let mut all = vec![Candidate::default(); if is_dense { bound } else { 0 }];
             let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
             self.each_posting(table, &lists, &run.read, |what, posting| {
                 let id = posting.id();
-                let candidate = if is_dense { all.get_mut(id as usize) } else { Some(some.entry(id).or_default()) };
-                candidate.into_iter().for_each(|candidate| candidate.add(what, posting, inputs, table));
+                let candidate = if is_dense {
+                    all.get_mut(id as usize)
+                } else {
+                    Some(some.entry(id).or_default())
+                };
+                candidate
+                    .into_iter()
+                    .for_each(|candidate| candidate.add(what, posting, inputs, table));
             });
             let mut found: Vec<Candidate> = if asked == 0 {
-                let having = self.files_that_may_have(&required, word_index.as_deref(), table, &run.read).into_iter();
-                having.filter_map(|entry| Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })).collect()
+                let having = self
+                    .files_that_may_have(&required, word_index.as_deref(), table, &run.read)
+                    .into_iter();
+                having
+                    .filter_map(|entry| {
+                        Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })
+                    })
+                    .collect()
             } else if is_dense {
                 all
             } else {
                 some.into_values().collect()
             };
             found.retain(|candidate| {
-                (asked == 0 || candidate.words | candidate.stems != 0) && table.entry(candidate.id).is_some_and(|entry| (run.wanted)(entry))
+                (asked == 0 || candidate.words | candidate.stems != 0)
+                    && table.entry(candidate.id).is_some_and(|entry| (run.wanted)(entry))
             });
             (found, unread + table.not_searched(run.wanted))
         }))
@@ -166,11 +221,15 @@ impl Vault {
         let leaves = || conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
         let has_regex = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
         let _permit = if has_regex { Some(self.costly_call()?) } else { None };
-        let needs_original = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
+        let needs_original =
+            leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
         let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
         let in_time = || deadline.left().is_some();
         let files: Vec<(Candidate, Arc<Entry>)> = self.index.with_table(|table| {
-            candidates.drain(..).filter_map(|candidate| Some((candidate, Arc::clone(table.entry(candidate.id)?)))).collect()
+            candidates
+                .drain(..)
+                .filter_map(|candidate| Some((candidate, Arc::clone(table.entry(candidate.id)?))))
+                .collect()
         });
         // `None` for a file that could not be read or searched in time.
         let look = |(_, entry): &(Candidate, Arc<Entry>)| {
@@ -183,13 +242,15 @@ impl Vault {
             };
             File::new(entry, &text, original.as_deref(), &in_time).find_match(conditions).ok()
         };
-        let outcomes = self.map_parallel(&files, &|(_, entry)| entry.search_cost(), &look, run.proceed)?;
+        let outcomes =
+            self.map_parallel(&files, &|(_, entry)| entry.search_cost(), &look, run.proceed)?;
         let mut unread = 0;
         for ((candidate, _), outcome) in files.into_iter().zip(outcomes) {
             match outcome {
                 Some(Some(at)) => {
                     candidates.push(candidate);
-                    condition_matches.extend(at.map(|range| (candidate.id, (range.start, range.end))));
+                    condition_matches
+                        .extend(at.map(|range| (candidate.id, (range.start, range.end))));
                 }
                 Some(None) => {}
                 None => unread += 1,
@@ -200,10 +261,19 @@ impl Vault {
 
     /// The folded text of a file, empty if its text is not searched; `None` if it cannot be read, or the search has read too
     /// much.
-    pub(super) fn folded_text<'a>(&self, entry: &'a Entry, read: &AtomicU64) -> Option<Cow<'a, str>> {
+    pub(super) fn folded_text<'a>(
+        &self,
+        entry: &'a Entry,
+        read: &AtomicU64,
+    ) -> Option<Cow<'a, str>> {
         match &entry.text {
             Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),
-            Text::OnDisk { .. } if read.fetch_add(entry.stamp.size, Ordering::Relaxed) > limits::SEARCH_READ_BYTES => None,
+            Text::OnDisk { .. }
+                if read.fetch_add(entry.stamp.size, Ordering::Relaxed)
+                    > limits::SEARCH_READ_BYTES =>
+            {
+                None
+            }
             Text::OnDisk { .. } => self.text(entry).ok().map(|text| Cow::Owned(fold(&text))),
             Text::None | Text::NotKept { .. } => Some(Cow::Borrowed("")),
         }

@@ -55,7 +55,8 @@ impl Table {
         self.listing += u64::from(before.is_none());
         let same = before.filter(|known| known.stamp == entry.stamp && known.text == entry.text);
         // A file read again only because its stamp was uncertain is still what we wrote.
-        entry.written_by_us = AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
+        entry.written_by_us =
+            AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
         entry.version = same.map_or(self.version + 1, |known| known.version);
         self.kept_bytes += entry.text.kept_bytes();
         if matches!(entry.text, Text::NotKept { .. }) {
@@ -106,7 +107,9 @@ impl Table {
 
     /// The ids whose entries changed since a version; `None` if that is too long ago.
     pub(super) fn changed_since(&self, version: u64) -> Option<impl Iterator<Item = Id>> {
-        let count = usize::try_from(self.version - version).ok().filter(|count| *count <= self.recent.len())?;
+        let count = usize::try_from(self.version - version)
+            .ok()
+            .filter(|count| *count <= self.recent.len())?;
         Some(self.recent.iter().rev().take(count).copied())
     }
 

@@ -20,7 +20,8 @@ pub(super) struct TagRename<'a> {
 impl<'a> TagRename<'a> {
     pub(super) fn new(from: &str, to: &'a str) -> TagRename<'a> {
         let is_text = frontmatter::values(to).is_ok_and(|value| value.is_string());
-        let forms = is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
+        let forms =
+            is_text.then(|| to.to_owned()).into_iter().chain([format!("\"{to}\"")]).collect();
         TagRename { from: fold(from), to, forms }
     }
 
@@ -32,35 +33,58 @@ impl<'a> TagRename<'a> {
     fn edit(&self, text: &str, range: Range<usize>, new: &str) -> Option<Edit> {
         let tag = text.get(range.clone()).filter(|tag| self.rest(tag).is_some())?;
         // Folding may change the length of the name.
-        let length = (0..=tag.len()).find(|end| tag.get(..*end).is_some_and(|head| fold(head) == self.from))?;
+        let length = (0..=tag.len())
+            .find(|end| tag.get(..*end).is_some_and(|head| fold(head) == self.from))?;
         Some(Edit { range: range.start..range.start + length, text: new.to_owned() })
     }
 
     /// The edits of a note's text.
     pub(super) fn in_text(&self, text: &str) -> Vec<Edit> {
-        inline::tags(text).into_iter().filter_map(|tag| self.edit(text, tag.start + 1..tag.end, self.to)).collect()
+        inline::tags(text)
+            .into_iter()
+            .filter_map(|tag| self.edit(text, tag.start + 1..tag.end, self.to))
+            .collect()
     }
 
     /// The edits of a note's properties; `None` if the tag cannot be replaced safely.
     pub(super) fn in_properties(&self, text: &str) -> Option<Vec<Edit>> {
-        let tags_of = |text: &str| frontmatter::tags(text).map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>());
+        let tags_of = |text: &str| {
+            frontmatter::tags(text)
+                .map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>())
+        };
         let Ok(before) = tags_of(text) else {
             // Not YAML, such as a template with {{date}}: it has no tags, but the notes made from it do.
-            let is_meant = |range: Range<usize>| text.get(range).is_some_and(|tag| self.rest(tag).is_some());
+            let is_meant =
+                |range: Range<usize>| text.get(range).is_some_and(|tag| self.rest(tag).is_some());
             return (!frontmatter::tag_ranges(text).into_iter().any(is_meant)).then(Vec::new);
         };
         if before.iter().all(|tag| self.rest(tag).is_none()) {
             return Some(Vec::new());
         }
-        let renamed = |tag: &String| self.rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(self.to)));
+        let renamed = |tag: &String| {
+            self.rest(tag).map_or_else(|| tag.clone(), |rest| format!("{}{rest}", fold(self.to)))
+        };
         let expected: BTreeSet<String> = before.iter().map(renamed).collect();
         // Inside of quotes the name is always bare.
-        let in_quotes = |at: usize| text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']));
+        let in_quotes = |at: usize| {
+            text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']))
+        };
         let edits_with = |form: &String| -> Vec<Edit> {
             let ranges = frontmatter::tag_ranges(text).into_iter();
-            ranges.filter_map(|range| self.edit(text, range.clone(), if in_quotes(range.start) { self.to } else { form })).collect()
+            ranges
+                .filter_map(|range| {
+                    self.edit(
+                        text,
+                        range.clone(),
+                        if in_quotes(range.start) { self.to } else { form },
+                    )
+                })
+                .collect()
         };
-        let edits = self.forms.iter().map(edits_with).find(|edits| tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected))?;
+        let edits =
+            self.forms.iter().map(edits_with).find(|edits| {
+                tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected)
+            })?;
         Some(joined(text, &edits).map_or(edits, |edit| vec![edit]))
     }
 }
@@ -69,8 +93,15 @@ impl<'a> TagRename<'a> {
 fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     let renamed = apply_all(text, edits);
     let mut made = renamed.clone();
-    for (name, list) in properties::parse(&renamed).ok()?.iter().filter_map(|(name, value)| Some((name.as_str()?, value.as_sequence()?))) {
-        let Some(mut tags) = list.iter().map(|tag| tag.as_str()).collect::<Option<Vec<&str>>>() else { continue };
+    for (name, list) in properties::parse(&renamed)
+        .ok()?
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str()?, value.as_sequence()?)))
+    {
+        let Some(mut tags) = list.iter().map(|tag| tag.as_str()).collect::<Option<Vec<&str>>>()
+        else {
+            continue;
+        };
         let mut known = BTreeSet::new();
         tags.retain(|tag| known.insert(fold(tag.trim_start_matches('#'))));
         if frontmatter::is_tags(name) && tags.len() < list.len() {
@@ -80,6 +111,12 @@ fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
     let range = frontmatter::range(text)?;
     let (old, new) = (text.part(range.clone()), made.part(frontmatter::range(&made)?));
     // From the first difference on: its line is the one that is shown.
-    let same: usize = old.chars().zip(new.chars()).take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum();
-    (made != renamed).then(|| Edit { range: range.start + same..range.end, text: new.part(same..).to_owned() })
+    let same: usize = old
+        .chars()
+        .zip(new.chars())
+        .take_while(|(one, other)| one == other)
+        .map(|(c, _)| c.len_utf8())
+        .sum();
+    (made != renamed)
+        .then(|| Edit { range: range.start + same..range.end, text: new.part(same..).to_owned() })
 }

@@ -13,16 +13,25 @@ impl Vault {
     ///
     /// # Errors
     /// As [`Vault::bytes`], for the template.
-    pub(super) fn first_text(&self, named: &Named) -> Result<(String, Option<&'static str>), Error> {
+    pub(super) fn first_text(
+        &self,
+        named: &Named,
+    ) -> Result<(String, Option<&'static str>), Error> {
         let Some((template, day)) = &named.template else { return Ok((String::new(), None)) };
-        let with_ending = if is_note(template) { template.clone() } else { format!("{template}.md") };
-        let bytes = VaultPath::file(&with_ending).ok().map(|path| self.bytes_if_any(&path)).transpose()?;
+        let with_ending =
+            if is_note(template) { template.clone() } else { format!("{template}.md") };
+        let bytes =
+            VaultPath::file(&with_ending).ok().map(|path| self.bytes_if_any(&path)).transpose()?;
         let Some(bytes) = bytes.flatten() else {
-            return Ok((String::new(), Some("The template of the note does not exist; the note starts without it.")));
+            return Ok((
+                String::new(),
+                Some("The template of the note does not exist; the note starts without it."),
+            ));
         };
         let (date_format, time_format) = self.template_formats();
         let title = named.path.name().strip_suffix(".md").unwrap_or_default();
-        let text = fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
+        let text =
+            fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
         let is_left = text.contains("<%") || text.contains("{{");
         let warning = is_left
             .then_some("The template has code for Templater (<% %>) or variables of other plugins ({{ }}), which were left as they are.");
@@ -33,21 +42,37 @@ impl Vault {
     fn template_formats(&self) -> (String, String) {
         let settings = self.obsidian("templates.json");
         let format = |name: &str, default: &str| {
-            settings.get(name).and_then(Value::as_str).filter(|format| !format.is_empty()).unwrap_or(default).to_owned()
+            settings
+                .get(name)
+                .and_then(Value::as_str)
+                .filter(|format| !format.is_empty())
+                .unwrap_or(default)
+                .to_owned()
         };
         (format("dateFormat", "YYYY-MM-DD"), format("timeFormat", "HH:mm"))
     }
 }
 
 /// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.
-fn fill_template(template: &str, title: &str, day: DateTime, date_format: &str, time_format: &str) -> String {
-    static VARIABLE: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)\{\{\s*(?:title|(date|time)\s*(?::([^\n]*?))?)\s*\}\}").ok());
-    let Some(variable) = VARIABLE.as_ref().filter(|_| template.len() <= limits::TEMPLATE_BYTES) else { return template.to_owned() };
+fn fill_template(
+    template: &str,
+    title: &str,
+    day: DateTime,
+    date_format: &str,
+    time_format: &str,
+) -> String {
+    static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?i)\{\{\s*(?:title|(date|time)\s*(?::([^\n]*?))?)\s*\}\}").ok()
+    });
+    let Some(variable) = VARIABLE.as_ref().filter(|_| template.len() <= limits::TEMPLATE_BYTES)
+    else {
+        return template.to_owned();
+    };
     let value = |found: &Captures<'_>| match found.get(1) {
         None => title.to_owned(),
         Some(name) => {
-            let usual = if name.as_str().eq_ignore_ascii_case("date") { date_format } else { time_format };
+            let usual =
+                if name.as_str().eq_ignore_ascii_case("date") { date_format } else { time_format };
             day.format(found.get(2).map_or(usual, |format| format.as_str()).trim())
         }
     };
@@ -62,7 +87,13 @@ mod tests {
     fn templates_have_their_variables_filled_in_and_nothing_else() {
         let day = DateTime::of_date("2026-11-22").unwrap();
         let fill = |template| fill_template(template, "A day", day, "YYYY-MM-DD", "HH:mm");
-        assert_eq!(fill("# {{title}}\n{{date}} {{ time }} {{date:dddd}}"), "# A day\n2026-11-22 00:00 Sunday");
-        assert_eq!(fill("{{other}} <% tp.date.now() %> {{ {{title"), "{{other}} <% tp.date.now() %> {{ {{title");
+        assert_eq!(
+            fill("# {{title}}\n{{date}} {{ time }} {{date:dddd}}"),
+            "# A day\n2026-11-22 00:00 Sunday"
+        );
+        assert_eq!(
+            fill("{{other}} <% tp.date.now() %> {{ {{title"),
+            "{{other}} <% tp.date.now() %> {{ {{title"
+        );
     }
 }

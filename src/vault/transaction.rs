@@ -40,9 +40,15 @@ impl Vault {
     pub fn begin_transaction(&self) -> Result<Transaction<'_>, Error> {
         let in_process = self.locks.transactions.lock().unpoisoned();
         let on_disk = self.own_file(LOCK)?;
-        let between_processes = wait_for_lock(&on_disk).map_err(Error::disk("write the file", LOCK))?.ok_or(Error::Busy)?;
+        let between_processes = wait_for_lock(&on_disk)
+            .map_err(Error::disk("write the file", LOCK))?
+            .ok_or(Error::Busy)?;
         // A crash may have left steps outside of the caller's folders: recovery works on the whole vault, the caller's own steps do not.
-        let mut transaction = Transaction { vault: self.whole(), _in_process: in_process, _between_processes: between_processes };
+        let mut transaction = Transaction {
+            vault: self.whole(),
+            _in_process: in_process,
+            _between_processes: between_processes,
+        };
         transaction.recover()?;
         transaction.vault = self.clone();
         Ok(transaction)
@@ -50,10 +56,14 @@ impl Vault {
 
     /// A file of ours in the vault's root. A link by that name is not ours and may lead anywhere.
     pub(super) fn own_file(&self, name: &str) -> Result<ResolvedPath, Error> {
-        let on_disk = self.jail.own_or_obsidian_file(name).map_err(Error::disk("write the file", name))?;
+        let on_disk =
+            self.jail.own_or_obsidian_file(name).map_err(Error::disk("write the file", name))?;
         // Opening a named pipe would wait for a writer.
         if on_disk.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-            return Err(Error::NotAllowed { path: name.into(), why: "it is not a regular file; remove it" });
+            return Err(Error::NotAllowed {
+                path: name.into(),
+                why: "it is not a regular file; remove it",
+            });
         }
         Ok(on_disk)
     }
@@ -85,7 +95,9 @@ impl Transaction<'_> {
     pub fn change(&self, steps: &[Step]) -> Result<Vec<String>, Error> {
         for step in steps {
             match step {
-                Step::Write { path, before: None, .. } | Step::Restore { path, .. } => self.vault.check_new_name(path, None)?,
+                Step::Write { path, before: None, .. } | Step::Restore { path, .. } => {
+                    self.vault.check_new_name(path, None)?
+                }
                 Step::Rename { from, to } => self.vault.check_new_name(to, Some(from))?,
                 Step::Write { .. } | Step::Trash { .. } => {}
             }
@@ -120,7 +132,9 @@ impl Transaction<'_> {
             self.remove_journal();
         }
         applied?;
-        let in_trash = steps.iter().filter_map(|step| if let Step::Trash { trash_name, .. } = step { Some(trash_name) } else { None });
+        let in_trash = steps.iter().filter_map(|step| {
+            if let Step::Trash { trash_name, .. } = step { Some(trash_name) } else { None }
+        });
         Ok(in_trash.map(|name| format!("{TRASH}/{name}")).collect())
     }
 
@@ -128,7 +142,10 @@ impl Transaction<'_> {
         let mut named: Vec<Step> = Vec::new();
         for step in steps {
             named.push(match step {
-                Step::Trash { path, .. } => Step::Trash { path: path.clone(), trash_name: self.vault.free_trash_name(path, &named)? },
+                Step::Trash { path, .. } => Step::Trash {
+                    path: path.clone(),
+                    trash_name: self.vault.free_trash_name(path, &named)?,
+                },
                 step => step.clone(),
             });
         }
@@ -136,8 +153,14 @@ impl Transaction<'_> {
     }
 
     pub(super) fn write_journal(&self, call: &str, steps: &[Step]) -> Result<(), Error> {
-        let journal = Journal { version: 2, vault: self.vault.identity(), call: call.to_owned(), steps: steps.to_vec() };
-        let journal = serde_json::to_vec(&journal).map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
+        let journal = Journal {
+            version: 2,
+            vault: self.vault.identity(),
+            call: call.to_owned(),
+            steps: steps.to_vec(),
+        };
+        let journal = serde_json::to_vec(&journal)
+            .map_err(|error| Error::disk("write the file", JOURNAL)(error.into()))?;
         let size = journal.len() as u64;
         if size > limits::JOURNAL_BYTES {
             let most = limits::JOURNAL_BYTES >> 20;
@@ -147,53 +170,92 @@ impl Transaction<'_> {
             )));
         }
         let on_disk = self.vault.own_file(JOURNAL)?;
-        disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(())).map_err(Error::disk("write the file", JOURNAL))
+        disk::replace(&on_disk, &journal, Mode::Private, |_| Ok(()))
+            .map_err(Error::disk("write the file", JOURNAL))
     }
 
     /// Applies all steps; if one fails, those before it are undone.
     pub(super) fn apply_steps(&self, steps: &[Step]) -> Result<(), Error> {
-        steps.iter().enumerate().try_for_each(|(number, step)| self.apply_step(step).inspect_err(|_| self.undo_steps(steps.part(..number))))
+        steps.iter().enumerate().try_for_each(|(number, step)| {
+            self.apply_step(step).inspect_err(|_| self.undo_steps(steps.part(..number)))
+        })
     }
 
     /// The paths of the files that a step changes, old and new.
     fn files_of(&self, step: &Step) -> Vec<String> {
         let (from, to) = match step {
             Step::Rename { from, to } => (from, Some(to)),
-            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Restore { path, .. } => (path, None),
+            Step::Write { path, .. } | Step::Trash { path, .. } | Step::Restore { path, .. } => {
+                (path, None)
+            }
         };
         let below = self.vault.index.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
         // Nothing below: the path itself.
         let own = below.is_empty().then(String::new);
-        let both = |rest: String| [Some(from), to].into_iter().flatten().map(|path| format!("{}{rest}", path.as_str())).collect::<Vec<_>>();
+        let both = |rest: String| {
+            [Some(from), to]
+                .into_iter()
+                .flatten()
+                .map(|path| format!("{}{rest}", path.as_str()))
+                .collect::<Vec<_>>()
+        };
         below.iter().map(rest).chain(own).flat_map(both).collect()
     }
 
     /// The changes of a step, with the bytes to keep.
     fn step_changes(&self, step: &Step) -> Vec<Change> {
         match step {
-            Step::Write { path, before, after } => vec![self.vault.write_change(path, before.as_deref(), after)],
+            Step::Write { path, before, after } => {
+                vec![self.vault.write_change(path, before.as_deref(), after)]
+            }
             Step::Rename { from, to } => {
-                let did = Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
+                let did =
+                    Did::Renamed { from: from.as_str().to_owned(), to: to.as_str().to_owned() };
                 vec![Change { did, bytes: None }]
             }
             // The files in a folder have steps of their own.
-            Step::Trash { path, .. } if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) => Vec::new(),
+            Step::Trash { path, .. }
+                if self.vault.jail.existing(path).is_ok_and(|found| found.is_dir()) =>
+            {
+                Vec::new()
+            }
             // One that cannot be read is in the trash all the same.
             Step::Trash { path, trash_name } => {
-                let size = self.vault.jail.existing(path).ok().and_then(|on_disk| on_disk.metadata().ok()).map_or(0, |found| found.len());
-                vec![removal_change(path, format!("{TRASH}/{trash_name}"), size as usize, self.vault.bytes(path).ok())]
+                let size = self
+                    .vault
+                    .jail
+                    .existing(path)
+                    .ok()
+                    .and_then(|on_disk| on_disk.metadata().ok())
+                    .map_or(0, |found| found.len());
+                vec![removal_change(
+                    path,
+                    format!("{TRASH}/{trash_name}"),
+                    size as usize,
+                    self.vault.bytes(path).ok(),
+                )]
             }
             Step::Restore { path, trash_name } => {
                 let after = self.vault.trash_hash(trash_name).unwrap_or_default();
-                vec![Change { did: Did::Wrote { path: path.as_str().to_owned(), before: None, after, bytes: 0 }, bytes: None }]
+                vec![Change {
+                    did: Did::Wrote {
+                        path: path.as_str().to_owned(),
+                        before: None,
+                        after,
+                        bytes: 0,
+                    },
+                    bytes: None,
+                }]
             }
         }
     }
 
     pub(super) fn apply_step(&self, step: &Step) -> Result<(), Error> {
         match step {
-            Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, before.as_deref(), Some(after)),
+            Step::Write { path, before, after } => {
+                self.vault.replace_known_in_transaction(path, before.as_deref(), Some(after))
+            }
             Step::Rename { from, to } => self.vault.rename(from, to),
             Step::Trash { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
             Step::Restore { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
@@ -208,7 +270,9 @@ impl Transaction<'_> {
                 let trash_name = self.vault.free_trash_name(path, &[])?;
                 self.vault.move_to_trash(path, &trash_name, Some(after))
             }
-            Step::Write { path, before, after } => self.vault.replace_known_in_transaction(path, Some(after), before.as_deref()),
+            Step::Write { path, before, after } => {
+                self.vault.replace_known_in_transaction(path, Some(after), before.as_deref())
+            }
             Step::Rename { from, to } => self.vault.rename(to, from),
             Step::Trash { path, trash_name } => self.vault.restore_from_trash(trash_name, path),
             Step::Restore { path, trash_name } => self.vault.move_to_trash(path, trash_name, None),
@@ -222,7 +286,8 @@ impl Transaction<'_> {
     pub fn copy_to_trash(&self, path: &VaultPath, bytes: &[u8]) -> Result<String, Error> {
         let name = self.vault.free_trash_name(path, &[])?;
         let trash = self.vault.trash()?;
-        disk::replace(&trash.path().join(&name), bytes, Mode::New, |_| Ok(())).map_err(Error::disk("write the file", path.as_str()))?;
+        disk::replace(&trash.path().join(&name), bytes, Mode::New, |_| Ok(()))
+            .map_err(Error::disk("write the file", path.as_str()))?;
         Ok(format!("{TRASH}/{name}"))
     }
 
@@ -231,7 +296,10 @@ impl Transaction<'_> {
         let mut all = true;
         for step in done.iter().rev() {
             if let Err(error) = self.undo(step, false) {
-                log::error!("a change of several files could not be undone in {}; the next change tries again: {error}", step.path());
+                log::error!(
+                    "a change of several files could not be undone in {}; the next change tries again: {error}",
+                    step.path()
+                );
                 all = false;
             }
         }
@@ -274,7 +342,10 @@ mod tests {
                 if on_disk.is_dir() {
                     open.push(on_disk);
                 } else if !on_disk.ends_with(LOCK) {
-                    found.push((on_disk.strip_prefix(root).unwrap().display().to_string(), std::fs::read(&on_disk).unwrap()));
+                    found.push((
+                        on_disk.strip_prefix(root).unwrap().display().to_string(),
+                        std::fs::read(&on_disk).unwrap(),
+                    ));
                 }
             }
         }
@@ -285,7 +356,9 @@ mod tests {
     fn vault() -> (PathBuf, Vault) {
         let root = std::env::temp_dir().join(format!("vsm-together-{}", crate::secret::new_id()));
         std::fs::create_dir_all(root.join("sub")).unwrap();
-        for (name, text) in [("a.md", "a"), ("sub/b.md", "b"), ("c.canvas", "{}"), ("gone.md", "gone")] {
+        for (name, text) in
+            [("a.md", "a"), ("sub/b.md", "b"), ("c.canvas", "{}"), ("gone.md", "gone")]
+        {
             std::fs::write(root.join(name), text).unwrap();
         }
         (root.clone(), Vault::open(&root).unwrap())
@@ -316,7 +389,11 @@ mod tests {
             Vault::open(&root).unwrap().recover();
             // A created file is in the trash: a person may have changed it since the journal was written.
             let made = (done > 0).then(|| (".trash/n.md".to_owned(), b"new".to_vec()));
-            assert_eq!(all(&root), made.into_iter().chain(before).collect::<Vec<_>>(), "after {done} steps");
+            assert_eq!(
+                all(&root),
+                made.into_iter().chain(before).collect::<Vec<_>>(),
+                "after {done} steps"
+            );
             std::fs::remove_dir_all(&root).unwrap();
         }
     }
@@ -328,8 +405,10 @@ mod tests {
         let state = root.with_extension("state");
         let versions = Versions::open(&state).unwrap();
         let vault = vault.with_versions(Some(Arc::clone(&versions)));
-        let steps =
-            [Step::Rename { from: path("a.md"), to: path("z.md") }, Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{ }".to_vec())];
+        let steps = [
+            Step::Rename { from: path("a.md"), to: path("z.md") },
+            Step::write(path("c.canvas"), Some(b"{}".to_vec()), b"{ }".to_vec()),
+        ];
         {
             let transaction = vault.begin_transaction().unwrap();
             transaction.write_journal("call", &steps).unwrap();
@@ -345,7 +424,13 @@ mod tests {
         {
             let transaction = vault.begin_transaction().unwrap();
             transaction.write_journal("other", &steps).unwrap();
-            versions.keep(&Author::new("agent", "vault_delete", None), "other", transaction.step_changes(&steps[0])).unwrap();
+            versions
+                .keep(
+                    &Author::new("agent", "vault_delete", None),
+                    "other",
+                    transaction.step_changes(&steps[0]),
+                )
+                .unwrap();
             transaction.apply_step(&steps[0]).unwrap();
         }
         std::fs::write(root.join("gone.md"), "another").unwrap();
@@ -361,7 +446,8 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/gone.md", "a.md", "c.canvas", "new/n.md", "sub/B b.md"]);
         let after = all(&root);
-        let journal = Journal { version: 2, vault: vault.identity(), call: String::new(), steps: Vec::new() };
+        let journal =
+            Journal { version: 2, vault: vault.identity(), call: String::new(), steps: Vec::new() };
         let noted = steps()[4].clone();
         let journal = Journal { steps: vec![noted], ..journal };
         std::fs::write(root.join(JOURNAL), serde_json::to_vec(&journal).unwrap()).unwrap();
@@ -430,23 +516,45 @@ mod tests {
             std::fs::remove_dir_all(root).unwrap();
             found
                 .into_iter()
-                .map(|(name, bytes)| format!("{name}={}", String::from_utf8(bytes).unwrap().replace('\n', " ")))
+                .map(|(name, bytes)| {
+                    format!("{name}={}", String::from_utf8(bytes).unwrap().replace('\n', " "))
+                })
                 .collect::<Vec<_>>()
         };
-        let put =
-            |name: &'static str, text: &'static str| move |root: &Path| std::fs::write(root.join(name), text.replace(' ', "\n")).unwrap();
+        let put = |name: &'static str, text: &'static str| {
+            move |root: &Path| std::fs::write(root.join(name), text.replace(' ', "\n")).unwrap()
+        };
         let before = |note: &str, canvas: &str, gone: &str| {
-            vec!["a.md=a".to_owned(), format!("c.canvas={canvas}"), format!("gone.md={gone}"), note.to_owned()]
+            vec![
+                "a.md=a".to_owned(),
+                format!("c.canvas={canvas}"),
+                format!("gone.md={gone}"),
+                note.to_owned(),
+            ]
         };
         let finished = |note: &str, canvas: &str| {
-            vec![".trash/gone.md=gone".to_owned(), "a.md=a".into(), format!("c.canvas={canvas}"), note.to_owned()]
+            vec![
+                ".trash/gone.md=gone".to_owned(),
+                "a.md=a".into(),
+                format!("c.canvas={canvas}"),
+                note.to_owned(),
+            ]
         };
         // Renamed, and then edited under its new name: the old name comes back, the edit stays.
-        assert_eq!(after(1, &put("sub/c.md", "b and more")), before("sub/b.md=b and more", "{}", "gone"));
+        assert_eq!(
+            after(1, &put("sub/c.md", "b and more")),
+            before("sub/b.md=b and more", "{}", "gone")
+        );
         // Replaced, and then edited.
-        assert_eq!(after(2, &put("sub/c.md", "title c and more")), finished("sub/c.md=title c and more", "{\"node\":1}"));
+        assert_eq!(
+            after(2, &put("sub/c.md", "title c and more")),
+            finished("sub/c.md=title c and more", "{\"node\":1}")
+        );
         // All done, and the last file edited; or the trash emptied.
-        assert_eq!(after(4, &put("c.canvas", "{\"node\":1} {}")), finished("sub/c.md=title c", "{\"node\":1} {}"));
+        assert_eq!(
+            after(4, &put("c.canvas", "{\"node\":1} {}")),
+            finished("sub/c.md=title c", "{\"node\":1} {}")
+        );
         let emptied = after(3, &|root| std::fs::remove_file(root.join(".trash/gone.md")).unwrap());
         assert_eq!(emptied, ["a.md=a", "c.canvas={}", "sub/b.md=b"]);
         // The canvas had not been changed yet, and was edited.
@@ -462,7 +570,10 @@ mod tests {
             let theirs = ["new/n.md", "a.md", "sub/B b.md", "gone.md", "c.canvas"][failing];
             std::fs::write(root.join(theirs), "a person's").unwrap();
             let before = all(&root);
-            assert!(matches!(vault.begin_transaction().unwrap().change(&steps()), Err(Error::Busy)), "{failing}");
+            assert!(
+                matches!(vault.begin_transaction().unwrap().change(&steps()), Err(Error::Busy)),
+                "{failing}"
+            );
             assert_eq!(all(&root), before, "{failing}");
             std::fs::remove_dir_all(&root).unwrap();
         }
@@ -483,7 +594,10 @@ mod tests {
         let names: Vec<String> = all(&root).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, [".trash/n.md", "a.md", "c.canvas", "gone.md", "sub/b.md"]);
         assert_eq!(
-            (std::fs::read(root.join("gone.md")).unwrap(), std::fs::read(root.join("a.md")).unwrap()),
+            (
+                std::fs::read(root.join("gone.md")).unwrap(),
+                std::fs::read(root.join("a.md")).unwrap()
+            ),
             (b"a person's".to_vec(), b"a".to_vec())
         );
         std::fs::remove_dir_all(&root).unwrap();

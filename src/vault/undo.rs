@@ -71,7 +71,8 @@ impl PlannedFiles<'_> {
 
     /// Whether something at this path keeps another file or folder from it. A folder without files does not.
     fn is_taken(&self, path: &str) -> bool {
-        let is_here = self.files.contains_key(path) || range_below(&self.files, path).next().is_some();
+        let is_here =
+            self.files.contains_key(path) || range_below(&self.files, path).next().is_some();
         is_here || self.on_disk(path).is_some_and(|now| self.has_other_file(&now))
     }
 
@@ -90,17 +91,24 @@ impl PlannedFiles<'_> {
             let Ok(name) = child.file_name().into_string() else { return true };
             let path = format!("{folder}/{name}");
             let is_folder = child.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder { self.has_other_file(&path) } else { self.vault.index.get(&path).is_none() }
+            if is_folder {
+                self.has_other_file(&path)
+            } else {
+                self.vault.index.get(&path).is_none()
+            }
         })
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.is_taken(path) || self.on_disk(path).is_some_and(|now| self.vault.root().join(now).is_dir())
+        self.is_taken(path)
+            || self.on_disk(path).is_some_and(|now| self.vault.root().join(now).is_dir())
     }
 
     fn rename(&mut self, from: &str, to: &str) {
         let files = std::mem::take(&mut self.files).into_iter();
-        self.files = files.map(|(path, content)| (moved(&path, from, to).map_or(path, Arc::from), content)).collect();
+        self.files = files
+            .map(|(path, content)| (moved(&path, from, to).map_or(path, Arc::from), content))
+            .collect();
         self.renamed.push((from.to_owned(), to.to_owned()));
     }
 }
@@ -121,7 +129,9 @@ impl Vault {
 
     fn kept_log(&self) -> Result<Log, Error> {
         let _permit = self.costly_call()?;
-        self.kept_versions()?.log().map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
+        self.kept_versions()?
+            .log()
+            .map_err(Error::disk("read the kept versions", "versions/log.jsonl"))
     }
 
     /// The changes that replaced or deleted a note and whose old bytes are kept, newest first, including those under its earlier names.
@@ -139,7 +149,11 @@ impl Vault {
                 name = match moved(&name, to, from) {
                     Some(earlier) => earlier,
                     // Before, the path was that of the file that was moved away, and another has it now.
-                    None if rest_below(&name, from).is_some() && (!found.is_empty() || self.jail.existing(path).is_ok()) => break,
+                    None if rest_below(&name, from).is_some()
+                        && (!found.is_empty() || self.jail.existing(path).is_ok()) =>
+                    {
+                        break;
+                    }
                     None => name,
                 };
                 // The caller may not see what it was under that path.
@@ -165,22 +179,33 @@ impl Vault {
             return Ok(None);
         }
         let wanted = [fold(path.as_str()), fold(&format!("{}.md", path.as_str()))];
-        let is_named = |kept: &str| [kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
+        let is_named =
+            |kept: &str| [kept, name_of(kept)].iter().any(|name| wanted.contains(&fold(name)));
         let lines = self.kept_log()?.lines;
         let is_deleted = |line: &Line| matches!(line.did, Did::Trashed { .. });
         let kept = lines.iter().filter_map(|line| Some((line.kept()?.0, line)));
-        let named: Vec<(&str, &Line)> = kept.filter(|(path, _)| self.jail.shows(path) && is_named(path)).collect();
-        let deleted: BTreeSet<&str> = named.iter().filter(|(_, line)| is_deleted(line)).map(|(path, _)| *path).collect();
+        let named: Vec<(&str, &Line)> =
+            kept.filter(|(path, _)| self.jail.shows(path) && is_named(path)).collect();
+        let deleted: BTreeSet<&str> =
+            named.iter().filter(|(_, line)| is_deleted(line)).map(|(path, _)| *path).collect();
         // A note that was moved is gone from its earlier path.
         let is_gone = |path: &&str| self.jail.existing(&VaultPath::unchecked(path)).is_err();
-        let found = if deleted.is_empty() { named.iter().map(|(path, _)| *path).filter(is_gone).collect() } else { deleted };
+        let found = if deleted.is_empty() {
+            named.iter().map(|(path, _)| *path).filter(is_gone).collect()
+        } else {
+            deleted
+        };
         match Vec::from_iter(found).as_slice() {
             [] => Ok(None),
             [only] => Ok(Some(VaultPath::unchecked(only))),
             several if several.contains(&path.as_str()) => Ok(Some(path.clone())),
             several => Err(Error::Ambiguous {
                 what: format!("{} is the name of several deleted or moved files", path.as_str()),
-                candidates: several.iter().take(limits::CANDIDATES_SHOWN).map(|path| (*path).into()).collect(),
+                candidates: several
+                    .iter()
+                    .take(limits::CANDIDATES_SHOWN)
+                    .map(|path| (*path).into())
+                    .collect(),
             }),
         }
     }
@@ -199,10 +224,20 @@ impl Vault {
         // The newest is first.
         let found = history.iter().find(|line| version == PREVIOUS || line.version == version);
         let Some((line, (_, hash))) = found.and_then(|line| Some((line, line.kept()?))) else {
-            let known = history.iter().take(limits::CANDIDATES_SHOWN).map(|line| line.version.clone().into()).collect();
-            return Err(Error::NoTarget { what: format!("{} has no version {version:?}", path.as_str()), known });
+            let known = history
+                .iter()
+                .take(limits::CANDIDATES_SHOWN)
+                .map(|line| line.version.clone().into())
+                .collect();
+            return Err(Error::NoTarget {
+                what: format!("{} has no version {version:?}", path.as_str()),
+                known,
+            });
         };
-        let bytes = self.kept_versions()?.bytes(hash).map_err(Error::disk("read the kept version of", path.as_str()))?;
+        let bytes = self
+            .kept_versions()?
+            .bytes(hash)
+            .map_err(Error::disk("read the kept version of", path.as_str()))?;
         Ok((bytes, line.clone()))
     }
 
@@ -215,7 +250,8 @@ impl Vault {
         let (bytes, line) = self.find_version(path, version)?;
         // The file itself where it still is in the trash: with its mode and attributes.
         if let Did::Trashed { path: deleted, trashed_to, before, .. } = &line.did
-            && let Some(trash_name) = trashed_to.strip_prefix(TRASH).and_then(|rest| rest.strip_prefix('/'))
+            && let Some(trash_name) =
+                trashed_to.strip_prefix(TRASH).and_then(|rest| rest.strip_prefix('/'))
             && deleted == path.as_str()
             && self.jail.existing(path).is_err()
             && self.trash_hash(trash_name) == *before
@@ -243,7 +279,13 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
-    pub fn undo(&self, by: &str, since: Moment, dry_run: bool, commits: Option<Arc<dyn Commits>>) -> Result<Undone, Error> {
+    pub fn undo(
+        &self,
+        by: &str,
+        since: Moment,
+        dry_run: bool,
+        commits: Option<Arc<dyn Commits>>,
+    ) -> Result<Undone, Error> {
         let versions = self.kept_versions()?;
         let owner = Arc::new(Author::new("owner", UNDO, commits));
         let vault = self.on_behalf_of(&owner);
@@ -251,12 +293,21 @@ impl Vault {
         let transaction = if dry_run { None } else { Some(vault.begin_transaction()?) };
         let log = self.kept_log()?;
         let lines = &log.lines;
-        let undone_calls: HashSet<&str> =
-            lines.iter().filter_map(|line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None }).collect();
+        let undone_calls: HashSet<&str> = lines
+            .iter()
+            .filter_map(
+                |line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None },
+            )
+            .collect();
         let all_own = || {
-            lines.iter().filter(|line| line.by == by && line.at >= since.0 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. }))
+            lines.iter().filter(|line| {
+                line.by == by
+                    && line.at >= since.0
+                    && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
+            })
         };
-        let own: Vec<&Line> = all_own().filter(|line| !undone_calls.contains(&*line.call)).collect();
+        let own: Vec<&Line> =
+            all_own().filter(|line| !undone_calls.contains(&*line.call)).collect();
         // A file that is as before the first of all changes needs nothing, whatever was done to it after that. A created file that is gone
         // may have been moved by a person, unless its creation was undone.
         let mut first: FirstBytes = BTreeMap::new();
@@ -281,28 +332,44 @@ impl Vault {
                     }
                 }
                 // Deleted files come back one by one: together they may be more than a journal holds.
-                let come_back = plan.steps.iter().all(|step| matches!(step, Step::Write { before: None, .. } | Step::Restore { .. }));
+                let come_back = plan.steps.iter().all(|step| {
+                    matches!(step, Step::Write { before: None, .. } | Step::Restore { .. })
+                });
                 let mut applied = 0;
                 for steps in plan.steps.chunks(if come_back { 1 } else { plan.steps.len() }) {
                     if let Err(error) = transaction.apply(steps) {
-                        plan.left.extend(plan.done.split_off(applied).into_iter().map(|what| (what, error.to_string())));
+                        plan.left.extend(
+                            plan.done
+                                .split_off(applied)
+                                .into_iter()
+                                .map(|what| (what, error.to_string())),
+                        );
                         break;
                     }
                     applied += steps.len();
                 }
                 view.reset();
             }
-            if let Some(Line { call, .. }) = lines.first().filter(|_| plan.left.is_empty() && !dry_run) {
+            if let Some(Line { call, .. }) =
+                lines.first().filter(|_| plan.left.is_empty() && !dry_run)
+            {
                 // At once: after a crash the next undo would take what was undone for changes by others.
                 let mark = new_id();
-                versions.keep(&owner, &mark, vec![Change { did: Did::Undone { of: call.clone() }, bytes: None }])?;
+                versions.keep(
+                    &owner,
+                    &mark,
+                    vec![Change { did: Did::Undone { of: call.clone() }, bytes: None }],
+                )?;
                 undone.marks.push((mark, plan.done.clone()));
             }
             undone.done.extend(plan.done);
             // Each once.
-            undone
-                .left
-                .extend(plan.left.into_iter().filter(|(path, _)| left.insert(path.clone())).map(|(path, why)| format!("{path}: {why}")));
+            undone.left.extend(
+                plan.left
+                    .into_iter()
+                    .filter(|(path, _)| left.insert(path.clone()))
+                    .map(|(path, why)| format!("{path}: {why}")),
+            );
         }
         if !log.is_whole_of(by, since) {
             undone.left.push("there were so many changes that some are no longer known; vault_history shows what is kept of a note".into());
@@ -328,7 +395,12 @@ impl Vault {
 type FirstBytes<'a> = BTreeMap<&'a str, Option<&'a str>>;
 
 /// Plans the steps that undo the changes of a call, the last first.
-fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], first: &FirstBytes<'_>) -> Result<Plan, Error> {
+fn plan_undo(
+    view: &mut PlannedFiles<'_>,
+    versions: &Versions,
+    lines: &[&Line],
+    first: &FirstBytes<'_>,
+) -> Result<Plan, Error> {
     let mut plan = Plan { steps: Vec::new(), done: Vec::new(), left: Vec::new() };
     // A move that cannot be undone stays, together with everything that belongs to it.
     for line in lines {
@@ -345,7 +417,8 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], 
         match &line.did {
             Did::Wrote { path, before, after, .. } => {
                 let now = view.hash(path);
-                let is_as_first = now.as_ref() != Some(after) && first.get(path.as_str()) == Some(&now.as_deref());
+                let is_as_first = now.as_ref() != Some(after)
+                    && first.get(path.as_str()) == Some(&now.as_deref());
                 if now == *before || is_as_first {
                     continue;
                 }
@@ -361,7 +434,10 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], 
                     }
                     Some(before) => {
                         let Ok(old) = versions.bytes(before) else {
-                            plan.left.push((path.clone(), format!("its text before {when} is no longer kept")));
+                            plan.left.push((
+                                path.clone(),
+                                format!("its text before {when} is no longer kept"),
+                            ));
                             continue;
                         };
                         // In a dry run the file may still have another text; the steps are not applied.
@@ -375,40 +451,64 @@ fn plan_undo(view: &mut PlannedFiles<'_>, versions: &Versions, lines: &[&Line], 
             // `to` is gone and `from` is back: undone already.
             Did::Renamed { from, .. } if view.is_taken(from) => {}
             Did::Renamed { from, to } if view.exists(to) => {
-                plan.steps.push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });
+                plan.steps
+                    .push(Step::Rename { from: VaultPath::file(to)?, to: VaultPath::file(from)? });
                 plan.done.push(format!("{from}: moved back from {to}; {when}"));
                 view.rename(to, from);
             }
-            Did::Renamed { from, to } => plan.left.push((to.clone(), format!("gone since {when}, cannot be moved back to {from}"))),
+            Did::Renamed { from, to } => plan
+                .left
+                .push((to.clone(), format!("gone since {when}, cannot be moved back to {from}"))),
             Did::Trashed { path, trashed_to, before, bytes } => {
                 if view.exists(path) {
                     if view.hash(path) != *before {
-                        plan.left.push((path.clone(), format!("there is another file of this name since {when}")));
+                        plan.left.push((
+                            path.clone(),
+                            format!("there is another file of this name since {when}"),
+                        ));
                     }
                     continue;
                 }
                 // The file itself where it still is in the trash: with its mode and attributes, and however large it is.
-                let trash_name = trashed_to.strip_prefix(TRASH).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
+                let trash_name = trashed_to
+                    .strip_prefix(TRASH)
+                    .and_then(|rest| rest.strip_prefix('/'))
+                    .unwrap_or_default();
                 let in_trash = match before {
                     Some(before) => view.vault.trash_hash(trash_name).as_ref() == Some(before),
-                    None => *bytes as u64 > limits::NOTE_BYTES && view.vault.trash_size(trash_name) == Some(*bytes as u64),
+                    None => {
+                        *bytes as u64 > limits::NOTE_BYTES
+                            && view.vault.trash_size(trash_name) == Some(*bytes as u64)
+                    }
                 };
                 let kept = before.as_ref().and_then(|before| versions.bytes(before).ok());
                 let step = match kept {
-                    _ if in_trash => Step::Restore { path: VaultPath::file(path)?, trash_name: trash_name.to_owned() },
+                    _ if in_trash => Step::Restore {
+                        path: VaultPath::file(path)?,
+                        trash_name: trash_name.to_owned(),
+                    },
                     Some(kept) => Step::write(VaultPath::file(path)?, None, kept),
                     None if trashed_to.is_empty() => {
-                        plan.left.push((path.clone(), format!("its text is no longer kept; deleted by {when}")));
+                        plan.left.push((
+                            path.clone(),
+                            format!("its text is no longer kept; deleted by {when}"),
+                        ));
                         continue;
                     }
                     None => {
-                        plan.left.push((path.clone(), format!("is in {trashed_to}, and not kept; deleted by {when}")));
+                        plan.left.push((
+                            path.clone(),
+                            format!("is in {trashed_to}, and not kept; deleted by {when}"),
+                        ));
                         continue;
                     }
                 };
                 plan.steps.push(step);
                 plan.done.push(format!("{path}: restored; deleted by {when}"));
-                view.files.insert(path.as_str().into(), Content::Written(before.clone().unwrap_or_default()));
+                view.files.insert(
+                    path.as_str().into(),
+                    Content::Written(before.clone().unwrap_or_default()),
+                );
             }
             _ => {}
         }

@@ -76,7 +76,9 @@ pub struct Log {
 impl Log {
     /// Whether it has everything that a login has done since a point in time.
     pub fn is_whole_of(&self, by: &str, since: Moment) -> bool {
-        let is_gap = |line: &Line| line.by == by && matches!(line.did, Did::Dropped { newest } if newest >= since.0);
+        let is_gap = |line: &Line| {
+            line.by == by && matches!(line.did, Did::Dropped { newest } if newest >= since.0)
+        };
         self.is_whole && !self.lines.iter().any(is_gap)
     }
 }
@@ -112,7 +114,11 @@ pub fn hash_of_all(mut file: impl Read) -> std::io::Result<String> {
 
 fn failed(cause: std::io::Error) -> Error {
     log::error!("could not keep an old version in the state folder: {cause}");
-    Error::Disk { doing: "keep the old version in the state folder", path: "versions".into(), cause }
+    Error::Disk {
+        doing: "keep the old version in the state folder",
+        path: "versions".into(),
+        cause,
+    }
 }
 
 impl Versions {
@@ -131,7 +137,12 @@ impl Versions {
     }
 
     /// Keeps the bytes that the changes of a call replace or delete, before they are made. Returns the version ids, in order.
-    pub(super) fn keep(&self, author: &Author, call: &str, changes: Vec<Change>) -> Result<Vec<String>, Error> {
+    pub(super) fn keep(
+        &self,
+        author: &Author,
+        call: &str,
+        changes: Vec<Change>,
+    ) -> Result<Vec<String>, Error> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
@@ -154,7 +165,9 @@ impl Versions {
                 own: false,
                 did,
             };
-            lines.push_str(&(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"));
+            lines.push_str(
+                &(serde_json::to_string(&line).map_err(|error| failed(error.into()))? + "\n"),
+            );
             ids.push(version);
         }
         disk::append_durably(&log, lines.as_bytes()).map_err(failed)?;
@@ -167,7 +180,12 @@ impl Versions {
 
     /// Records that the changes of a call failed.
     pub(super) fn end(&self, author: &Author, call: &str) -> Result<(), Error> {
-        self.keep(author, &new_id(), vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }]).map(drop)
+        self.keep(
+            author,
+            &new_id(),
+            vec![Change { did: Did::Ended { of: call.to_owned() }, bytes: None }],
+        )
+        .map(drop)
     }
 
     /// Whether they were not kept already.
@@ -198,12 +216,22 @@ impl Versions {
     /// The disk's.
     pub fn log(&self) -> std::io::Result<Log> {
         let on_disk = self.folder.join(LOG);
-        let log = disk::none_if_missing(disk::read_end(&on_disk, limits::VERSIONS_LOG_BYTES))?.unwrap_or_default();
-        let is_whole = disk::none_if_missing(std::fs::metadata(&on_disk))?.is_none_or(|found| found.len() <= limits::VERSIONS_LOG_BYTES);
-        let lines: Vec<Line> = log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-        let ended = lines.iter().filter_map(|line| if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None });
+        let log = disk::none_if_missing(disk::read_end(&on_disk, limits::VERSIONS_LOG_BYTES))?
+            .unwrap_or_default();
+        let is_whole = disk::none_if_missing(std::fs::metadata(&on_disk))?
+            .is_none_or(|found| found.len() <= limits::VERSIONS_LOG_BYTES);
+        let lines: Vec<Line> = log
+            .split(|&byte| byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
+        let ended = lines.iter().filter_map(|line| {
+            if let Did::Ended { of } = &line.did { Some(of.clone()) } else { None }
+        });
         let ended: HashSet<String> = ended.collect();
-        let lines = lines.into_iter().filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call)).collect();
+        let lines = lines
+            .into_iter()
+            .filter(|line| !matches!(line.did, Did::Ended { .. }) && !ended.contains(&line.call))
+            .collect();
         Ok(Log { lines, is_whole })
     }
 
@@ -219,7 +247,10 @@ impl Versions {
                 log::warn!("old versions cannot be removed: {error}");
             }
         };
-        let _ = std::thread::Builder::new().name("versions".into()).spawn(run).inspect_err(|error| log::warn!("no thread: {error}"));
+        let _ = std::thread::Builder::new()
+            .name("versions".into())
+            .spawn(run)
+            .inspect_err(|error| log::warn!("no thread: {error}"));
     }
 
     /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond [`limits::VERSIONS_BYTES`] or an eighth of
@@ -234,7 +265,9 @@ impl Versions {
         let _lock = self.lock()?;
         let Log { lines, is_whole } = self.log().map_err(failed)?;
         if !is_whole {
-            log::warn!("versions/{LOG} is too long to be read whole; nothing is removed. Move the folder versions away to begin anew");
+            log::warn!(
+                "versions/{LOG} is too long to be read whole; nothing is removed. Move the folder versions away to begin anew"
+            );
             return Ok(());
         }
         let own = own_texts(&lines);
@@ -247,17 +280,21 @@ impl Versions {
         let mut log_bytes = [0_u64; 2];
         let mut stay: BTreeMap<usize, String> = BTreeMap::new();
         let newest_first = || lines.iter().enumerate().rev();
-        for (number, line) in
-            newest_first().filter(|(number, _)| !is_own(*number)).chain(newest_first().filter(|(number, _)| is_own(*number)))
+        for (number, line) in newest_first()
+            .filter(|(number, _)| !is_own(*number))
+            .chain(newest_first().filter(|(number, _)| is_own(*number)))
         {
-            let is_newest = !is_own(number) && line.kept().is_some_and(|(path, _)| paths.insert(path));
+            let is_newest =
+                !is_own(number) && line.kept().is_some_and(|(path, _)| paths.insert(path));
             let is_young = now.since(Moment(line.at)) <= limits::VERSIONS_AGE;
-            let size = line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
+            let size =
+                line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let noted = Line { own: is_own(number), ..line.clone() };
             let text = serde_json::to_string(&noted).map_err(|error| failed(error.into()))? + "\n";
             let [without, with] = &mut log_bytes;
             let used = if line.kept().is_some() { with } else { without };
-            let fits = bytes + size <= limits::VERSIONS_BYTES && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 8;
+            let fits = bytes + size <= limits::VERSIONS_BYTES
+                && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 8;
             if let Did::Dropped { newest } = line.did {
                 let known = dropped.entry(&line.by).or_default();
                 *known = newest.max(*known);
@@ -276,13 +313,27 @@ impl Versions {
             stay.insert(number, text);
         }
         let is_young = |newest: &u64| now.since(Moment(*newest)) <= limits::VERSIONS_AGE;
-        let gaps = dropped.into_iter().filter(|(_, newest)| is_young(newest)).map(|(by, newest)| {
-            let (version, call) = (new_id(), new_id());
-            let line = Line { version, call, at: now.0, by: by.to_owned(), tool: String::new(), own: false, did: Did::Dropped { newest } };
-            serde_json::to_string(&line).map(|line| line + "\n").map_err(|error| failed(error.into()))
-        });
+        let gaps =
+            dropped.into_iter().filter(|(_, newest)| is_young(newest)).map(|(by, newest)| {
+                let (version, call) = (new_id(), new_id());
+                let line = Line {
+                    version,
+                    call,
+                    at: now.0,
+                    by: by.to_owned(),
+                    tool: String::new(),
+                    own: false,
+                    did: Did::Dropped { newest },
+                };
+                serde_json::to_string(&line)
+                    .map(|line| line + "\n")
+                    .map_err(|error| failed(error.into()))
+            });
         let stay: Vec<String> = gaps.chain(stay.into_values().map(Ok)).collect::<Result<_, _>>()?;
-        disk::replace(&self.folder.join(LOG), stay.concat().as_bytes(), Mode::Private, |_| Ok::<(), std::io::Error>(())).map_err(failed)?;
+        disk::replace(&self.folder.join(LOG), stay.concat().as_bytes(), Mode::Private, |_| {
+            Ok::<(), std::io::Error>(())
+        })
+        .map_err(failed)?;
         for entry in std::fs::read_dir(&self.folder).map_err(failed)?.flatten() {
             let name = entry.file_name();
             if name.to_str().is_some_and(|name| name.len() == 64 && !hashes.contains(name)) {
@@ -299,7 +350,8 @@ impl Line {
     /// The path and hash of the version that this change replaced, if it is kept.
     pub fn kept(&self) -> Option<(&str, &str)> {
         match &self.did {
-            Did::Wrote { path, before: Some(before), .. } | Did::Trashed { path, before: Some(before), .. } => Some((path, before)),
+            Did::Wrote { path, before: Some(before), .. }
+            | Did::Trashed { path, before: Some(before), .. } => Some((path, before)),
             _ => None,
         }
     }
@@ -328,7 +380,10 @@ fn own_texts(lines: &[Line]) -> HashSet<usize> {
             Did::Wrote { path, after, .. } => drop(writers.insert(path.clone(), (&line.by, after))),
             Did::Trashed { path, .. } => drop(writers.remove(path)),
             Did::Renamed { from, to } => {
-                let below = writers.range(from.clone()..).map(|(path, _)| path.clone()).take_while(|path| path.starts_with(from.as_str()));
+                let below = writers
+                    .range(from.clone()..)
+                    .map(|(path, _)| path.clone())
+                    .take_while(|path| path.starts_with(from.as_str()));
                 for old in below.collect::<Vec<String>>() {
                     if let Some(rest) = rest_below(&old, from)
                         && let Some(writer) = writers.remove(&old)
@@ -372,8 +427,15 @@ mod tests {
         let (folder, versions) = open_new();
         let author = Author::new("me", "tool", None);
         let keep = |path: &str, text: &str| {
-            let did = Did::Wrote { path: path.into(), before: Some(hash(text.as_bytes())), after: String::new(), bytes: text.len() };
-            versions.keep(&author, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }]).unwrap();
+            let did = Did::Wrote {
+                path: path.into(),
+                before: Some(hash(text.as_bytes())),
+                after: String::new(),
+                bytes: text.len(),
+            };
+            versions
+                .keep(&author, "call", vec![Change { did, bytes: Some(text.as_bytes().to_vec()) }])
+                .unwrap();
         };
         for text in ["1", "2", "3"] {
             keep("a", text);
@@ -382,11 +444,22 @@ mod tests {
         keep("b", "4");
         let texts = || -> Vec<String> {
             let lines = versions.log().unwrap().lines;
-            lines.iter().map(|line| String::from_utf8(versions.bytes(line.kept().unwrap().1).unwrap()).unwrap()).collect()
+            lines
+                .iter()
+                .map(|line| {
+                    String::from_utf8(versions.bytes(line.kept().unwrap().1).unwrap()).unwrap()
+                })
+                .collect()
         };
         versions.clean(Moment::read()).unwrap();
         assert_eq!(texts(), ["1", "2", "3", "4"]);
-        versions.clean(Moment::read().after(limits::VERSIONS_AGE).after(std::time::Duration::from_secs(60))).unwrap();
+        versions
+            .clean(
+                Moment::read()
+                    .after(limits::VERSIONS_AGE)
+                    .after(std::time::Duration::from_secs(60)),
+            )
+            .unwrap();
         assert_eq!(texts(), ["3", "4"]);
         assert!(versions.bytes(&hash(b"1")).is_err(), "its bytes are gone");
         std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();
@@ -401,19 +474,41 @@ mod tests {
         let (folder, versions) = open_new();
         let author = Author::new("agent", "tool", None);
         let wrote = |before: &str, after: &str| Change {
-            did: Did::Wrote { path: "a".into(), before: Some(hash(before.as_bytes())), after: hash(after.as_bytes()), bytes: before.len() },
+            did: Did::Wrote {
+                path: "a".into(),
+                before: Some(hash(before.as_bytes())),
+                after: hash(after.as_bytes()),
+                bytes: before.len(),
+            },
             bytes: Some(before.as_bytes().to_vec()),
         };
-        versions.keep(&author, "1", vec![wrote("a person's", "one"), wrote("one", "two"), wrote("two", "three")]).unwrap();
+        versions
+            .keep(
+                &author,
+                "1",
+                vec![wrote("a person's", "one"), wrote("one", "two"), wrote("two", "three")],
+            )
+            .unwrap();
         let long = "x".repeat(2000);
-        let rename = || Change { did: Did::Renamed { from: long.clone(), to: long.clone() }, bytes: None };
-        versions.keep(&author, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect()).unwrap();
-        std::fs::write(folder.join("versions").join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32))), "left by a crash").unwrap();
+        let rename =
+            || Change { did: Did::Renamed { from: long.clone(), to: long.clone() }, bytes: None };
+        versions
+            .keep(&author, "2", (0..limits::VERSIONS_LOG_BYTES / 7000).map(|_| rename()).collect())
+            .unwrap();
+        std::fs::write(
+            folder.join("versions").join(format!(".vault-sync-mcp-{}.tmp", "0".repeat(32))),
+            "left by a crash",
+        )
+        .unwrap();
         versions.clean(Moment::read()).unwrap();
         let length = std::fs::metadata(folder.join("versions").join(LOG)).unwrap().len();
         assert!(length < limits::VERSIONS_LOG_BYTES / 2, "{length}");
         assert_eq!(versions.bytes(&hash(b"a person's")).unwrap(), b"a person's");
-        assert_eq!(std::fs::read_dir(folder.join("versions")).unwrap().count(), 5, "three texts, the log and the lock");
+        assert_eq!(
+            std::fs::read_dir(folder.join("versions")).unwrap().count(),
+            5,
+            "three texts, the log and the lock"
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -431,23 +526,54 @@ mod tests {
             },
             bytes: Some(before.as_bytes().to_vec()),
         };
-        let copied = Did::Wrote { path: "copy.md".into(), before: None, after: hash(b"a person's"), bytes: 0 };
-        versions.keep(&author, "1", vec![Change { did: copied, bytes: None }, wrote("a.md", "a person's", "0")]).unwrap();
+        let copied = Did::Wrote {
+            path: "copy.md".into(),
+            before: None,
+            after: hash(b"a person's"),
+            bytes: 0,
+        };
+        versions
+            .keep(
+                &author,
+                "1",
+                vec![Change { did: copied, bytes: None }, wrote("a.md", "a person's", "0")],
+            )
+            .unwrap();
         let long = "x".repeat(1000);
         let count = (limits::VERSIONS_LOG_BYTES / 4000) as usize;
         // It made them, so that none of their texts is anybody else's, and copied the person's text to another note first.
-        let made =
-            |n: usize| Change { did: Did::Wrote { path: format!("{n}/{long}"), before: None, after: hash(b"0"), bytes: 0 }, bytes: None };
+        let made = |n: usize| Change {
+            did: Did::Wrote {
+                path: format!("{n}/{long}"),
+                before: None,
+                after: hash(b"0"),
+                bytes: 0,
+            },
+            bytes: None,
+        };
         versions.keep(&author, "2", (0..count / 2).map(made).collect()).unwrap();
-        versions.keep(&author, "3", (0..count / 2).map(|n| wrote(&format!("{n}/{long}"), "0", "0")).collect()).unwrap();
+        versions
+            .keep(
+                &author,
+                "3",
+                (0..count / 2).map(|n| wrote(&format!("{n}/{long}"), "0", "0")).collect(),
+            )
+            .unwrap();
         assert!(versions.log().unwrap().is_whole_of("agent", Moment(0)));
         versions.clean(Moment::read()).unwrap();
         let log = versions.log().unwrap();
         assert!(log.lines.len() < count, "{} of {count}", log.lines.len());
         assert_eq!(versions.bytes(&hash(b"a person's")).unwrap(), b"a person's");
-        assert!(log.is_whole && !log.is_whole_of("agent", Moment(0)) && log.is_whole_of("another", Moment(0)));
+        assert!(
+            log.is_whole
+                && !log.is_whole_of("agent", Moment(0))
+                && log.is_whole_of("another", Moment(0))
+        );
         versions.clean(Moment::read()).unwrap();
-        assert!(!versions.log().unwrap().is_whole_of("agent", Moment(0)), "a second cleanup remembers it");
+        assert!(
+            !versions.log().unwrap().is_whole_of("agent", Moment(0)),
+            "a second cleanup remembers it"
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -456,17 +582,38 @@ mod tests {
         let (folder, versions) = open_new();
         let log = folder.join("versions").join(LOG);
         let author = Author::new("me", "tool", None);
-        let did = Did::Wrote { path: "a".into(), before: Some(hash(b"old")), after: hash(b"new"), bytes: 3 };
+        let did = Did::Wrote {
+            path: "a".into(),
+            before: Some(hash(b"old")),
+            after: hash(b"new"),
+            bytes: 3,
+        };
         versions.keep(&author, "call", vec![Change { did, bytes: Some(b"old".to_vec()) }]).unwrap();
-        File::options().append(true).open(&log).unwrap().set_len(limits::VERSIONS_LOG_BYTES + 1).unwrap();
+        File::options()
+            .append(true)
+            .open(&log)
+            .unwrap()
+            .set_len(limits::VERSIONS_LOG_BYTES + 1)
+            .unwrap();
         let did = Did::Renamed { from: "a".into(), to: "b".into() };
         versions.keep(&author, "call 2", vec![Change { did: did.clone(), bytes: None }]).unwrap();
-        assert!(versions.fresh.load(Ordering::Relaxed) > 0, "a line without a version counts towards the next cleanup");
+        assert!(
+            versions.fresh.load(Ordering::Relaxed) > 0,
+            "a line without a version counts towards the next cleanup"
+        );
         let read = versions.log().unwrap();
-        assert_eq!(read.lines.into_iter().map(|line| line.did).collect::<Vec<_>>(), [did], "of which the end is read");
+        assert_eq!(
+            read.lines.into_iter().map(|line| line.did).collect::<Vec<_>>(),
+            [did],
+            "of which the end is read"
+        );
         assert!(!read.is_whole);
         versions.clean(Moment::read()).unwrap();
-        assert_eq!(versions.bytes(&hash(b"old")).unwrap(), b"old", "that line was not read, and its text stays");
+        assert_eq!(
+            versions.bytes(&hash(b"old")).unwrap(),
+            b"old",
+            "that line was not read, and its text stays"
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

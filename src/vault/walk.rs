@@ -59,9 +59,15 @@ impl Walk<'_> {
     /// Only if the root itself cannot be read.
     pub(super) fn walk_folder(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first =
-            Folder { below: path.to_owned(), on_disk: self.index.jail.root().join(path), depth, is_link: false, is_behind_link: false };
-        let (mut open, mut linked, mut linked_folders) = (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
+        let first = Folder {
+            below: path.to_owned(),
+            on_disk: self.index.jail.root().join(path),
+            depth,
+            is_link: false,
+            is_behind_link: false,
+        };
+        let (mut open, mut linked, mut linked_folders) =
+            (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
         loop {
             let Some(folder) = open.pop() else {
                 // Linked folders come last, ordered by the links' paths, and each only once: links may form cycles, and many links
@@ -91,7 +97,9 @@ impl Walk<'_> {
             for entry in entries {
                 match entry {
                     Ok(entry) => match self.look(&folder, &entry) {
-                        Some(inner) if inner.is_link => drop(linked.insert(inner.below.clone(), inner)),
+                        Some(inner) if inner.is_link => {
+                            drop(linked.insert(inner.below.clone(), inner))
+                        }
                         Some(inner) => open.push(inner),
                         None => {}
                     },
@@ -110,31 +118,45 @@ impl Walk<'_> {
     /// Handles an entry of a folder. Returns it if it is a folder to walk.
     fn look(&mut self, folder: &Folder, entry: &DirEntry) -> Option<Folder> {
         let index = self.index;
-        let skip = |why: &str| warn_once("names", format!("{:?} has {why}; that is not served", folder.below));
+        let skip = |why: &str| {
+            warn_once("names", format!("{:?} has {why}; that is not served", folder.below))
+        };
         let (name, kind) = (entry.file_name(), entry.file_type().ok());
         let Some(name) = name.to_str() else {
             skip("a name that is not UTF-8");
             return None;
         };
         let is_file = kind.is_some_and(|kind| kind.is_file());
-        if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path()) {
+        if self.clean && is_file && disk::is_temporary(name) && disk::remove_leftover(&entry.path())
+        {
             log::info!("removed an unfinished write from an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
         // A dangling link may be valid later.
         self.has_links |= !is_hidden(name) && kind.is_some_and(|kind| kind.is_symlink());
         match classify(&index.jail, &path, entry, name) {
-            Ok(None) if is_odd(name) && !is_hidden(name) => skip("a name with a control character or a backslash"),
+            Ok(None) if is_odd(name) && !is_hidden(name) => {
+                skip("a name with a control character or a backslash")
+            }
             Ok(None) => {}
             _ if path.len() > limits::PATH_BYTES => skip("a path that is too long"),
             Err(error) => self.warn(&path, &error),
             Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
             // A link to a folder above is not followed.
-            Ok(Some(Kind::Folder { on_disk, is_link: true })) if folder.on_disk.starts_with(&on_disk) => {}
-            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => skip("folders nested too deeply"),
+            Ok(Some(Kind::Folder { on_disk, is_link: true }))
+                if folder.on_disk.starts_with(&on_disk) => {}
+            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => {
+                skip("folders nested too deeply")
+            }
             Ok(Some(Kind::Folder { on_disk, is_link })) => {
                 let is_behind_link = is_link || folder.is_behind_link;
-                return Some(Folder { below: path, on_disk, depth: folder.depth + 1, is_link, is_behind_link });
+                return Some(Folder {
+                    below: path,
+                    on_disk,
+                    depth: folder.depth + 1,
+                    is_link,
+                    is_behind_link,
+                });
             }
         }
         None
@@ -151,7 +173,12 @@ pub(super) fn joined(below: &str, name: &str) -> String {
 ///
 /// # Errors
 /// Why it cannot be read, unless it no longer exists.
-pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) -> io::Result<Option<Kind>> {
+pub(super) fn classify(
+    jail: &Jail,
+    path: &str,
+    entry: &DirEntry,
+    name: &str,
+) -> io::Result<Option<Kind>> {
     let unless_gone = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
@@ -182,9 +209,13 @@ pub(super) fn classify(jail: &Jail, path: &str, entry: &DirEntry, name: &str) ->
 
 /// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
 pub(super) fn looks_like_text(on_disk: &Path) -> bool {
-    let Ok(StampedBytes { bytes, .. }) = read_stamped(on_disk, limits::SNIFFED_BYTES) else { return false };
+    let Ok(StampedBytes { bytes, .. }) = read_stamped(on_disk, limits::SNIFFED_BYTES) else {
+        return false;
+    };
     // The last character may be cut.
-    let is_cut = |error: std::str::Utf8Error| error.error_len().is_none() && bytes.len() as u64 == limits::SNIFFED_BYTES;
+    let is_cut = |error: std::str::Utf8Error| {
+        error.error_len().is_none() && bytes.len() as u64 == limits::SNIFFED_BYTES
+    };
     std::str::from_utf8(&bytes).map_or_else(is_cut, |_| true) && memchr::memchr(0, &bytes).is_none()
 }
 
@@ -211,9 +242,13 @@ pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes>
 
 /// Whether a file that was read as empty has text by now, or is an older one that was emptied within [`limits::EMPTIED_PATIENCE`].
 fn is_being_saved(on_disk: &Path) -> bool {
-    let is_recent = |time: SystemTime| clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE);
+    let is_recent = |time: SystemTime| {
+        clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE)
+    };
     on_disk.symlink_metadata().is_ok_and(|found| {
-        let was_emptied = || found.modified().is_ok_and(is_recent) && found.created().is_ok_and(|at| !is_recent(at));
+        let was_emptied = || {
+            found.modified().is_ok_and(is_recent) && found.created().is_ok_and(|at| !is_recent(at))
+        };
         found.is_file() && (found.len() > 0 || was_emptied())
     })
 }
@@ -233,7 +268,11 @@ fn read_once(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     if after == before && length < before.size.min(max) {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
     }
-    Ok(StampedBytes { bytes, stamp: after, is_stable: after == before && length == before.size.min(max) })
+    Ok(StampedBytes {
+        bytes,
+        stamp: after,
+        is_stable: after == before && length == before.size.min(max),
+    })
 }
 
 #[cfg(test)]
@@ -251,7 +290,15 @@ mod tests {
         let file = folder.join("note.md");
         disk::write_new(&file, b"kept").unwrap();
         std::thread::sleep(limits::EMPTIED_PATIENCE * 2);
-        let save = || OpenOptions::new().write(true).truncate(true).open(&file).unwrap().write_all(b"kept").unwrap();
+        let save = || {
+            OpenOptions::new()
+                .write(true)
+                .truncate(true)
+                .open(&file)
+                .unwrap()
+                .write_all(b"kept")
+                .unwrap()
+        };
         // The kernel sets the size a moment before the time: only from the second save on, the time is recent in that moment too.
         save();
         let stop = AtomicBool::new(false);
@@ -261,7 +308,9 @@ mod tests {
                     save();
                 }
             });
-            let empty = (0..1000).filter(|_| read_stamped(&file, 99).is_ok_and(|read| read.bytes.is_empty())).count();
+            let empty = (0..1000)
+                .filter(|_| read_stamped(&file, 99).is_ok_and(|read| read.bytes.is_empty()))
+                .count();
             stop.store(true, Ordering::Relaxed);
             assert_eq!(empty, 0, "of 1,000 reads");
         });

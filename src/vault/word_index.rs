@@ -63,7 +63,10 @@ impl PostingList {
         let Some(posting) = self.open.take() else { return };
         let (id, rest) = (posting.id(), posting.without_id());
         let kind = if (1..=3).contains(&rest) { rest } else { 0 };
-        push_number(&mut self.bytes, ((id.wrapping_sub(self.last) & IDS) as usize) << 2 | usize::from(kind));
+        push_number(
+            &mut self.bytes,
+            ((id.wrapping_sub(self.last) & IDS) as usize) << 2 | usize::from(kind),
+        );
         if kind == 0 {
             push_number(&mut self.bytes, usize::from(rest));
         }
@@ -97,16 +100,22 @@ impl Vault {
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
         let newest = self.index.word_index.lock().unpoisoned().clone();
         // A query scans a file once, however often it has changed.
-        let changed = |table: &Table| Some(table.changed_since(newest.as_ref()?.version)?.collect::<HashSet<Id>>().len());
+        let changed = |table: &Table| {
+            Some(table.changed_since(newest.as_ref()?.version)?.collect::<HashSet<Id>>().len())
+        };
         let changes = self.index.with_table(changed);
-        let is_quick = newest.as_ref().is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
+        let is_quick = newest
+            .as_ref()
+            .is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
         let most = limits::CHANGES_BEFORE_REBUILD;
         let most = if is_quick { most.min(self.size() / limits::FILES_PER_CHANGE) } else { most };
         let is_old = changes.is_none_or(|changes| changes > most);
         if is_old && !self.index.is_first_indexing() {
             let vault = self.clone();
             let build = move || {
-                let (version, entries) = vault.index.with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
+                let (version, entries) = vault
+                    .index
+                    .with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
                 let word_index = vault.build_word_index(version, &entries);
                 *vault.index.word_index.lock().unpoisoned() = Some(Arc::new(word_index));
             };
@@ -138,17 +147,22 @@ impl Vault {
                     cost += WORD_COST + word.len();
                     lists.insert(word.into(), PostingList::default());
                 }
-                cost += lists.get_mut(word).map_or(0, |list| usize::from(list.record(entry.id, what)) * POSTING_COST);
+                cost += lists
+                    .get_mut(word)
+                    .map_or(0, |list| usize::from(list.record(entry.id, what)) * POSTING_COST);
             };
             words_of(&text).for_each(|word| record(word, &Posting::count_one));
             words_of(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
             let aliases = entry.aliases();
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
-            names.flat_map(words_of).for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
+            names
+                .flat_map(words_of)
+                .for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
             tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
         let max_unindexed = entries.len() / limits::UNINDEXED_FRACTION + limits::UNINDEXED_MIN;
-        let most_bytes = bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
+        let most_bytes =
+            bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
         if cost > most_bytes || word_index.unindexed.len() > max_unindexed {
             return WordIndex { version, ..WordIndex::default() };
         }
@@ -156,7 +170,9 @@ impl Vault {
         lists.values_mut().for_each(PostingList::close);
         word_index.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
-            word_index.offsets.push((word_index.text.len() as u32, word_index.postings.len() as u32));
+            word_index
+                .offsets
+                .push((word_index.text.len() as u32, word_index.postings.len() as u32));
             word_index.text.push_str(&word);
             word_index.text.push('\n');
             word_index.postings.append(&mut list.bytes);
@@ -170,9 +186,19 @@ impl Vault {
 impl WordIndex {
     /// A word, and the files that have it.
     fn word(&self, number: usize) -> (&str, PostingIter<'_>) {
-        let Some([(text, postings), (text_end, postings_end)]) = self.offsets.get(number..number + 2) else { return Default::default() };
+        let Some([(text, postings), (text_end, postings_end)]) =
+            self.offsets.get(number..number + 2)
+        else {
+            return Default::default();
+        };
         let word = self.text.part(*text as usize..*text_end as usize).trim_end_matches('\n');
-        (word, PostingIter { bytes: self.postings.part(*postings as usize..*postings_end as usize), id: 0 })
+        (
+            word,
+            PostingIter {
+                bytes: self.postings.part(*postings as usize..*postings_end as usize),
+                id: 0,
+            },
+        )
     }
 
     /// All words, each with the files that have it.
@@ -187,7 +213,8 @@ impl WordIndex {
         // The words that contain it: word, occurrences at the beginning of a form of it, other occurrences.
         let mut having: Vec<(usize, u32, u32)> = Vec::new();
         for at in finder.find_iter(self.text.as_bytes()) {
-            let number = self.offsets.partition_point(|&(start, _)| start as usize <= at).saturating_sub(1);
+            let number =
+                self.offsets.partition_point(|&(start, _)| start as usize <= at).saturating_sub(1);
             let is_start = self.offsets.get(number).is_some_and(|&(start, _)| start as usize == at);
             let is_form = is_start && stem(self.word(number).0).len() == stem_length;
             if having.last().is_none_or(|(last, ..)| *last != number) {
@@ -197,8 +224,9 @@ impl WordIndex {
                 *if is_form { forms } else { others } += 1;
             }
         }
-        let each =
-            having.into_iter().flat_map(|(number, forms, others)| self.word(number).1.map(move |posting| posting.times(forms, others)));
+        let each = having.into_iter().flat_map(|(number, forms, others)| {
+            self.word(number).1.map(move |posting| posting.times(forms, others))
+        });
         let mut by_id: Vec<Option<Posting>> = vec![None; table.id_bound()];
         for posting in each {
             if let Some(known) = by_id.get_mut(posting.id() as usize) {
@@ -216,8 +244,13 @@ impl WordIndex {
 /// of at most that length which it contains is in one of them.
 fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     indexed_words(text).flat_map(|word| {
-        let starts = (0..word.len().saturating_sub(limits::WORD_BYTES).max(1)).step_by(limits::WORD_BYTES);
-        starts.map(move |start| word.part(floor(word, start)..floor(word, (start + 2 * limits::WORD_BYTES).min(word.len()))))
+        let starts =
+            (0..word.len().saturating_sub(limits::WORD_BYTES).max(1)).step_by(limits::WORD_BYTES);
+        starts.map(move |start| {
+            word.part(
+                floor(word, start)..floor(word, (start + 2 * limits::WORD_BYTES).min(word.len())),
+            )
+        })
     })
 }
 

@@ -50,9 +50,17 @@ pub enum Overwrite<'a> {
 }
 
 /// The change of removing a file of some size, or moving it to the trash; `bytes` is `None` for one too large to be kept.
-pub(super) fn removal_change(path: &VaultPath, trashed_to: String, size: usize, bytes: Option<Vec<u8>>) -> Change {
+pub(super) fn removal_change(
+    path: &VaultPath,
+    trashed_to: String,
+    size: usize,
+    bytes: Option<Vec<u8>>,
+) -> Change {
     let before = bytes.as_deref().map(hash);
-    Change { did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size }, bytes }
+    Change {
+        did: Did::Trashed { path: path.as_str().to_owned(), trashed_to, before, bytes: size },
+        bytes,
+    }
 }
 
 /// Makes a file's new bytes from its old ones.
@@ -68,7 +76,13 @@ impl Vault {
     /// [`Error::Conflict`] if the file has another etag, or another program creates it at the same moment; [`Error::Exists`],
     /// [`Error::Busy`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::ReadOnly`], [`Error::NotFound`] for a missing folder
     /// without `create_dirs`, or the disk's. The file then has its old bytes.
-    pub fn write(&self, path: &VaultPath, content: &str, create_dirs: bool, over: Overwrite<'_>) -> Result<Written, Error> {
+    pub fn write(
+        &self,
+        path: &VaultPath,
+        content: &str,
+        create_dirs: bool,
+        over: Overwrite<'_>,
+    ) -> Result<Written, Error> {
         check_size(path, content.len())?;
         // Before the name: what a login may not change is said first.
         self.check_grant(path.as_str())?;
@@ -83,7 +97,9 @@ impl Vault {
             match (over, now) {
                 (Overwrite::Nothing, Some(_)) => return Err(Error::Exists(path.as_str().into())),
                 // Another program has created it since.
-                (Overwrite::Anything, Some(now)) if was_missing => return Err(Error::Conflict(Some(etag(now)))),
+                (Overwrite::Anything, Some(now)) if was_missing => {
+                    return Err(Error::Conflict(Some(etag(now))));
+                }
                 (Overwrite::Etag(_), None) => return Err(Error::Conflict(None)),
                 (_, now) => must_match(now.unwrap_or_default(), if_match)?,
             }
@@ -91,7 +107,9 @@ impl Vault {
             Ok(content.as_bytes().to_vec())
         };
         // Whatever its size and mode.
-        if matches!(over, Overwrite::Nothing) && self.jail.existing(path).is_ok_and(|on_disk| !on_disk.is_dir()) {
+        if matches!(over, Overwrite::Nothing)
+            && self.jail.existing(path).is_ok_and(|on_disk| !on_disk.is_dir())
+        {
             return Err(Error::Exists(path.as_str().into()));
         }
         match self.create_or_replace(path, create_dirs && if_match.is_none(), &mut make) {
@@ -104,12 +122,20 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `make`, and of [`Vault::write`].
-    pub(super) fn create_or_replace(&self, path: &VaultPath, create_folders: bool, make: &mut NewFile<'_>) -> Result<Written, Error> {
+    pub(super) fn create_or_replace(
+        &self,
+        path: &VaultPath,
+        create_folders: bool,
+        make: &mut NewFile<'_>,
+    ) -> Result<Written, Error> {
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         let _writing = self.lock_out_transactions();
         let top = self.jail.deepest_existing_folder(path);
-        let written = self.jail.for_writing(path, create_folders).and_then(|on_disk| self.replace_resolved(path, &on_disk, make));
+        let written = self
+            .jail
+            .for_writing(path, create_folders)
+            .and_then(|on_disk| self.replace_resolved(path, &on_disk, make));
         if written.is_err() {
             // Folders that were created for it are removed.
             disk::remove_empty_folders(&self.jail.root().join(path.parent().as_str()), &top);
@@ -118,9 +144,19 @@ impl Vault {
     }
 
     /// The change of writing a file, with the old bytes to keep, under the file's real path and not that of a link to it.
-    pub(super) fn write_change(&self, path: &VaultPath, before: Option<&[u8]>, after: &[u8]) -> Change {
+    pub(super) fn write_change(
+        &self,
+        path: &VaultPath,
+        before: Option<&[u8]>,
+        after: &[u8],
+    ) -> Change {
         let (path, bytes) = (self.real(path.as_str()), before.map(<[u8]>::to_vec));
-        let did = Did::Wrote { path, before: before.map(hash), after: hash(after), bytes: before.map_or(0, <[u8]>::len) };
+        let did = Did::Wrote {
+            path,
+            before: before.map(hash),
+            after: hash(after),
+            bytes: before.map_or(0, <[u8]>::len),
+        };
         Change { did, bytes }
     }
 
@@ -134,7 +170,12 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `make`, and of [`Vault::write`].
-    fn replace_resolved(&self, path: &VaultPath, on_disk: &ResolvedPath, make: &mut NewFile<'_>) -> Result<Written, Error> {
+    fn replace_resolved(
+        &self,
+        path: &VaultPath,
+        on_disk: &ResolvedPath,
+        make: &mut NewFile<'_>,
+    ) -> Result<Written, Error> {
         let _lock = self.lock_for_writing(on_disk);
         let patience = Deadline::after(limits::REST_PATIENCE);
         for _ in 0..limits::EDIT_ATTEMPTS {
@@ -149,9 +190,20 @@ impl Vault {
             // A call that is repeated makes no version, and the file keeps its time.
             let is_same = known.as_deref() == Some(bytes.as_slice());
             let put = || {
-                if is_same { Ok(()) } else { disk::replace(on_disk, &bytes, mode, look).map_err(|error| change_error(error, path)) }
+                if is_same {
+                    Ok(())
+                } else {
+                    disk::replace(on_disk, &bytes, mode, look)
+                        .map_err(|error| change_error(error, path))
+                }
             };
-            let change = || if is_same { Vec::new() } else { vec![self.write_change(path, known.as_deref(), &bytes)] };
+            let change = || {
+                if is_same {
+                    Vec::new()
+                } else {
+                    vec![self.write_change(path, known.as_deref(), &bytes)]
+                }
+            };
             // The bytes are compared again at the last moment; if they differ, `make` gets the new ones.
             match self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, put) {
                 Err(Error::Busy) => {}
@@ -164,7 +216,8 @@ impl Vault {
                 }
             }
         }
-        Err(current(on_disk, path)?.map_or(Error::Busy, |read| Error::Conflict(Some(etag(&read.bytes)))))
+        Err(current(on_disk, path)?
+            .map_or(Error::Busy, |read| Error::Conflict(Some(etag(&read.bytes)))))
     }
 
     /// Checks, right before the file is changed, that the vault is mounted and the file, read at the path `at`, has these bytes or
@@ -172,7 +225,13 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] if it differs, or a program is writing it; [`Error::Unavailable`], [`Error::TooLarge`], or the disk's.
-    pub(super) fn check_unchanged(&self, at: &Path, on_disk: &ResolvedPath, path: &VaultPath, known: Option<&[u8]>) -> Result<(), Error> {
+    pub(super) fn check_unchanged(
+        &self,
+        at: &Path,
+        on_disk: &ResolvedPath,
+        path: &VaultPath,
+        known: Option<&[u8]>,
+    ) -> Result<(), Error> {
         self.index.check_available()?;
         match (current(at, path)?, known) {
             (None, None) => Ok(()),
@@ -237,7 +296,9 @@ impl Vault {
                 Did::Wrote { path: written, after, .. } if written == path => Some(after.clone()),
                 Did::Trashed { path: trashed, .. } if rest_below(path, trashed).is_some() => None,
                 Did::Renamed { from, .. } if rest_below(path, from).is_some() => None,
-                Did::Renamed { from, to } => rest_below(path, to).map_or(now, |rest| hash_of(&format!("{from}{rest}"))),
+                Did::Renamed { from, to } => {
+                    rest_below(path, to).map_or(now, |rest| hash_of(&format!("{from}{rest}")))
+                }
                 _ => now,
             })
         };
@@ -249,9 +310,20 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] if it stays open.
-    fn wait_until_closed(&self, path: &VaultPath, on_disk: &ResolvedPath, patience: Deadline) -> Result<(), Error> {
-        let is_open = || self.index.is_being_written(on_disk, on_disk).unwrap_or_else(|| self.may_be_incomplete(path, on_disk));
-        patience.poll(limits::AT_REST_POLL, || Ok::<_, Error>((!is_open()).then_some(())))?.ok_or(Error::Busy)
+    fn wait_until_closed(
+        &self,
+        path: &VaultPath,
+        on_disk: &ResolvedPath,
+        patience: Deadline,
+    ) -> Result<(), Error> {
+        let is_open = || {
+            self.index
+                .is_being_written(on_disk, on_disk)
+                .unwrap_or_else(|| self.may_be_incomplete(path, on_disk))
+        };
+        patience
+            .poll(limits::AT_REST_POLL, || Ok::<_, Error>((!is_open()).then_some(())))?
+            .ok_or(Error::Busy)
     }
 
     /// Whether a file, on a file system that does not report changes, was written so recently that more may follow. A file that we
@@ -260,7 +332,11 @@ impl Vault {
     fn may_be_incomplete(&self, path: &VaultPath, on_disk: &Path) -> bool {
         let Ok(found) = fs::metadata(on_disk) else { return false };
         let stamp = Stamp::of(&found);
-        let written_by_us = || self.index.get(path.as_str()).is_some_and(|known| known.stamp == stamp && known.written_by_us());
+        let written_by_us = || {
+            self.index
+                .get(path.as_str())
+                .is_some_and(|known| known.stamp == stamp && known.written_by_us())
+        };
         let (written, changed) = disk::times(&found);
         let was_renamed = changed > written;
         stamp.is_younger_than(limits::AT_REST, clock::system()) && !was_renamed && !written_by_us()
@@ -288,12 +364,17 @@ impl Vault {
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
         let mut folder = path.parent();
-        while !folder.is_root() && matches!(self.jail.existing(&folder), Err(Error::NotFound { .. })) {
+        while !folder.is_root()
+            && matches!(self.jail.existing(&folder), Err(Error::NotFound { .. }))
+        {
             folder = folder.parent();
         }
         let on_disk = self.jail.existing(&folder)?;
         if !on_disk.is_dir() {
-            return Err(Error::NotAllowed { path: path.as_str().into(), why: "a name in it is a file, not a folder" });
+            return Err(Error::NotAllowed {
+                path: path.as_str().into(),
+                why: "a name in it is a file, not a folder",
+            });
         }
         if !disk::may_write_in(&on_disk) {
             return Err(Error::ReadOnly(path.as_str().into()));
@@ -305,13 +386,26 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Busy`] when the file is not what the caller knows; those of [`Vault::write`].
-    pub fn replace_known(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+    pub fn replace_known(
+        &self,
+        path: &VaultPath,
+        known: Option<&[u8]>,
+        wanted: Option<&[u8]>,
+    ) -> Result<(), Error> {
         let Some(wanted) = wanted else { return self.remove(path, known.unwrap_or_default()) };
-        self.create_or_replace(path, true, &mut |now| if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }).map(drop)
+        self.create_or_replace(path, true, &mut |now| {
+            if now == known { Ok(wanted.to_vec()) } else { Err(Error::Busy) }
+        })
+        .map(drop)
     }
 
     /// Like [`Vault::replace_known`], but keeps no version: for a step of a change whose versions are already kept.
-    pub(super) fn replace_known_in_transaction(&self, path: &VaultPath, known: Option<&[u8]>, wanted: Option<&[u8]>) -> Result<(), Error> {
+    pub(super) fn replace_known_in_transaction(
+        &self,
+        path: &VaultPath,
+        known: Option<&[u8]>,
+        wanted: Option<&[u8]>,
+    ) -> Result<(), Error> {
         Vault { author: None, ..self.clone() }.replace_known(path, known, wanted)
     }
 
@@ -323,7 +417,8 @@ impl Vault {
         self.wait_until_closed(path, on_disk, Deadline::after(limits::REST_PATIENCE))?;
         writable_metadata(on_disk, path)?;
         let look = || self.check_unchanged(on_disk, on_disk, path, Some(known));
-        let change = || vec![removal_change(path, String::new(), known.len(), Some(known.to_vec()))];
+        let change =
+            || vec![removal_change(path, String::new(), known.len(), Some(known.to_vec()))];
         self.keep_and_apply(&new_id(), vec![path.as_str().to_owned()], change, || {
             disk::remove(on_disk, look).map_err(|error| change_error(error, path))
         })?;
@@ -336,18 +431,28 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::TextNotFound`], [`Error::TextNotUnique`], [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit(&self, path: &VaultPath, edits: &[Replacement<'_>], if_match: Option<&str>) -> Result<(Written, usize), Error> {
+    pub fn edit(
+        &self,
+        path: &VaultPath,
+        edits: &[Replacement<'_>],
+        if_match: Option<&str>,
+    ) -> Result<(Written, usize), Error> {
         let mut count = 0;
         let written = self.edit_bytes(path, if_match, &mut |now| {
             count = 0;
             let mut bytes = now.to_vec();
             for (number, edit) in edits.iter().enumerate() {
-                let replaced =
-                    if edit.all { replace_all(&bytes, edit) } else { replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1)) };
+                let replaced = if edit.all {
+                    replace_all(&bytes, edit)
+                } else {
+                    replace_once(&bytes, edit.old, edit.new).map(|made| (made, 1))
+                };
                 let (made, more) = replaced.map_err(|error| match error {
-                    Error::TextNotFound(hint) if edits.len() > 1 => {
-                        Error::TextNotFound(format!("This is edit {} of {}; nothing was changed. {hint}", number + 1, edits.len()))
-                    }
+                    Error::TextNotFound(hint) if edits.len() > 1 => Error::TextNotFound(format!(
+                        "This is edit {} of {}; nothing was changed. {hint}",
+                        number + 1,
+                        edits.len()
+                    )),
                     other => other,
                 })?;
                 bytes = made;
@@ -365,11 +470,19 @@ impl Vault {
     ///
     /// # Errors
     /// Those of `change`, [`Error::Conflict`], [`Error::Busy`], and those of [`Vault::write`].
-    pub fn edit_bytes(&self, path: &VaultPath, if_match: Option<&str>, change: &mut NewBytes<'_>) -> Result<Written, Error> {
+    pub fn edit_bytes(
+        &self,
+        path: &VaultPath,
+        if_match: Option<&str>,
+        change: &mut NewBytes<'_>,
+    ) -> Result<Written, Error> {
         let _writing = self.lock_out_transactions();
         let (path, on_disk) = self.locate(path)?;
         self.replace_resolved(&path, &on_disk, &mut |now| {
-            let bytes = now.ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })?;
+            let bytes = now.ok_or_else(|| Error::NotFound {
+                path: path.as_str().into(),
+                hint: String::new(),
+            })?;
             must_match(bytes, if_match)?;
             change(bytes)
         })
@@ -382,7 +495,9 @@ impl Vault {
     pub(super) fn check_etag(&self, path: &VaultPath, if_match: Option<&str>) -> Result<(), Error> {
         match if_match {
             None => Ok(()),
-            Some(_) if self.is_folder(path) => Err(Error::Invalid("Argument if_match is for a file, not for a folder.".into())),
+            Some(_) if self.is_folder(path) => {
+                Err(Error::Invalid("Argument if_match is for a file, not for a folder.".into()))
+            }
             Some(_) => must_match(&self.bytes(path)?, if_match),
         }
     }
@@ -390,7 +505,14 @@ impl Vault {
 
 impl Written {
     pub(super) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
-        Written { path: path.clone(), created, size: bytes.len(), total_lines: count_lines(bytes), etag: etag(bytes), previous: None }
+        Written {
+            path: path.clone(),
+            created,
+            size: bytes.len(),
+            total_lines: count_lines(bytes),
+            etag: etag(bytes),
+            previous: None,
+        }
     }
 }
 
@@ -405,7 +527,10 @@ fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
 /// Refuses a canvas that is not JSON: Obsidian does not open it, and its links are not found. An empty one it opens.
 fn check_canvas(path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
     let is_canvas = extension_of(path.name()).as_deref() == Some("canvas");
-    if !is_canvas || bytes.trim_ascii().is_empty() || serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+    if !is_canvas
+        || bytes.trim_ascii().is_empty()
+        || serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+    {
         return Ok(());
     }
     let why = r#"it would not be JSON; in its texts a line break is \n and a quote \""#;
@@ -414,15 +539,24 @@ fn check_canvas(path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
 
 pub(super) fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
     if size as u64 > limits::NOTE_BYTES {
-        return Err(Error::TooLarge { path: path.as_str().into(), size: size as u64, limit: limits::NOTE_BYTES });
+        return Err(Error::TooLarge {
+            path: path.as_str().into(),
+            size: size as u64,
+            limit: limits::NOTE_BYTES,
+        });
     }
     Ok(())
 }
 
-pub(super) fn writable_metadata(on_disk: &Path, path: &VaultPath) -> Result<Option<Metadata>, Error> {
+pub(super) fn writable_metadata(
+    on_disk: &Path,
+    path: &VaultPath,
+) -> Result<Option<Metadata>, Error> {
     match fs::metadata(on_disk) {
         // A rename would replace even a read-only file; the permission is respected.
-        Ok(metadata) if metadata.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
+        Ok(metadata) if metadata.permissions().readonly() => {
+            Err(Error::ReadOnly(path.as_str().into()))
+        }
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
@@ -437,7 +571,11 @@ fn current(on_disk: &Path, path: &VaultPath) -> Result<Option<StampedBytes>, Err
 /// A disk error with the path that the caller knows. One that already has a path has been logged.
 pub(super) fn change_error(error: Error, path: &VaultPath) -> Error {
     match error {
-        Error::Disk { cause, .. } if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) => Error::Busy,
+        Error::Disk { cause, .. }
+            if matches!(cause.kind(), ErrorKind::AlreadyExists | ErrorKind::ResourceBusy) =>
+        {
+            Error::Busy
+        }
         Error::Disk { doing, path: unnamed, cause } if unnamed.is_empty() => {
             log::error!("could not {doing} {:?}: {cause}", path.as_str());
             Error::Disk { doing, path: path.as_str().into(), cause }

@@ -25,17 +25,27 @@ impl Guard {
     /// Why the answer is 403.
     pub(super) fn check(&self, row: &Row, head: &Head) -> Result<(), &'static str> {
         // A value that is not UTF-8 is refused.
-        let all = |name: &'static str, fine: &dyn Fn(&str) -> bool| head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine));
+        let all = |name: &'static str, fine: &dyn Fn(&str) -> bool| {
+            head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine))
+        };
         if !all("host", &|host| self.is_our_host(host)) {
-            return Err("The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL");
+            return Err(
+                "The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL",
+            );
         }
         // The other endpoints are open to every origin (CORS *): they hold nothing that a page could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
-        let fine = |origin: &str| self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null";
+        let fine = |origin: &str| {
+            self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null"
+        };
         if strict && !all("origin", &fine) {
             let is_form = row.route == Route::Authorize;
-            return Err(if is_form { "The form came from another web site." } else { "This Origin is not allowed; see ALLOWED_ORIGINS" });
+            return Err(if is_form {
+                "The form came from another web site."
+            } else {
+                "This Origin is not allowed; see ALLOWED_ORIGINS"
+            });
         }
         Ok(())
     }
@@ -45,7 +55,8 @@ impl Guard {
         let host = host.to_ascii_lowercase();
         let own = self.origin.split_once("://").map_or("", |(_, own)| own);
         let bare = without_port(&host);
-        let address = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
+        let address =
+            bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
         bare == without_port(own) || bare == "localhost" || address.parse::<IpAddr>().is_ok()
     }
 
@@ -68,8 +79,7 @@ fn without_port(authority: &str) -> &str {
 /// The answer to a CORS preflight.
 pub(super) fn preflight(row: &Row) -> Response {
     // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not Authorization.
-    const HEADERS: &str =
-        "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
+    const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
     let response = Response::empty(204).header("Allow", row.allow);
     if row.route == Route::Authorize {
         return response;
@@ -83,16 +93,21 @@ pub(super) fn preflight(row: &Row) -> Response {
 /// Adds the headers that every answer of an endpoint carries.
 pub(super) fn finish(row: Option<&Row>, response: Response) -> Response {
     let route = row.map(|row| row.route);
-    let mut response = response.header("X-Content-Type-Options", "nosniff").header("Referrer-Policy", "no-referrer");
+    let mut response = response
+        .header("X-Content-Type-Options", "nosniff")
+        .header("Referrer-Policy", "no-referrer");
     if !response.has("cache-control") {
         response = response.header("Cache-Control", "no-store");
     }
     if matches!(route, Some(Route::Authorize | Route::Home | Route::Open)) {
-        return response.header("Content-Security-Policy", page::CONTENT_SECURITY_POLICY).header("X-Frame-Options", "DENY");
+        return response
+            .header("Content-Security-Policy", page::CONTENT_SECURITY_POLICY)
+            .header("X-Frame-Options", "DENY");
     }
-    response
-        .header("Access-Control-Allow-Origin", "*")
-        .header("Access-Control-Expose-Headers", "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version")
+    response.header("Access-Control-Allow-Origin", "*").header(
+        "Access-Control-Expose-Headers",
+        "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version",
+    )
 }
 
 #[cfg(test)]
@@ -101,7 +116,10 @@ mod tests {
 
     #[test]
     fn hosts_and_origins() {
-        let guard = Guard { origin: "https://vault.example.com".into(), allowed_origins: vec!["https://app.example".into()] };
+        let guard = Guard {
+            origin: "https://vault.example.com".into(),
+            allowed_origins: vec!["https://app.example".into()],
+        };
         for (host, expected) in [
             ("vault.example.com", true),
             ("VAULT.example.com:443", true),

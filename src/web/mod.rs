@@ -79,20 +79,40 @@ impl Service for App {
         {
             return answer_now(match row.route {
                 // People see these.
-                Route::Authorize => oauth::html(403, page::error(&self.oauth.origin, why, "Start the login again in the application.")),
-                Route::Home | Route::Open => {
-                    oauth::html(403, page::error(&self.oauth.origin, why, "Open the address that the owner of the server gave you."))
-                }
-                _ => Response::json(403, format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#)),
+                Route::Authorize => oauth::html(
+                    403,
+                    page::error(
+                        &self.oauth.origin,
+                        why,
+                        "Start the login again in the application.",
+                    ),
+                ),
+                Route::Home | Route::Open => oauth::html(
+                    403,
+                    page::error(
+                        &self.oauth.origin,
+                        why,
+                        "Open the address that the owner of the server gave you.",
+                    ),
+                ),
+                _ => Response::json(
+                    403,
+                    format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#),
+                ),
             });
         }
         if !row.allow.split(", ").any(|method| method == &*head.method) {
-            return answer_now(Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow));
+            return answer_now(
+                Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow),
+            );
         }
         // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
-        let body_max = if &*head.method == "POST" { row.body_max } else { limits::IGNORED_BODY_BYTES };
+        let body_max =
+            if &*head.method == "POST" { row.body_max } else { limits::IGNORED_BODY_BYTES };
         if matches!(head.framing, Framing::Length(length) if length > body_max) {
-            let why = format!(r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#);
+            let why = format!(
+                r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#
+            );
             return answer_now(Response::json(413, why));
         }
         let from = client_address(peer, head, &self.trusted_proxies);
@@ -102,43 +122,70 @@ impl Service for App {
 
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &Peer) -> Reply {
         let reply = match (ticket.row.route, ticket.caller) {
-            (Route::Mcp, Some((principal, token))) => mcp::serve(self, head, &body, principal, token, peer),
+            (Route::Mcp, Some((principal, token))) => {
+                mcp::serve(self, head, &body, principal, token, peer)
+            }
             // `admit` has refused such a request.
-            (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(&self.oauth, crate::oauth::bearer::Challenge::NoToken)),
+            (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(
+                &self.oauth,
+                crate::oauth::bearer::Challenge::NoToken,
+            )),
             (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
             (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
             (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from)),
             (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
-            (Route::ProtectedOrigin, _) => oauth::document(&metadata::protected_origin(&self.oauth.origin)),
-            (Route::ProtectedEndpoint, _) => oauth::document(&metadata::protected_endpoint(&self.oauth.origin)),
-            (Route::AuthorizationServer, _) => {
-                oauth::document(&metadata::authorization_server(&self.oauth.origin, self.oauth.policy.client_documents))
+            (Route::ProtectedOrigin, _) => {
+                oauth::document(&metadata::protected_origin(&self.oauth.origin))
             }
+            (Route::ProtectedEndpoint, _) => {
+                oauth::document(&metadata::protected_endpoint(&self.oauth.origin))
+            }
+            (Route::AuthorizationServer, _) => oauth::document(&metadata::authorization_server(
+                &self.oauth.origin,
+                self.oauth.policy.client_documents,
+            )),
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Open, _) => {
                 let form = Form::parse(&head.query).unwrap_or_default();
                 Reply::Whole(match (form.get("vault"), form.get("file")) {
-                    (Some(vault), Some(file)) => {
-                        oauth::html(200, page::open(&self.oauth.origin, vault, file, &uri::to_open(uri::OBSIDIAN, vault, file)))
-                    }
+                    (Some(vault), Some(file)) => oauth::html(
+                        200,
+                        page::open(
+                            &self.oauth.origin,
+                            vault,
+                            file,
+                            &uri::to_open(uri::OBSIDIAN, vault, file),
+                        ),
+                    ),
                     _ => oauth::html(
                         400,
-                        page::error(&self.oauth.origin, "This address names no note.", "Open the link again from the answer that has it."),
+                        page::error(
+                            &self.oauth.origin,
+                            "This address names no note.",
+                            "Open the link again from the answer that has it.",
+                        ),
                     ),
                 })
             }
-            (Route::Health, _) => Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n")),
+            (Route::Health, _) => {
+                Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n"))
+            }
         };
         match reply {
             Reply::Whole(response) => Reply::Whole(guard::finish(Some(ticket.row), response)),
-            Reply::Events(response, events) => Reply::Events(guard::finish(Some(ticket.row), response), events),
+            Reply::Events(response, events) => {
+                Reply::Events(guard::finish(Some(ticket.row), response), events)
+            }
         }
     }
 
     fn panic_response(&self) -> Response {
         guard::finish(
             None,
-            Response::json(500, r#"{"error":"server_error","error_description":"Internal error; the log of the server has the reason"}"#),
+            Response::json(
+                500,
+                r#"{"error":"server_error","error_description":"Internal error; the log of the server has the reason"}"#,
+            ),
         )
     }
 }
@@ -150,7 +197,8 @@ fn accepts(head: &Head, wanted: &str) -> bool {
         let ranges = String::from_utf8_lossy(line).to_ascii_lowercase();
         ranges.split([',', ';']).any(|range| {
             let kind = range.trim().strip_suffix("/*");
-            range.trim() == wanted || kind.is_some_and(|kind| kind == "*" || wanted.starts_with(&format!("{kind}/")))
+            range.trim() == wanted
+                || kind.is_some_and(|kind| kind == "*" || wanted.starts_with(&format!("{kind}/")))
         })
     };
     lines.peek().is_none() || lines.any(is_taken)

@@ -18,7 +18,9 @@ use std::sync::Arc;
 
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
 pub(super) fn document(document: &Value) -> Reply {
-    Reply::Whole(Response::json(200, document.to_string()).header("Cache-Control", "public, max-age=300"))
+    Reply::Whole(
+        Response::json(200, document.to_string()).header("Cache-Control", "public, max-age=300"),
+    )
 }
 
 /// A page.
@@ -45,22 +47,45 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Re
         Err(error) => return cannot_authorize(oauth, error),
     };
     if &*head.method != "POST" {
-        return html(200, page::login(&oauth.origin, &request, "", Choice::All(request.access), &abilities, ""));
+        return html(
+            200,
+            page::login(&oauth.origin, &request, "", Choice::All(request.access), &abilities, ""),
+        );
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
-        return html(403, page::error(&oauth.origin, "The form came from another web site.", "Start the login again in the application."));
+        return html(
+            403,
+            page::error(
+                &oauth.origin,
+                "The form came from another web site.",
+                "Start the login again in the application.",
+            ),
+        );
     }
     let Some(form) = form_of(head, body) else {
-        return html(400, page::error(&oauth.origin, "The form could not be read.", "Go back and try again."));
+        return html(
+            400,
+            page::error(&oauth.origin, "The form could not be read.", "Go back and try again."),
+        );
     };
     decide(app, head, &request, &form, from)
 }
 
-fn decide(app: &App, head: &Head, request: &AuthorizeRequest, form: &Form, from: IpAddr) -> Response {
+fn decide(
+    app: &App,
+    head: &Head,
+    request: &AuthorizeRequest,
+    form: &Form,
+    from: IpAddr,
+) -> Response {
     let (oauth, abilities) = (&app.oauth, app.mcp.abilities());
     if form.get("decision") == Some("deny") {
         if request.may_send_back {
-            return see_other(&oauth.send_back(&request.redirect, "access_denied", "the request was denied"));
+            return see_other(&oauth.send_back(
+                &request.redirect,
+                "access_denied",
+                "the request was denied",
+            ));
         }
         return html(200, page::denied(&oauth.origin));
     }
@@ -73,15 +98,29 @@ fn decide(app: &App, head: &Head, request: &AuthorizeRequest, form: &Form, from:
         Some("folders") => Choice::Folders,
         _ => Choice::All(Access::Read),
     };
-    let (user, password) = (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
+    let (user, password) =
+        (form.get("username").unwrap_or_default(), form.get("password").unwrap_or_default());
     let now = Moment::read();
-    let again = |status, notice| html(status, page::login(&oauth.origin, request, user, choice, &abilities, notice));
-    let cookies = head.all("cookie").filter_map(|line| std::str::from_utf8(line).ok()).collect::<Vec<&str>>().join("; ");
+    let again = |status, notice| {
+        html(status, page::login(&oauth.origin, request, user, choice, &abilities, notice))
+    };
+    let cookies = head
+        .all("cookie")
+        .filter_map(|line| std::str::from_utf8(line).ok())
+        .collect::<Vec<&str>>()
+        .join("; ");
     match oauth.log_in(user, password, oauth.is_known_browser(&cookies, now)) {
         Login::Right => {
             let answer = match choice {
-                Choice::All(access) => granted(oauth, oauth.issue_code(request, user, access, None, from, now)),
-                Choice::Folders => folders_page(app, request, &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)), ""),
+                Choice::All(access) => {
+                    granted(oauth, oauth.issue_code(request, user, access, None, from, now))
+                }
+                Choice::Folders => folders_page(
+                    app,
+                    request,
+                    &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)),
+                    "",
+                ),
             };
             answer.header("Set-Cookie", oauth.browser_cookie(now))
         }
@@ -104,7 +143,13 @@ fn folders_page(app: &App, request: &AuthorizeRequest, proof: &str, notice: &str
 }
 
 /// The form of the second page: what was chosen for each folder.
-fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &str, from: IpAddr) -> Response {
+fn choose_folders(
+    app: &App,
+    request: &AuthorizeRequest,
+    form: &Form,
+    proof: &str,
+    from: IpAddr,
+) -> Response {
     let now = Moment::read();
     // Nothing of the vault is read before this.
     let Some(user) = app.oauth.logged_in(request, proof, now) else {
@@ -113,7 +158,9 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &st
     };
     let (offered, _) = app.mcp.folders(limits::FOLDERS_OFFERED);
     let of = |wanted: &'static str| {
-        let chosen = form.with_prefix("folder:").filter(|(name, choice)| *choice == wanted && offered.iter().any(|folder| folder == name));
+        let chosen = form.with_prefix("folder:").filter(|(name, choice)| {
+            *choice == wanted && offered.iter().any(|folder| folder == name)
+        });
         chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
     };
     let write = if request.access == Access::Write { of("change") } else { Vec::new() };
@@ -122,17 +169,27 @@ fn choose_folders(app: &App, request: &AuthorizeRequest, form: &Form, proof: &st
         return folders_page(app, request, proof, "No folder was chosen. Choose at least one.");
     }
     let access = if folders.write.is_empty() { Access::Read } else { Access::Write };
-    granted(&app.oauth, app.oauth.issue_code(request, user, access, Some(Arc::new(folders)), from, now))
+    granted(
+        &app.oauth,
+        app.oauth.issue_code(request, user, access, Some(Arc::new(folders)), from, now),
+    )
 }
 
 fn cannot_authorize(oauth: &Oauth, error: AuthorizeError) -> Response {
     match error {
         AuthorizeError::Show { why, advice } => html(400, page::error(&oauth.origin, why, advice)),
-        AuthorizeError::SendBack { redirect, code, description } => see_other(&oauth.send_back(&redirect, code, description)),
-        AuthorizeError::Unavailable => {
-            html(503, page::error(&oauth.origin, "The server cannot store the login at the moment.", "Please try again later."))
-                .header("Retry-After", "5")
+        AuthorizeError::SendBack { redirect, code, description } => {
+            see_other(&oauth.send_back(&redirect, code, description))
         }
+        AuthorizeError::Unavailable => html(
+            503,
+            page::error(
+                &oauth.origin,
+                "The server cannot store the login at the moment.",
+                "Please try again later.",
+            ),
+        )
+        .header("Retry-After", "5"),
     }
 }
 
@@ -151,19 +208,34 @@ pub(super) fn token(app: &App, head: &Head, body: &[u8]) -> Response {
 
 /// The revocation endpoint.
 pub(super) fn revoke(app: &App, head: &Head, body: &[u8]) -> Response {
-    with_form(head, body, |authorization, form, now| app.oauth.revoke(authorization, form, now).map(|()| Response::json(200, "{}")))
+    with_form(head, body, |authorization, form, now| {
+        app.oauth.revoke(authorization, form, now).map(|()| Response::json(200, "{}"))
+    })
 }
 
 /// The registration endpoint.
 pub(super) fn register(app: &App, body: &[u8], from: IpAddr) -> Response {
-    let registered = app.oauth.register(body, from, Moment::read()).map(|client| Response::json(201, client.to_string()));
+    let registered = app
+        .oauth
+        .register(body, from, Moment::read())
+        .map(|client| Response::json(201, client.to_string()));
     registered.unwrap_or_else(|error| failed(None, &error))
 }
 
-fn with_form(head: &Head, body: &[u8], answer: impl FnOnce(Option<&str>, &Form, Moment) -> Result<Response, Error>) -> Response {
-    let unreadable = || Error::invalid_request("the body must be application/x-www-form-urlencoded, each parameter once");
+fn with_form(
+    head: &Head,
+    body: &[u8],
+    answer: impl FnOnce(Option<&str>, &Form, Moment) -> Result<Response, Error>,
+) -> Response {
+    let unreadable = || {
+        Error::invalid_request(
+            "the body must be application/x-www-form-urlencoded, each parameter once",
+        )
+    };
     let authorization = head.text("authorization");
-    let answered = form_of(head, body).ok_or_else(unreadable).and_then(|form| answer(authorization, &form, Moment::read()));
+    let answered = form_of(head, body)
+        .ok_or_else(unreadable)
+        .and_then(|form| answer(authorization, &form, Moment::read()));
     answered.unwrap_or_else(|error| failed(authorization, &error))
 }
 
@@ -177,7 +249,9 @@ fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
 fn failed(authorization: Option<&str>, error: &Error) -> Response {
     let response = Response::json(error.status, error.to_json());
     // RFC 6749 section 5.2: only if the client used that method.
-    let is_basic = authorization.and_then(|value| value.get(..6)).is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
+    let is_basic = authorization
+        .and_then(|value| value.get(..6))
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("basic "));
     match error.status {
         401 if is_basic => response.header("WWW-Authenticate", "Basic realm=\"vault-sync-mcp\""),
         503 => response.header("Retry-After", "2"),

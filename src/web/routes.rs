@@ -52,11 +52,22 @@ const fn posting(paths: &'static [&'static str], route: Route) -> Row {
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.
 pub static ROUTES: [Row; 11] = [
-    Row { paths: &["/mcp"], route: Route::Mcp, allow: "GET, HEAD, POST, DELETE, OPTIONS", body_max: limits::MCP_BYTES },
+    Row {
+        paths: &["/mcp"],
+        route: Route::Mcp,
+        allow: "GET, HEAD, POST, DELETE, OPTIONS",
+        body_max: limits::MCP_BYTES,
+    },
     reading(&["/.well-known/oauth-protected-resource"], Route::ProtectedOrigin),
     reading(&["/.well-known/oauth-protected-resource/mcp"], Route::ProtectedEndpoint),
-    reading(&["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"], Route::AuthorizationServer),
-    Row { allow: "GET, HEAD, POST, OPTIONS", ..posting(&["/oauth/authorize", "/authorize"], Route::Authorize) },
+    reading(
+        &["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"],
+        Route::AuthorizationServer,
+    ),
+    Row {
+        allow: "GET, HEAD, POST, OPTIONS",
+        ..posting(&["/oauth/authorize", "/authorize"], Route::Authorize)
+    },
     posting(&["/oauth/token", "/token"], Route::Token),
     posting(&["/oauth/register", "/register"], Route::Register),
     posting(&["/oauth/revoke", "/revoke"], Route::Revoke),

@@ -40,7 +40,9 @@ impl Pages {
         match resolve(target, source, &self.0) {
             Resolved::Missing => None,
             Resolved::One(path) => Some(path),
-            Resolved::Several(paths) => paths.iter().find(|path| tree(path) == tree(from)).or(paths.first()).copied(),
+            Resolved::Several(paths) => {
+                paths.iter().find(|path| tree(path) == tree(from)).or(paths.first()).copied()
+            }
         }
     }
 }
@@ -68,14 +70,20 @@ fn end_of_tag(tag: &str) -> usize {
 pub fn remote_images(text: &str) -> Vec<usize> {
     let text = text.to_ascii_lowercase();
     // Whether an image has no target of its own: then each definition may be that.
-    let has_no_target = |image: &str| !image.starts_with('[') && image.split_once(']').is_none_or(|(_, rest)| !rest.starts_with('('));
+    let has_no_target = |image: &str| {
+        !image.starts_with('[')
+            && image.split_once(']').is_none_or(|(_, rest)| !rest.starts_with('('))
+    };
     let needs_definition = text.split("![").skip(1).any(has_no_target);
     let mut from = 0;
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         from += line.len();
         let line = PageLine { line, below: text.part(from..) };
-        if line.has_remote_image() || needs_definition && line.has_remote_definition() || line.has_loading_tag() {
+        if line.has_remote_image()
+            || needs_definition && line.has_remote_definition()
+            || line.has_loading_tag()
+        {
             found.push(number);
         }
     }
@@ -91,14 +99,17 @@ struct PageLine<'a> {
 impl PageLine<'_> {
     /// Whether a target that begins in the line is on another server.
     fn is_remote(&self, target: &str) -> bool {
-        is_remote(target) || target.ends_with('\n') && target.trim().is_empty() && is_remote(self.below)
+        is_remote(target)
+            || target.ends_with('\n') && target.trim().is_empty() && is_remote(self.below)
     }
 
     fn has_remote_image(&self) -> bool {
         self.line.split("![").skip(1).any(|image| {
             // What follows an embed (`![[file]]`) on its line is no part of it; `![[alt]](target)` is an image.
             let embed = image.strip_prefix('[').and_then(|inner| inner.split_once("]]"));
-            if let Some((file, _)) = embed.filter(|(file, rest)| !file.contains('[') && !rest.starts_with(['(', '['])) {
+            if let Some((file, _)) =
+                embed.filter(|(file, rest)| !file.contains('[') && !rest.starts_with(['(', '[']))
+            {
                 return is_remote(file);
             }
             image.split_once("](").is_some_and(|(_, target)| self.is_remote(target))
@@ -110,7 +121,9 @@ impl PageLine<'_> {
     /// Whether the line is a link reference definition with such a target.
     fn has_remote_definition(&self) -> bool {
         self.line.split_once("]:").is_some_and(|(name, target)| {
-            let name = name.trim_start_matches(|c: char| c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c));
+            let name = name.trim_start_matches(|c: char| {
+                c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c)
+            });
             name.starts_with('[') && !name.starts_with("[^") && self.is_remote(target)
         })
     }
@@ -118,14 +131,18 @@ impl PageLine<'_> {
     /// Whether the line has an HTML tag that loads something, and `//` follows: anywhere in the line, or in a tag that goes on below it, up
     /// to a blank line.
     fn has_loading_tag(&self) -> bool {
-        const TAGS: [&str; 9] = ["<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link", "<image"];
+        const TAGS: [&str; 9] = [
+            "<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link",
+            "<image",
+        ];
         let first = TAGS.iter().filter_map(|tag| self.line.find(tag)).min();
         let last = TAGS.iter().filter_map(|tag| self.line.rfind(tag)).max();
         first.into_iter().chain(last).any(|at| self.line.contains("//") || self.tag_has_address(at))
     }
 
     fn tag_has_address(&self, at: usize) -> bool {
-        let rest: String = self.line.part(at..).chars().chain(self.below.chars()).take(TAG_CHARS).collect();
+        let rest: String =
+            self.line.part(at..).chars().chain(self.below.chars()).take(TAG_CHARS).collect();
         let rest = rest.split("\n\n").next().unwrap_or_default();
         rest.get(..end_of_tag(rest)).is_some_and(|tag| tag.contains("//"))
     }
@@ -169,7 +186,10 @@ mod tests {
         ] {
             assert_eq!(pages.find(target, from), found, "{target} from {from}");
         }
-        assert_eq!((link_target("[[a/b#c|d]]"), link_target("![[x\\|y]]"), link_target("plain.md")), ("a/b", "x", "plain.md"));
+        assert_eq!(
+            (link_target("[[a/b#c|d]]"), link_target("![[x\\|y]]"), link_target("plain.md")),
+            ("a/b", "x", "plain.md")
+        );
     }
 
     #[test]
@@ -180,7 +200,11 @@ mod tests {
         assert_eq!(remote_images("<img alt=\">\" src=\"https://h/a.png\">\n"), [1]);
         assert_eq!(remote_images("<img alt=\">\"\nsrc=\"https://h/a.png\">\n"), [1]);
         assert_eq!(remote_images("![\u{c4}]\n\n- [\u{e4}]: https://h/a.png\n"), [3]);
-        assert_eq!(remote_images("![[a.png]]\ntext[^1]\n\n[^1]: https://h/source\n"), [0; 0], "a footnote");
+        assert_eq!(
+            remote_images("![[a.png]]\ntext[^1]\n\n[^1]: https://h/source\n"),
+            [0; 0],
+            "a footnote"
+        );
         assert_eq!(remote_images("[link]\n\n[link]: https://h/\n"), [0; 0], "no image");
     }
 }

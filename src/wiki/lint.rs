@@ -35,9 +35,13 @@ pub fn lint(vault: &Vault) -> Result<Vec<Finding>, Error> {
     vault.refresh_now()?;
     let everything = vault.files_below(&VaultPath::root(), "");
     let pages = Pages::of(everything.iter().map(|entry| entry.path.as_ref()));
-    let wiki: Vec<&Arc<Entry>> = everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.is_note()).collect();
+    let wiki: Vec<&Arc<Entry>> =
+        everything.iter().filter(|entry| tree(&entry.path).is_some() && entry.is_note()).collect();
     if wiki.is_empty() {
-        return Err(Error::Invalid(format!("There is no wiki here, no page in {}; init-wiki writes one", TREES.join("/, ") + "/")));
+        return Err(Error::Invalid(format!(
+            "There is no wiki here, no page in {}; init-wiki writes one",
+            TREES.join("/, ") + "/"
+        )));
     }
     let (mut found, mut linked) = (Vec::new(), Linked::default());
     for entry in &wiki {
@@ -75,13 +79,16 @@ fn index_of(tree: &str) -> String {
 /// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
 fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     for entry in everything {
-        let above = entry
-            .path
-            .match_indices("reminders/")
-            .find_map(|(at, _)| entry.path.get(..at).filter(|above| above.is_empty() || above.ends_with('/')));
+        let above = entry.path.match_indices("reminders/").find_map(|(at, _)| {
+            entry.path.get(..at).filter(|above| above.is_empty() || above.ends_with('/'))
+        });
         let (page, what) = match above {
-            Some(above) => (format!("{above}reminders"), "a folder for reminders; those live on the board"),
-            None if entry.name() == "priorities.md" => (entry.path.to_string(), "a page for priorities; those live on the board"),
+            Some(above) => {
+                (format!("{above}reminders"), "a folder for reminders; those live on the board")
+            }
+            None if entry.name() == "priorities.md" => {
+                (entry.path.to_string(), "a page for priorities; those live on the board")
+            }
             None => continue,
         };
         if tree(&page).is_some() || !page.contains('/') {
@@ -91,9 +98,16 @@ fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
 }
 
 /// Checks a page's own text, and collects its links.
-fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, found: &mut Vec<Finding>) {
+fn check_page(
+    entry: &Entry,
+    text: &str,
+    pages: &Pages,
+    linked: &mut Linked,
+    found: &mut Vec<Finding>,
+) {
     let path = entry.path.as_ref();
-    let mut finding = |line, rule, what: String| found.push(Finding { page: path.to_owned(), line, rule, what });
+    let mut finding =
+        |line, rule, what: String| found.push(Finding { page: path.to_owned(), line, rule, what });
     let name = entry.name();
     let stem = name.strip_suffix(".md").unwrap_or(name);
     let note = Note::of(text);
@@ -111,9 +125,15 @@ fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, fou
         finding(task.line + 1, "knowledge-only", "a task; those live on the board".into());
     }
     for line in remote_images(text) {
-        finding(line, "remote-image", "loads from another server, which learns when the page is read".into());
+        finding(
+            line,
+            "remote-image",
+            "loads from another server, which learns when the page is read".into(),
+        );
     }
-    if frontmatter::block(text).is_some_and(|yaml| yaml.lines().any(|line| line.trim_end() == "status: partial")) {
+    if frontmatter::block(text)
+        .is_some_and(|yaml| yaml.lines().any(|line| line.trim_end() == "status: partial"))
+    {
         finding(0, "unfinished", "the session that wrote it was cut off".into());
     }
     let here = tree(path);
@@ -124,7 +144,11 @@ fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, fou
             continue;
         };
         if matches!((here, tree(to)), (Some("work"), Some("life")) | (Some("life"), Some("work"))) {
-            finding(line, "cross-domain", format!("[[{}]] leads to {to}; only shared/ belongs to both", link.path));
+            finding(
+                line,
+                "cross-domain",
+                format!("[[{}]] leads to {to}; only shared/ belongs to both", link.path),
+            );
         }
         if let Some(here) = here.filter(|here| path == index_of(here)) {
             linked.by_index.insert((here.to_owned(), to.to_owned()));
@@ -138,7 +162,8 @@ fn check_page(entry: &Entry, text: &str, pages: &Pages, linked: &mut Linked, fou
 fn check_links(entry: &Entry, linked: &Linked, found: &mut Vec<Finding>) {
     let path = entry.path.as_ref();
     let Some(here) = tree(path).filter(|_| !STRUCTURAL.contains(&entry.name())) else { return };
-    let mut finding = |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });
+    let mut finding =
+        |rule, what: String| found.push(Finding { page: path.to_owned(), line: 0, rule, what });
     if !linked.by_pages.contains(path) {
         finding("orphan", "no page except an index or log links to it".into());
     }

@@ -35,7 +35,10 @@ const FOLDERS: &str = "work/wiki/entities work/wiki/concepts work/wiki/sources l
 pub fn write(vault: &Path) -> Result<Vec<(&'static str, bool)>, (&'static str, io::Error)> {
     let folders = FOLDERS.split(' ').map(|path| (path, make_folders(vault, path)));
     let files = FILES.iter().map(|&(path, bytes)| (path, make_file(vault, path, bytes)));
-    folders.chain(files).map(|(path, made)| made.map(|is_new| (path, is_new)).map_err(|error| (path, error))).collect()
+    folders
+        .chain(files)
+        .map(|(path, made)| made.map(|is_new| (path, is_new)).map_err(|error| (path, error)))
+        .collect()
 }
 
 /// Makes a folder and those above it that are missing; whether any is new.

@@ -9,7 +9,10 @@ pub const QUERIES: [(&str, &str); 8] = [
     ("in one of ten", "telescope"),
     ("in all", "the"),
     ("two words", "telescope harbour"),
-    ("a question of six words", "which telescope has the harbour a lighthouse, verti, ansol or moro?"),
+    (
+        "a question of six words",
+        "which telescope has the harbour a lighthouse, verti, ansol or moro?",
+    ),
     ("one letter", "e"),
     ("not ASCII", "größenwahn"),
 ];
@@ -52,7 +55,12 @@ pub fn bytes(folder: &Path) -> u64 {
 pub fn text(n: usize) -> String {
     let mut random = Random((n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let words = words();
-    let mut text = format!("---\ntags: [area{}, kind{}]\ndate: 2026-01-{:02}\n---\n# Note {n}\n\n", n % 20, n % 7, n % 28 + 1);
+    let mut text = format!(
+        "---\ntags: [area{}, kind{}]\ndate: 2026-01-{:02}\n---\n# Note {n}\n\n",
+        n % 20,
+        n % 7,
+        n % 28 + 1
+    );
     let mut count = 0;
     while text.len() < 3000 {
         // The first words are the most frequent: the inverse of a Zipf distribution.
@@ -66,7 +74,13 @@ pub fn text(n: usize) -> String {
             text.push_str(word);
         }
         text.push_str(if count % 11 == 0 { ".\n" } else { " " });
-        for (every, special) in [(2003, "Lighthouse"), (10, "telescope"), (40, "harbour"), (997, "Größenwahn"), (1, "the")] {
+        for (every, special) in [
+            (2003, "Lighthouse"),
+            (10, "telescope"),
+            (40, "harbour"),
+            (997, "Größenwahn"),
+            (1, "the"),
+        ] {
             if count == 40 + special.len() && n % every == 3 % every {
                 text.push_str(special);
                 text.push(' ');
@@ -81,7 +95,9 @@ pub fn question(n: usize) -> String {
     let mut random = Random((n as u64 + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let words = words();
     let frequent = |random: &mut Random| (words.len() as f64).powf(random.unit()) as usize - 1;
-    let at = |number: usize, random: &mut Random| if number.is_multiple_of(2) { frequent(random) } else { random.below(words.len()) };
+    let at = |number: usize, random: &mut Random| {
+        if number.is_multiple_of(2) { frequent(random) } else { random.below(words.len()) }
+    };
     (0..6).map(|number| words[at(number, &mut random)].as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -90,12 +106,19 @@ fn words() -> &'static [String] {
     static WORDS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     WORDS.get_or_init(|| {
         const SYLLABLES: [&str; 40] = [
-            "ka", "ro", "men", "ti", "sol", "ver", "an", "de", "lu", "pra", "nor", "es", "gi", "tam", "bel", "or", "shi", "con", "fer",
-            "ul", "dra", "im", "po", "ster", "ya", "ling", "mo", "cha", "reb", "in", "qua", "sen", "tor", "el", "vi", "gra", "ho", "pin",
-            "dus", "ry",
+            "ka", "ro", "men", "ti", "sol", "ver", "an", "de", "lu", "pra", "nor", "es", "gi",
+            "tam", "bel", "or", "shi", "con", "fer", "ul", "dra", "im", "po", "ster", "ya", "ling",
+            "mo", "cha", "reb", "in", "qua", "sen", "tor", "el", "vi", "gra", "ho", "pin", "dus",
+            "ry",
         ];
         let mut random = Random(42);
-        (0..5000).map(|n| (0..(n / 50).min(2) + 1 + random.below(2)).map(|_| SYLLABLES[random.below(40)]).collect()).collect()
+        (0..5000)
+            .map(|n| {
+                (0..(n / 50).min(2) + 1 + random.below(2))
+                    .map(|_| SYLLABLES[random.below(40)])
+                    .collect()
+            })
+            .collect()
     })
 }
 

@@ -24,7 +24,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let small = words.iter().any(|word| word == "small");
     let mut sizes: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
     if sizes.is_empty() {
@@ -39,19 +40,24 @@ fn main() {
 /// What the figures were measured on.
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let cpu = read("/proc/cpuinfo").lines().find_map(|line| line.strip_prefix("model name\t: ").map(str::to_owned)).unwrap_or_default();
+    let cpu = read("/proc/cpuinfo")
+        .lines()
+        .find_map(|line| line.strip_prefix("model name\t: ").map(str::to_owned))
+        .unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let rg = Command::new("rg")
-        .arg("--version")
-        .output()
-        .map(|output| String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned());
+    let rg = Command::new("rg").arg("--version").output().map(|output| {
+        String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned()
+    });
     format!("{cpu}, {cores} cores; {}", rg.unwrap_or_else(|_| "ripgrep is not here".into()))
 }
 
 fn bench(size: usize, small: bool) {
     let folder = corpus::vault(size);
     let megabytes = corpus::bytes(&folder) as f64 / 1e6;
-    println!("\n{size} notes, {megabytes:.0} MB{}\n", if small { ", SEARCH_MEMORY=small" } else { "" });
+    println!(
+        "\n{size} notes, {megabytes:.0} MB{}\n",
+        if small { ", SEARCH_MEMORY=small" } else { "" }
+    );
     println!("| what | p50 | p95 | rg -i -F | ratio |");
     println!("|---|---|---|---|---|");
     let mut settings = vec![("TOOLSETS", "vault,notes")];
@@ -68,27 +74,45 @@ fn bench(size: usize, small: bool) {
         let total = server.call("vault_search", json!({ "query": query }))["total_matches"].clone();
         row(&format!("search, {name} ({total} files)"), &times, rg(&folder, query));
     }
-    let another = |from: usize| move |n: usize| ("vault_search", json!({ "query": corpus::question(from + n) }));
+    let another = |from: usize| {
+        move |n: usize| ("vault_search", json!({ "query": corpus::question(from + n) }))
+    };
     row("search, six words, each time others, the first 50", &server.times(50, another(0)), None);
     row("search, six words, each time others, after those", &server.times(200, another(50)), None);
     row(
         "search, passages for a question",
-        &server.times(100, |n| ("vault_search", json!({ "query": corpus::question(n), "snippets": "passages", "max_results": 10 }))),
+        &server.times(100, |n| {
+            (
+                "vault_search",
+                json!({ "query": corpus::question(n), "snippets": "passages", "max_results": 10 }),
+            )
+        }),
         None,
     );
     memory("after the searches", &server, megabytes);
-    row("vault_list_all, a page of 1,000", &server.times(50, |_| ("vault_list_all", json!({}))), None);
+    row(
+        "vault_list_all, a page of 1,000",
+        &server.times(50, |_| ("vault_list_all", json!({}))),
+        None,
+    );
     row("vault_list", &server.times(100, |_| ("vault_list", json!({ "path": "area 03" }))), None);
     let path = |n: usize| corpus::path(n * 7919 % size);
     row("vault_read", &server.times(400, |n| ("vault_read", json!({ "path": path(n) }))), None);
     row(
         "vault_write, durable",
-        &server.times(50, |n| ("vault_write", json!({ "path": format!("new/{n}.md"), "content": "new text\n" }))),
+        &server.times(50, |n| {
+            ("vault_write", json!({ "path": format!("new/{n}.md"), "content": "new text\n" }))
+        }),
         None,
     );
     row(
         "vault_edit, durable",
-        &server.times(50, |n| ("vault_edit", json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }))),
+        &server.times(50, |n| {
+            (
+                "vault_edit",
+                json!({ "path": format!("new/{n}.md"), "old_text": "new", "new_text": "newer" }),
+            )
+        }),
         None,
     );
     row("the disk's own durable write of a new small file", &flushes(&folder, false), None);
@@ -114,13 +138,19 @@ fn bench(size: usize, small: bool) {
 }
 
 fn memory(when: &str, server: &Server, vault_mb: f64) {
-    println!("| memory {when} | {:.1} MB, {:.2} times the vault | | | |", server.rss_mb(), server.rss_mb() / vault_mb);
+    println!(
+        "| memory {when} | {:.1} MB, {:.2} times the vault | | | |",
+        server.rss_mb(),
+        server.rss_mb() / vault_mb
+    );
 }
 
 fn row(name: &str, times: &[Duration], rg: Option<Duration>) {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
-    let at = |part: f64| sorted[((sorted.len() as f64 * part) as usize).min(sorted.len() - 1)].as_secs_f64() * 1e3;
+    let at = |part: f64| {
+        sorted[((sorted.len() as f64 * part) as usize).min(sorted.len() - 1)].as_secs_f64() * 1e3
+    };
     let (p50, p95) = (at(0.5), at(0.95));
     let p95 = if times.len() > 1 { format!("{p95:.3} ms") } else { String::new() };
     let (rg, ratio) = match rg.map(|rg| rg.as_secs_f64() * 1e3) {
@@ -149,18 +179,32 @@ fn rg(folder: &Path, query: &str) -> Option<Duration> {
 fn queries(server: &mut Server, folder: &Path) {
     std::fs::create_dir_all(folder.join("new/queried")).unwrap();
     for n in 0..1000 {
-        let (status, due) = (if n % 7 == 0 { "active" } else { "done" }, format!("2026-{:02}-{:02}", n % 12 + 1, n % 28 + 1));
-        let text = format!("---\nstatus: {status}\ndue: {due}\nprice: {}\n---\n{}\n", n % 100, corpus::text(n));
+        let (status, due) = (
+            if n % 7 == 0 { "active" } else { "done" },
+            format!("2026-{:02}-{:02}", n % 12 + 1, n % 28 + 1),
+        );
+        let text = format!(
+            "---\nstatus: {status}\ndue: {due}\nprice: {}\n---\n{}\n",
+            n % 100,
+            corpus::text(n)
+        );
         std::fs::write(folder.join(format!("new/queried/{n}.md")), text).unwrap();
     }
     std::thread::sleep(Duration::from_millis(1500));
     let query = |arguments: Value| ("vault_query", arguments);
-    row("vault_query, the first after a change", &server.times(1, |_| query(json!({ "where": "status" }))), None);
+    row(
+        "vault_query, the first after a change",
+        &server.times(1, |_| query(json!({ "where": "status" }))),
+        None,
+    );
     for (what, arguments) in [
         ("vault_query, an equality", json!({ "where": "status == \"active\"", "limit": 20 })),
         ("vault_query, a date", json!({ "where": "due < today() + \"7d\"", "limit": 20 })),
         ("vault_query, a tag", json!({ "where": "file.hasTag(\"a\")", "limit": 20 })),
-        ("vault_query, changed this week, by folder", json!({ "where": "file.mtime > now() - \"7d\"", "count": "folder" })),
+        (
+            "vault_query, changed this week, by folder",
+            json!({ "where": "file.mtime > now() - \"7d\"", "count": "folder" }),
+        ),
     ] {
         row(what, &server.times(100, |_| query(arguments.clone())), None);
     }
@@ -171,16 +215,30 @@ fn links(server: &mut Server, folder: &Path) {
     std::fs::create_dir_all(folder.join("new/linking")).unwrap();
     std::fs::write(folder.join("new/Hub.md"), "# Hub\n").unwrap();
     for n in 0..1000 {
-        std::fs::write(folder.join(format!("new/linking/{n}.md")), format!("{}\nsee [[Hub]] and [[note {n:06}]]\n", corpus::text(n)))
-            .unwrap();
+        std::fs::write(
+            folder.join(format!("new/linking/{n}.md")),
+            format!("{}\nsee [[Hub]] and [[note {n:06}]]\n", corpus::text(n)),
+        )
+        .unwrap();
     }
     std::thread::sleep(Duration::from_millis(1500));
     let backlinks = |path: &str| ("vault_links", json!({ "path": path }));
     row("vault_links, the first call", &server.times(1, |_| backlinks("new/Hub.md")), None);
     assert_eq!(server.call("vault_links", json!({ "path": "new/Hub.md" }))["total"], 1000);
-    row("vault_links, a note with 1,000 backlinks", &server.times(200, |_| backlinks("new/Hub.md")), None);
-    let renamed = |n: usize| if n.is_multiple_of(2) { ("new/Hub.md", "new/Centre.md") } else { ("new/Centre.md", "new/Hub.md") };
-    let planned = |_| ("vault_move", json!({ "from": "new/Hub.md", "to": "new/Centre.md", "dry_run": true }));
+    row(
+        "vault_links, a note with 1,000 backlinks",
+        &server.times(200, |_| backlinks("new/Hub.md")),
+        None,
+    );
+    let renamed = |n: usize| {
+        if n.is_multiple_of(2) {
+            ("new/Hub.md", "new/Centre.md")
+        } else {
+            ("new/Centre.md", "new/Hub.md")
+        }
+    };
+    let planned =
+        |_| ("vault_move", json!({ "from": "new/Hub.md", "to": "new/Centre.md", "dry_run": true }));
     row("vault_move of it, planned", &server.times(50, planned), None);
     let done = |n| ("vault_move", json!({ "from": renamed(n).0, "to": renamed(n).1 }));
     row("vault_move of it, done, durable", &server.times(4, done), None);
@@ -195,7 +253,11 @@ fn freshness(server: &mut Server, folder: &Path, size: usize) {
         pauses.extend(server.times(1, |_| ("vault_search", json!({ "query": "absentwordhere" }))));
         std::thread::sleep(Duration::from_millis(1500));
         let word = format!("quixotic{n}word");
-        std::fs::write(folder.join(corpus::path(n * 31 % size)), format!("{word}\n{}", corpus::text(n * 31 % size))).unwrap();
+        std::fs::write(
+            folder.join(corpus::path(n * 31 % size)),
+            format!("{word}\n{}", corpus::text(n * 31 % size)),
+        )
+        .unwrap();
         let started = Instant::now();
         loop {
             let found: Value = server.call("vault_search", json!({ "query": word }));
@@ -235,7 +297,8 @@ fn walks(folder: &Path) {
 /// that is whole and durable.
 fn flushes(folder: &Path, replacing: bool) -> Vec<Duration> {
     let flush = |n: usize| {
-        let (temporary, on_disk) = (folder.join("new/flush.tmp"), folder.join(format!("new/flush {n}")));
+        let (temporary, on_disk) =
+            (folder.join("new/flush.tmp"), folder.join(format!("new/flush {n}")));
         if replacing {
             std::fs::write(&on_disk, b"new text\n").unwrap();
             std::fs::File::open(&on_disk).unwrap().sync_all().unwrap();

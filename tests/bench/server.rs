@@ -20,7 +20,12 @@ impl Client {
     }
 
     /// A request with further header lines; the head of the answer and its body.
-    fn exchange(&mut self, method: &str, headers: &str, body: &str) -> std::io::Result<(String, Vec<u8>)> {
+    fn exchange(
+        &mut self,
+        method: &str,
+        headers: &str,
+        body: &str,
+    ) -> std::io::Result<(String, Vec<u8>)> {
         let request = format!(
             "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
             body.len()
@@ -52,16 +57,25 @@ impl Client {
 
     /// A call; the structured result, or what came instead.
     pub fn try_call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        let (head, answer) = self.exchange("POST", "", &Client::message(tool, arguments)).map_err(|error| error.to_string())?;
+        let (head, answer) = self
+            .exchange("POST", "", &Client::message(tool, arguments))
+            .map_err(|error| error.to_string())?;
         let answer: Value = serde_json::from_slice(&answer).map_err(|_| head)?;
-        if answer["result"]["isError"] == false { Ok(answer["result"]["structuredContent"].clone()) } else { Err(answer.to_string()) }
+        if answer["result"]["isError"] == false {
+            Ok(answer["result"]["structuredContent"].clone())
+        } else {
+            Err(answer.to_string())
+        }
     }
 
     /// A session.
     pub fn initialize(&mut self) -> String {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"soak","version":"1"}}}"#;
-        let (head, _) = self.exchange("POST", "Accept: application/json, text/event-stream\r\n", body).unwrap();
-        let id = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("mcp-session-id:").map(|id| id.trim().to_owned()));
+        let (head, _) =
+            self.exchange("POST", "Accept: application/json, text/event-stream\r\n", body).unwrap();
+        let id = head.lines().find_map(|line| {
+            line.to_ascii_lowercase().strip_prefix("mcp-session-id:").map(|id| id.trim().to_owned())
+        });
         id.expect(&head)
     }
 
@@ -88,7 +102,8 @@ impl Server {
         let log = std::env::temp_dir().join(format!("vsm-bench-{}.log", address.port()));
         let started = Instant::now();
         // Another build of it, such as a static one, can be named.
-        let binary = std::env::var_os("SERVER_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_vault-sync-mcp").into());
+        let binary = std::env::var_os("SERVER_BINARY")
+            .unwrap_or_else(|| env!("CARGO_BIN_EXE_vault-sync-mcp").into());
         let child = Command::new(binary)
             .env_clear()
             .env("VAULT_PATH", vault)
@@ -123,8 +138,15 @@ impl Server {
     }
 
     /// How long each of so many calls takes, from the first byte sent to the last one received. The first is not counted.
-    pub fn times(&mut self, count: usize, call: impl Fn(usize) -> (&'static str, Value)) -> Vec<Duration> {
-        let messages: Vec<String> = (0..=count).map(call).map(|(tool, arguments)| Client::message(tool, &arguments)).collect();
+    pub fn times(
+        &mut self,
+        count: usize,
+        call: impl Fn(usize) -> (&'static str, Value),
+    ) -> Vec<Duration> {
+        let messages: Vec<String> = (0..=count)
+            .map(call)
+            .map(|(tool, arguments)| Client::message(tool, &arguments))
+            .collect();
         let time = |message: &String| {
             let started = Instant::now();
             self.client.ask(message);
@@ -139,7 +161,11 @@ impl Server {
 
     /// Waits until the first look at the vault is over.
     pub fn wait_for_index(&mut self) {
-        while self.client.try_call("vault_search", &json!({ "query": "the" })).is_ok_and(|found| found["indexing"] == true) {
+        while self
+            .client
+            .try_call("vault_search", &json!({ "query": "the" }))
+            .is_ok_and(|found| found["indexing"] == true)
+        {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -174,8 +200,11 @@ impl Server {
             "wrk.method='POST'\nwrk.headers['Authorization']='Bearer {TOKEN}'\nwrk.headers['Content-Type']='application/json'\nwrk.body='{body}'\n"
         );
         std::fs::write(&script, text).unwrap();
-        let output =
-            Command::new("wrk").args(["-t1", "-c8", "-d3s", "-s"]).arg(&script).arg(format!("http://{}/mcp", self.address)).output();
+        let output = Command::new("wrk")
+            .args(["-t1", "-c8", "-d3s", "-s"])
+            .arg(&script)
+            .arg(format!("http://{}/mcp", self.address))
+            .output();
         std::fs::remove_file(&script).unwrap();
         let text = String::from_utf8_lossy(&output.ok()?.stdout).into_owned();
         let rate = text.lines().find_map(|line| line.trim().strip_prefix("Requests/sec:"))?;

@@ -70,13 +70,18 @@ fn main() {
     for n in (0..NOTES).filter(|&n| is_changed(&folder, n)) {
         std::fs::write(folder.join(corpus::path(n)), corpus::text(n)).unwrap();
     }
-    let (mut server, _) = Server::start(&folder, &[("LOG_LEVEL", "warn"), ("MAX_CONNECTIONS", "3000")]);
+    let (mut server, _) =
+        Server::start(&folder, &[("LOG_LEVEL", "warn"), ("MAX_CONNECTIONS", "3000")]);
     server.wait_for_index();
     let (address, over) = (server.address(), Arc::new(AtomicBool::new(false)));
     let times: Arc<[Mutex<Times>; 3]> = Arc::default();
     let (failed, streams) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    println!("{NOTES} notes, {CALLS_A_SECOND} calls a second, {LISTENERS} event streams, {IDLE} idle and {SLOW} slow connections\n");
-    println!("| minute | memory | threads | open files | p50 | p99 | slowest | calls | failed | stream messages |");
+    println!(
+        "{NOTES} notes, {CALLS_A_SECOND} calls a second, {LISTENERS} event streams, {IDLE} idle and {SLOW} slow connections\n"
+    );
+    println!(
+        "| minute | memory | threads | open files | p50 | p99 | slowest | calls | failed | stream messages |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut threads = Vec::new();
     for number in 0..LISTENERS {
@@ -87,7 +92,8 @@ fn main() {
     threads.push(std::thread::spawn(move || keep_open(address, &quiet)));
     let callers: Vec<_> = (0..CALLERS)
         .map(|number| {
-            let (over, times, failed) = (Arc::clone(&over), Arc::clone(&times), Arc::clone(&failed));
+            let (over, times, failed) =
+                (Arc::clone(&over), Arc::clone(&times), Arc::clone(&failed));
             std::thread::spawn(move || call(address, number, &over, &times, &failed))
         })
         .collect();
@@ -96,11 +102,18 @@ fn main() {
     let mut calls = 0;
     let (mut first_mb, mut last_mb) = (0.0, 0.0);
     while started.elapsed() < Duration::from_secs(seconds) {
-        std::thread::sleep(every.min(Duration::from_secs(seconds).saturating_sub(started.elapsed())));
-        let mut recent: Vec<u32> = times.iter().flat_map(|times| std::mem::take(&mut times.lock().unwrap().recent)).collect();
+        std::thread::sleep(
+            every.min(Duration::from_secs(seconds).saturating_sub(started.elapsed())),
+        );
+        let mut recent: Vec<u32> = times
+            .iter()
+            .flat_map(|times| std::mem::take(&mut times.lock().unwrap().recent))
+            .collect();
         recent.sort_unstable();
         calls += recent.len();
-        let at = |part: f64| f64::from(recent.get((recent.len() as f64 * part) as usize).copied().unwrap_or(0)) / 1e3;
+        let at = |part: f64| {
+            f64::from(recent.get((recent.len() as f64 * part) as usize).copied().unwrap_or(0)) / 1e3
+        };
         last_mb = server.rss_mb();
         first_mb = if first_mb == 0.0 { last_mb } else { first_mb };
         println!(
@@ -116,18 +129,31 @@ fn main() {
         );
     }
     over.store(true, Ordering::Relaxed);
-    let written: BTreeMap<String, String> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
+    let written: BTreeMap<String, String> =
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     for (name, times) in ["read", "search", "write"].iter().zip(times.iter()) {
         let times = times.lock().unwrap();
-        println!("{name}: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms", times.all(0.5), times.all(0.99), times.all(0.999));
+        println!(
+            "{name}: p50 {:.2} ms, p99 {:.2} ms, p99.9 {:.2} ms",
+            times.all(0.5),
+            times.all(0.99),
+            times.all(0.999)
+        );
     }
-    let wrong = written.iter().filter(|(path, text)| std::fs::read_to_string(folder.join(path)).ok().as_ref() != Some(text)).count();
+    let wrong = written
+        .iter()
+        .filter(|(path, text)| {
+            std::fs::read_to_string(folder.join(path)).ok().as_ref() != Some(text)
+        })
+        .count();
     let changed = (0..NOTES).filter(|&n| is_changed(&folder, n)).count();
     std::thread::sleep(Duration::from_secs(3));
     let (mb, left, files) = (server.rss_mb(), server.count("task"), server.count("fd"));
     println!("{} notes written, {wrong} of them wrong; {changed} others changed", written.len());
-    println!("at the end: {mb:.1} MB ({first_mb:.1} at the first line, {last_mb:.1} at the last), {left} threads, {files} open files");
+    println!(
+        "at the end: {mb:.1} MB ({first_mb:.1} at the first line, {last_mb:.1} at the last), {left} threads, {files} open files"
+    );
     println!("lines in the log: {}", server.log_lines());
     let failed = failed.load(Ordering::Relaxed);
     drop(server);
@@ -144,9 +170,16 @@ fn is_changed(folder: &Path, n: usize) -> bool {
 }
 
 /// One caller: its share of the calls in time, each connection for some calls only. Gives the notes that it wrote.
-fn call(address: SocketAddr, number: usize, over: &AtomicBool, times: &[Mutex<Times>; 3], failed: &AtomicU64) -> BTreeMap<String, String> {
+fn call(
+    address: SocketAddr,
+    number: usize,
+    over: &AtomicBool,
+    times: &[Mutex<Times>; 3],
+    failed: &AtomicU64,
+) -> BTreeMap<String, String> {
     let pause = Duration::from_secs(1) * CALLERS as u32 / CALLS_A_SECOND;
-    let (mut written, mut next, mut n) = (BTreeMap::new(), Instant::now() + pause * number as u32 / CALLERS as u32, number);
+    let (mut written, mut next, mut n) =
+        (BTreeMap::new(), Instant::now() + pause * number as u32 / CALLERS as u32, number);
     let mut client = Client::connect(address);
     while !over.load(Ordering::Relaxed) {
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
@@ -162,7 +195,11 @@ fn call(address: SocketAddr, number: usize, over: &AtomicBool, times: &[Mutex<Ti
                 written.insert(path.clone(), text.clone());
                 (2, "vault_write", json!({ "path": path, "content": text }))
             }
-            1..5 => (1, "vault_search", json!({ "query": corpus::QUERIES[n / CALLERS % corpus::QUERIES.len()].1 })),
+            1..5 => (
+                1,
+                "vault_search",
+                json!({ "query": corpus::QUERIES[n / CALLERS % corpus::QUERIES.len()].1 }),
+            ),
             _ => (0, "vault_read", json!({ "path": corpus::path(n * 7919 % NOTES) })),
         };
         let began = Instant::now();

@@ -17,7 +17,10 @@ pub struct Response {
 
 impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn text(&self) -> String {
@@ -26,7 +29,8 @@ impl Response {
 
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }
 
@@ -45,7 +49,8 @@ impl Connection {
 
     /// A connection that takes little before it is read: small buffers, small segments.
     pub fn open_slow(address: SocketAddr) -> Connection {
-        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        let socket =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
         socket.set_recv_buffer_size(2048).unwrap();
         socket.set_tcp_mss(536).unwrap();
         socket.connect(&address.into()).unwrap();
@@ -90,7 +95,8 @@ impl Connection {
     /// A whole response.
     pub fn try_response(&mut self) -> Option<Response> {
         let mut response = self.head()?;
-        let length: usize = response.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let length: usize =
+            response.header("content-length").map_or(0, |length| length.parse().unwrap());
         response.body = vec![0; length];
         self.reader.read_exact(&mut response.body).ok()?;
         Some(response)

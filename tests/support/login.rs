@@ -11,12 +11,17 @@ pub fn challenge() -> String {
 }
 
 pub fn register_with(server: &Server, body: &Value) -> Response {
-    server.request("POST /oauth/register HTTP/1.1\r\nContent-Type: application/json", &body.to_string())
+    server.request(
+        "POST /oauth/register HTTP/1.1\r\nContent-Type: application/json",
+        &body.to_string(),
+    )
 }
 
 pub fn register(server: &Server) -> String {
-    let response =
-        register_with(server, &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }));
+    let response = register_with(
+        server,
+        &json!({ "client_name": "Claude", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none" }),
+    );
     assert_eq!(response.status, 201, "{}", response.text());
     response.json()["client_id"].as_str().unwrap().to_owned()
 }
@@ -41,14 +46,18 @@ pub fn authorize_path(client: &str, changes: &[(&str, Option<&str>)]) -> String 
 }
 
 pub fn log_in(server: &Server, path: &str, password: &str, access: &str) -> Response {
-    server.form(path, &[("username", "alex"), ("password", password), ("access", access), ("decision", "allow")])
+    server.form(
+        path,
+        &[("username", "alex"), ("password", password), ("access", access), ("decision", "allow")],
+    )
 }
 
 /// The parameters that the browser is sent back with.
 pub fn sent_back(response: &Response) -> vault_sync_mcp::form::Form {
     assert_eq!(response.status, 303, "{}", response.text());
     let location = response.header("location").unwrap();
-    let query = location.strip_prefix(&format!("{REDIRECT}?")).unwrap_or_else(|| panic!("{location}"));
+    let query =
+        location.strip_prefix(&format!("{REDIRECT}?")).unwrap_or_else(|| panic!("{location}"));
     vault_sync_mcp::form::Form::parse(query).unwrap()
 }
 
@@ -71,7 +80,10 @@ pub fn exchange(server: &Server, client: &str, code: &str, verifier: &str) -> Re
 }
 
 pub fn refresh(server: &Server, client: &str, token: &str) -> Response {
-    server.form("/oauth/token", &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)])
+    server.form(
+        "/oauth/token",
+        &[("grant_type", "refresh_token"), ("client_id", client), ("refresh_token", token)],
+    )
 }
 
 /// Access and refresh token of a whole login.
@@ -79,7 +91,10 @@ pub fn tokens(server: &Server, client: &str) -> (String, String) {
     let response = exchange(server, client, &code(server, client), VERIFIER);
     assert_eq!(response.status, 200, "{}", response.text());
     let answer = response.json();
-    (answer["access_token"].as_str().unwrap().into(), answer["refresh_token"].as_str().unwrap().into())
+    (
+        answer["access_token"].as_str().unwrap().into(),
+        answer["refresh_token"].as_str().unwrap().into(),
+    )
 }
 
 pub fn works(server: &Server, token: &str) -> bool {
@@ -96,8 +111,15 @@ pub fn stream_of_a_revoked_login(server: &Server) -> Connection {
     let client = register(server);
     let (access, refresh_token) = tokens(server, &client);
     let mut stream = server.connect();
-    stream.send(stream_request(&access, &server.session(&access, "2025-11-25"), "text/event-stream"));
+    stream.send(stream_request(
+        &access,
+        &server.session(&access, "2025-11-25"),
+        "text/event-stream",
+    ));
     assert_eq!(stream.headless().status, 200);
-    assert_eq!(server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status, 200);
+    assert_eq!(
+        server.form("/oauth/revoke", &[("token", &refresh_token), ("client_id", &client)]).status,
+        200
+    );
     stream
 }

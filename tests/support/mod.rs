@@ -8,7 +8,10 @@ mod server;
 pub mod short_names;
 
 pub use client::{Connection, Response};
-pub use server::{HEALTH, ORIGIN, PASSWORD, PING, READ_TOKEN, Server, TOKEN, encode, initialize, mcp_head, post, stream_request};
+pub use server::{
+    HEALTH, ORIGIN, PASSWORD, PING, READ_TOKEN, Server, TOKEN, encode, initialize, mcp_head, post,
+    stream_request,
+};
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -22,7 +25,9 @@ pub fn slow_call() -> serde_json::Value {
 
 /// Whether two full stops end a sentence of a message, because one of its parts had its own.
 pub fn has_double_stop(message: &str) -> bool {
-    message.split_whitespace().any(|word| word.ends_with("..") && !word.ends_with("...") && word.starts_with(char::is_alphanumeric))
+    message.split_whitespace().any(|word| {
+        word.ends_with("..") && !word.ends_with("...") && word.starts_with(char::is_alphanumeric)
+    })
 }
 
 /// A temporary folder that goes away with the test.
@@ -31,7 +36,8 @@ pub struct Folder(PathBuf);
 impl Folder {
     pub fn new() -> Folder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("vsm-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let name =
+            format!("vsm-test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir(&path).unwrap();
         Folder(path)
@@ -69,7 +75,9 @@ impl Folder {
     pub fn slow() -> Folder {
         let folder = Folder::with(&[("000.md", "ab q9q ".repeat(9_000).as_bytes())]);
         let first = folder.vault().join("000.md");
-        (1..300).for_each(|n| std::fs::hard_link(&first, folder.vault().join(format!("{n:03}.md"))).unwrap());
+        (1..300).for_each(|n| {
+            std::fs::hard_link(&first, folder.vault().join(format!("{n:03}.md"))).unwrap()
+        });
         folder
     }
 
@@ -115,13 +123,21 @@ pub const PAGES: [&str; 8] = [
 
 /// All of them.
 pub fn pages() -> String {
-    PAGES.iter().map(|page| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()).collect()
+    PAGES
+        .iter()
+        .map(|page| {
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()
+        })
+        .collect()
 }
 
 /// What stands in the block of a page below `<!-- name -->`.
 pub fn readme(name: &str) -> String {
     let readme = pages();
-    let block = readme.split(&format!("<!-- {name} -->\n```")).nth(1).unwrap_or_else(|| panic!("no block {name}"));
+    let block = readme
+        .split(&format!("<!-- {name} -->\n```"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no block {name}"));
     block.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()
 }
 

@@ -12,21 +12,33 @@ pub struct Repository {
 #[track_caller]
 pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
-        .args(["-c", "user.name=Person", "-c", "user.email=person@example.com", "-c", "commit.gpgSign=false"])
+        .args([
+            "-c",
+            "user.name=Person",
+            "-c",
+            "user.email=person@example.com",
+            "-c",
+            "commit.gpgSign=false",
+        ])
         .args(arguments)
         .current_dir(folder)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_SYSTEM", "/dev/null")
         .output()
         .unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 impl Repository {
     /// A repository of these files, committed and pushed.
     pub fn with(files: &[(&str, &str)]) -> Repository {
-        let bytes: Vec<(&str, &[u8])> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+        let bytes: Vec<(&str, &[u8])> =
+            files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
         Repository::of(Folder::with(&bytes))
     }
 

@@ -40,7 +40,11 @@ impl Server {
     }
 
     /// The same, with a last word on how the program is started.
-    pub fn spawned(vault: &Path, settings: &[(&str, &str)], last: impl FnOnce(&mut Command) -> &mut Command) -> Server {
+    pub fn spawned(
+        vault: &Path,
+        settings: &[(&str, &str)],
+        last: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> Server {
         let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();
         let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
         command
@@ -68,7 +72,8 @@ impl Server {
         let mut address = None;
         eventually("the server listens", || {
             let log = log.lock().unwrap();
-            let line = log.lines().find_map(|line| line.split_once("listening on ")?.1.split_once(','));
+            let line =
+                log.lines().find_map(|line| line.split_once("listening on ")?.1.split_once(','));
             address = line.map(|(address, _)| address.parse().unwrap());
             let ended = child.try_wait().unwrap();
             assert!(ended.is_none(), "the server ended with {ended:?}: {log}");
@@ -115,8 +120,16 @@ impl Server {
     /// One request on a connection of its own.
     #[track_caller]
     pub fn request(&self, head: &str, body: &str) -> Response {
-        let length = if body.is_empty() { String::new() } else { format!("Content-Length: {}\r\n", body.len()) };
-        self.connect().send(format!("{head}\r\nHost: vault.example.com\r\nConnection: close\r\n{length}\r\n{body}")).response()
+        let length = if body.is_empty() {
+            String::new()
+        } else {
+            format!("Content-Length: {}\r\n", body.len())
+        };
+        self.connect()
+            .send(format!(
+                "{head}\r\nHost: vault.example.com\r\nConnection: close\r\n{length}\r\n{body}"
+            ))
+            .response()
     }
 
     #[track_caller]
@@ -133,7 +146,10 @@ impl Server {
     /// A form to an OAuth endpoint.
     #[track_caller]
     pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
-        self.request(&format!("POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"), &encode(fields))
+        self.request(
+            &format!("POST {path} HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded"),
+            &encode(fields),
+        )
     }
 
     /// A JSON-RPC message to /mcp with the token that may do everything.
@@ -162,7 +178,11 @@ impl Server {
         let result = self.result(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
-        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"], "text and structure are the same");
+        assert_eq!(
+            serde_json::from_str::<Value>(text).unwrap(),
+            result["structuredContent"],
+            "text and structure are the same"
+        );
         result["structuredContent"].clone()
     }
 
@@ -171,7 +191,8 @@ impl Server {
     pub fn fail(&self, tool: &str, arguments: Value) -> Value {
         let result = self.result(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
-        let error: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        let error: Value =
+            serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
         assert!(!super::has_double_stop(error["error"]["message"].as_str().unwrap()), "{error}");
         error["error"].clone()
     }
@@ -189,7 +210,8 @@ impl Server {
     /// The result of a method.
     #[track_caller]
     pub fn result_of(&self, method: &str, params: Value) -> Value {
-        let response = self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
+        let response =
+            self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
         assert_eq!(response.status, 200, "{}", response.text());
         response.json()["result"].clone()
     }
@@ -254,7 +276,11 @@ pub fn mcp_head(token: &str, headers: &str) -> String {
 
 pub fn encode(fields: &[(&str, &str)]) -> String {
     let encode = |text: &str| vault_sync_mcp::percent::encode(text, "");
-    fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect::<Vec<_>>().join("&")
+    fields
+        .iter()
+        .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+        .collect::<Vec<_>>()
+        .join("&")
 }
 
 impl Drop for Server {

@@ -27,9 +27,13 @@ impl ShortNames {
         std::fs::create_dir_all(on_disk).unwrap();
         let device = File::options().read(true).write(true).open("/dev/fuse").ok()?;
         rustix::io::fcntl_setfd(&device, rustix::io::FdFlags::empty()).unwrap();
-        let options = format!("ro,fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
+        let options =
+            format!("ro,fd={},rootmode=40000,user_id=0,group_id=0,allow_other", device.as_raw_fd());
         // The kernel asks for nothing before `mount` has returned.
-        let mounted = Command::new("mount").args(["-i", "-t", "fuse.short-names", "-o", &options, "none"]).arg(on_disk).output();
+        let mounted = Command::new("mount")
+            .args(["-i", "-t", "fuse.short-names", "-o", &options, "none"])
+            .arg(on_disk)
+            .output();
         if !mounted.is_ok_and(|output| output.status.success()) {
             return None;
         }
@@ -73,7 +77,21 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
     match opcode {
         // INIT
         26 => {
-            put(&mut out, &[(7, 4), (31, 4), (0, 4), (0, 4), (0, 2), (0, 2), (4096, 4), (1, 4), (0, 2), (0, 2)]);
+            put(
+                &mut out,
+                &[
+                    (7, 4),
+                    (31, 4),
+                    (0, 4),
+                    (0, 4),
+                    (0, 2),
+                    (0, 2),
+                    (4096, 4),
+                    (1, 4),
+                    (0, 2),
+                    (0, 2),
+                ],
+            );
             out.resize(64, 0);
         }
         // LOOKUP
@@ -81,7 +99,10 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
             let name = std::str::from_utf8(&body[..body.len() - 1]).unwrap();
             let found = FILES
                 .iter()
-                .find(|file| file.1 == node && [file.2, file.3].iter().any(|known| known.eq_ignore_ascii_case(name)))
+                .find(|file| {
+                    file.1 == node
+                        && [file.2, file.3].iter().any(|known| known.eq_ignore_ascii_case(name))
+                })
                 .ok_or(NOT_FOUND)?;
             put(&mut out, &[(found.0, 8), (0, 8), (0, 8), (0, 8), (0, 4), (0, 4)]);
             attributes(&mut out, found.0);
@@ -95,14 +116,28 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
         14 | 27 => put(&mut out, &[(0, 8), (0, 4), (0, 4)]),
         // READ
         15 => {
-            let text = FILES.iter().find(|file| file.0 == node).and_then(|file| file.4).unwrap_or_default();
-            out.extend_from_slice(text.as_bytes().get(number(body, 8, 8) as usize..).unwrap_or_default());
+            let text = FILES
+                .iter()
+                .find(|file| file.0 == node)
+                .and_then(|file| file.4)
+                .unwrap_or_default();
+            out.extend_from_slice(
+                text.as_bytes().get(number(body, 8, 8) as usize..).unwrap_or_default(),
+            );
         }
         // READDIR
         28 => {
             let inside = FILES.iter().filter(|file| file.1 == node && file.0 != 1).enumerate();
             for (at, file) in inside.skip(number(body, 8, 8) as usize) {
-                put(&mut out, &[(file.0, 8), (at as u64 + 1, 8), (file.2.len() as u64, 4), (if file.4.is_some() { 8 } else { 4 }, 4)]);
+                put(
+                    &mut out,
+                    &[
+                        (file.0, 8),
+                        (at as u64 + 1, 8),
+                        (file.2.len() as u64, 4),
+                        (if file.4.is_some() { 8 } else { 4 }, 4),
+                    ],
+                );
                 out.extend_from_slice(file.2.as_bytes());
                 out.resize(out.len().next_multiple_of(8), 0);
             }
@@ -116,14 +151,20 @@ fn answer(opcode: u64, node: u64, body: &[u8]) -> Result<Vec<u8>, i32> {
 
 fn attributes(out: &mut Vec<u8>, node: u64) {
     let text = FILES.iter().find(|file| file.0 == node).and_then(|file| file.4);
-    let (size, mode) = (text.map_or(0, str::len) as u64, if text.is_some() { 0o100_644 } else { 0o40_755 });
-    put(out, &[(node, 8), (size, 8), (1, 8), (1, 8), (1, 8), (1, 8), (0, 4), (0, 4), (0, 4), (mode, 4)]);
+    let (size, mode) =
+        (text.map_or(0, str::len) as u64, if text.is_some() { 0o100_644 } else { 0o40_755 });
+    put(
+        out,
+        &[(node, 8), (size, 8), (1, 8), (1, 8), (1, 8), (1, 8), (0, 4), (0, 4), (0, 4), (mode, 4)],
+    );
     put(out, &[(1, 4), (0, 4), (0, 4), (0, 4), (4096, 4), (0, 4)]);
 }
 
 /// Little-endian numbers of so many bytes, as on every machine this is tested on.
 fn put(out: &mut Vec<u8>, numbers: &[(u64, usize)]) {
-    numbers.iter().for_each(|(number, bytes)| out.extend_from_slice(&number.to_le_bytes()[..*bytes]));
+    numbers
+        .iter()
+        .for_each(|(number, bytes)| out.extend_from_slice(&number.to_le_bytes()[..*bytes]));
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> u64 {

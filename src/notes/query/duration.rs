@@ -69,8 +69,12 @@ impl Duration {
     /// In words, as moment.js writes it: `a day`, `2 hours`.
     pub(super) fn text(self) -> String {
         let seconds = self.seconds().abs();
-        let (minutes, hours, days) = ((seconds / 60.0).round(), (seconds / 3_600.0).round(), (seconds / DAY).round());
-        let (months, years) = ((seconds / DAY / DAYS_OF_MONTH).round(), (seconds / DAY / DAYS_OF_MONTH / 12.0).round());
+        let (minutes, hours, days) =
+            ((seconds / 60.0).round(), (seconds / 3_600.0).round(), (seconds / DAY).round());
+        let (months, years) = (
+            (seconds / DAY / DAYS_OF_MONTH).round(),
+            (seconds / DAY / DAYS_OF_MONTH / 12.0).round(),
+        );
         if seconds.round() < 45.0 {
             return "a few seconds".into();
         }
@@ -81,17 +85,22 @@ impl Duration {
             (months, 11.0, "a month", "months"),
             (years, f64::INFINITY, "a year", "years"),
         ];
-        let phrase =
-            steps.iter().find_map(
-                |(count, end, one, many)| {
-                    if *count <= 1.0 { Some((*one).to_owned()) } else { (count < end).then(|| format!("{count} {many}")) }
-                },
-            );
+        let phrase = steps.iter().find_map(|(count, end, one, many)| {
+            if *count <= 1.0 {
+                Some((*one).to_owned())
+            } else {
+                (count < end).then(|| format!("{count} {many}"))
+            }
+        });
         phrase.unwrap_or_else(|| "a very long time".into())
     }
 
     /// As a time relative to now: `in 2 hours`, `a day ago`.
     pub(super) fn relative(self) -> String {
-        if self.seconds() > 0.0 { format!("in {}", self.text()) } else { format!("{} ago", self.text()) }
+        if self.seconds() > 0.0 {
+            format!("in {}", self.text())
+        } else {
+            format!("{} ago", self.text())
+        }
     }
 }

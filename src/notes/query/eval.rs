@@ -80,7 +80,11 @@ impl<'e> Row<'e> {
 }
 
 impl<'a> Evaluator<'a> {
-    pub(super) fn new(source: &'a Source<'a>, this: Option<Arc<Entry>>, formulas: Vec<(String, Formula)>) -> Evaluator<'a> {
+    pub(super) fn new(
+        source: &'a Source<'a>,
+        this: Option<Arc<Entry>>,
+        formulas: Vec<(String, Formula)>,
+    ) -> Evaluator<'a> {
         Evaluator {
             source,
             now: source.zone.at(source.now),
@@ -113,7 +117,10 @@ impl<'a> Evaluator<'a> {
         match expr {
             Expr::Value(value) => Ok(value.clone()),
             Expr::List(list) => {
-                let values = list.iter().map(|item| self.value(item, row, locals)).collect::<Result<Vec<_>, _>>()?;
+                let values = list
+                    .iter()
+                    .map(|item| self.value(item, row, locals))
+                    .collect::<Result<Vec<_>, _>>()?;
                 self.list(values)
             }
             Expr::Name(name) => match locals.get(name.as_str()) {
@@ -122,15 +129,24 @@ impl<'a> Evaluator<'a> {
             },
             Expr::Note => self.properties(row.entry),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
-            Expr::This => Ok(self.this.as_ref().map_or(Value::Null, |this| Value::File(Rc::from(&*this.path)))),
+            Expr::This => Ok(self
+                .this
+                .as_ref()
+                .map_or(Value::Null, |this| Value::File(Rc::from(&*this.path)))),
             Expr::Formula(name) => self.formula(name, row),
             Expr::Member(of, name) => match (&**of, &self.this) {
                 (Expr::File, _) => self.file_property(row.entry, name),
                 (Expr::This, None) => Ok(Value::Null),
-                (Expr::This, Some(this)) if name == "file" => Ok(Value::File(Rc::from(&*this.path))),
+                (Expr::This, Some(this)) if name == "file" => {
+                    Ok(Value::File(Rc::from(&*this.path)))
+                }
                 (Expr::This, Some(this)) => self.property(name, this),
                 // Without the other properties.
-                (Expr::Member(file, all), _) if matches!(**file, Expr::File) && all == "properties" => self.property(name, row.entry),
+                (Expr::Member(file, all), _)
+                    if matches!(**file, Expr::File) && all == "properties" =>
+                {
+                    self.property(name, row.entry)
+                }
                 _ => self.member(&self.value(of, row, locals)?, name, row.entry),
             },
             Expr::Index(of, index) => {
@@ -150,10 +166,15 @@ impl<'a> Evaluator<'a> {
             Expr::Any(parts) => self.decide(true, parts, row, locals),
             Expr::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.value(left, row, locals)?;
-                if left.is_truthy() == (*operator == "||") { Ok(left) } else { self.value(right, row, locals) }
+                if left.is_truthy() == (*operator == "||") {
+                    Ok(left)
+                } else {
+                    self.value(right, row, locals)
+                }
             }
             Expr::Binary(operator, left, right) => {
-                let (left, right) = (self.value(left, row, locals)?, self.value(right, row, locals)?);
+                let (left, right) =
+                    (self.value(left, row, locals)?, self.value(right, row, locals)?);
                 self.apply(operator, &left, &right)
             }
         }
@@ -190,9 +211,14 @@ impl<'a> Evaluator<'a> {
         let left = before.saturating_sub(steps as u64);
         let is_check_due = before / CHECK_EVERY != left / CHECK_EVERY;
         // (0, 0) reports nothing: it asks whether to go on.
-        let goes_on = !is_check_due || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
+        let goes_on =
+            !is_check_due || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
         self.steps.set(if goes_on { left } else { 0 });
-        if left == 0 || !goes_on { Err("the query takes too long; ask for less, or for a part of the vault".into()) } else { Ok(()) }
+        if left == 0 || !goes_on {
+            Err("the query takes too long; ask for less, or for a part of the vault".into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts memory that a value takes. Beyond [`limits::QUERY_MEMORY`] of all queries together this query ends.
@@ -229,7 +255,8 @@ impl<'a> Evaluator<'a> {
 
     /// A computed link as a value.
     pub(super) fn made_link(&self, link: Link) -> Outcome {
-        let bytes = link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len);
+        let bytes =
+            link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len);
         self.spend(bytes / 8)?;
         self.hold(bytes + size_of::<Link>() + VALUE_BYTES)?;
         Ok(Value::Link(Rc::new(link)))
@@ -250,7 +277,11 @@ impl<'a> Evaluator<'a> {
         let Value::List(inner, depth) = &list else { return Ok(list) };
         self.spend(inner.len() * 4)?;
         self.hold(inner.len() * VALUE_BYTES)?;
-        if *depth > limits::QUERY_DEPTH { Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH)) } else { Ok(list) }
+        if *depth > limits::QUERY_DEPTH {
+            Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH))
+        } else {
+            Ok(list)
+        }
     }
 
     /// Whether the query was stopped before its end: its steps are used up, its time is over, or it was cancelled.
@@ -262,7 +293,8 @@ impl<'a> Evaluator<'a> {
         if let Some(known) = row.formulas.borrow().get(name) {
             return known.clone();
         }
-        let formula = self.formulas.iter().find_map(|(own, formula)| (own == name).then_some(formula));
+        let formula =
+            self.formulas.iter().find_map(|(own, formula)| (own == name).then_some(formula));
         let outcome = match formula {
             Some(Ok(expr)) => self.value(expr, row, &Locals::default()),
             Some(Err(why)) => Err(why.clone()),
@@ -280,7 +312,9 @@ impl<'a> Evaluator<'a> {
             }
             _ => self.compare(left, right),
         };
-        let ordered = |wanted: &[Ordering]| Ok(Value::Bool(order().is_some_and(|order| wanted.contains(&order))));
+        let ordered = |wanted: &[Ordering]| {
+            Ok(Value::Bool(order().is_some_and(|order| wanted.contains(&order))))
+        };
         match operator {
             "==" => Ok(Value::Bool(self.are_equal(left, right))),
             "!=" => Ok(Value::Bool(!self.are_equal(left, right))),
@@ -293,7 +327,13 @@ impl<'a> Evaluator<'a> {
     }
 
     fn calculate(&self, operator: &str, left: &Value, right: &Value) -> Outcome {
-        let wrong = || Err(format!("there is no such operation between a {} and a {}", left.type_name(), right.type_name()));
+        let wrong = || {
+            Err(format!(
+                "there is no such operation between a {} and a {}",
+                left.type_name(),
+                right.type_name()
+            ))
+        };
         let is_sum = operator == "+";
         match (left, right) {
             (Value::Number(one), Value::Number(another)) => Ok(Value::Number(match operator {
@@ -304,20 +344,39 @@ impl<'a> Evaluator<'a> {
                 _ => one % another,
             })),
             (Value::Date(date), Value::Date(other)) if operator == "-" => {
-                Ok(Value::Duration(Duration { months: 0.0, rest: date.at.seconds_since(other.at) as f64 }))
+                Ok(Value::Duration(Duration {
+                    months: 0.0,
+                    rest: date.at.seconds_since(other.at) as f64,
+                }))
             }
-            (Value::Date(date), Value::Text(text)) if is_sum || operator == "-" => match Duration::parse(text) {
-                Some(duration) => Ok(Value::Date(moved(*date, duration, is_sum))),
-                None if is_sum => Ok(Value::text_of(&format!("{}{text}", date.text()))),
-                None => Err(format!("{text:?} is no duration; write 7d, 2 weeks or 1M")),
-            },
-            (Value::Date(date), Value::Duration(duration)) if is_sum || operator == "-" => Ok(Value::Date(moved(*date, *duration, is_sum))),
-            (Value::Duration(one), Value::Duration(another)) if is_sum => Ok(Value::Duration(one.plus(*another))),
-            (Value::Duration(one), Value::Duration(another)) if operator == "-" => Ok(Value::Duration(one.plus(another.times(-1.0)))),
-            (Value::Duration(one), Value::Number(factor)) if operator == "*" => Ok(Value::Duration(one.times(*factor))),
-            (Value::Duration(one), Value::Number(part)) if operator == "/" => Ok(Value::Duration(one.times(1.0 / part))),
-            (Value::List(one, _), Value::List(another, _)) if is_sum => self.list(one.iter().chain(another.iter()).cloned()),
-            (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => self.made(format!("{}{}", left.text(), right.text())),
+            (Value::Date(date), Value::Text(text)) if is_sum || operator == "-" => {
+                match Duration::parse(text) {
+                    Some(duration) => Ok(Value::Date(moved(*date, duration, is_sum))),
+                    None if is_sum => Ok(Value::text_of(&format!("{}{text}", date.text()))),
+                    None => Err(format!("{text:?} is no duration; write 7d, 2 weeks or 1M")),
+                }
+            }
+            (Value::Date(date), Value::Duration(duration)) if is_sum || operator == "-" => {
+                Ok(Value::Date(moved(*date, *duration, is_sum)))
+            }
+            (Value::Duration(one), Value::Duration(another)) if is_sum => {
+                Ok(Value::Duration(one.plus(*another)))
+            }
+            (Value::Duration(one), Value::Duration(another)) if operator == "-" => {
+                Ok(Value::Duration(one.plus(another.times(-1.0))))
+            }
+            (Value::Duration(one), Value::Number(factor)) if operator == "*" => {
+                Ok(Value::Duration(one.times(*factor)))
+            }
+            (Value::Duration(one), Value::Number(part)) if operator == "/" => {
+                Ok(Value::Duration(one.times(1.0 / part)))
+            }
+            (Value::List(one, _), Value::List(another, _)) if is_sum => {
+                self.list(one.iter().chain(another.iter()).cloned())
+            }
+            (Value::Text(_), _) | (_, Value::Text(_)) if is_sum => {
+                self.made(format!("{}{}", left.text(), right.text()))
+            }
             (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
             _ => wrong(),
         }
@@ -326,7 +385,9 @@ impl<'a> Evaluator<'a> {
     /// Which of two comes first; a text that is compared with a date is parsed as one.
     pub(super) fn compare(&self, left: &Value, right: &Value) -> Option<Ordering> {
         match (left, right) {
-            (Value::Date(date), Value::Text(text)) => Some(date.at.cmp(&self.source.zone.parse(text)?.0)),
+            (Value::Date(date), Value::Text(text)) => {
+                Some(date.at.cmp(&self.source.zone.parse(text)?.0))
+            }
             (Value::Text(_), Value::Date(_)) => self.compare(right, left).map(Ordering::reverse),
             _ => left.compare(right),
         }
@@ -345,21 +406,30 @@ impl<'a> Evaluator<'a> {
         match (left, right) {
             (Value::Null, Value::Null) => true,
             (Value::List(one, _), Value::List(another, _)) => {
-                one.len() == another.len() && one.iter().zip(another.iter()).all(|(one, another)| self.are_equal(one, another))
+                one.len() == another.len()
+                    && one
+                        .iter()
+                        .zip(another.iter())
+                        .all(|(one, another)| self.are_equal(one, another))
             }
             (Value::Object(one), Value::Object(another)) => one == another,
             (Value::File(one), Value::File(another)) => one == another,
             (Value::Link(link), Value::File(file)) | (Value::File(file), Value::Link(link)) => {
                 self.file_of(link).is_some_and(|found| *found == **file)
             }
-            (Value::Link(one), Value::Link(another)) => match (self.file_of(one), self.file_of(another)) {
-                (Some(one), Some(another)) => one == another,
-                (None, None) => one.path == another.path && one.subpath == another.subpath,
-                _ => false,
-            },
+            (Value::Link(one), Value::Link(another)) => {
+                match (self.file_of(one), self.file_of(another)) {
+                    (Some(one), Some(another)) => one == another,
+                    (None, None) => one.path == another.path && one.subpath == another.subpath,
+                    _ => false,
+                }
+            }
             (Value::Link(link), Value::Text(text)) | (Value::Text(text), Value::Link(link)) => {
                 if is_wikilink(text) {
-                    self.are_equal(&Value::Link(Rc::clone(link)), &Value::Link(Rc::new(Link::parse(text, &link.folder))))
+                    self.are_equal(
+                        &Value::Link(Rc::clone(link)),
+                        &Value::Link(Rc::new(Link::parse(text, &link.folder))),
+                    )
                 } else {
                     *link.path == **text
                 }
@@ -373,7 +443,9 @@ impl<'a> Evaluator<'a> {
             (Value::Null, _) => Ok(Value::Null),
             (Value::List(list, _), Value::Number(index)) => {
                 // Of NaN, too, the fraction is not 0.
-                let whole = Some(*index).filter(|index| index.fract() == 0.0).and_then(|index| usize::try_from(index as i64).ok());
+                let whole = Some(*index)
+                    .filter(|index| index.fract() == 0.0)
+                    .and_then(|index| usize::try_from(index as i64).ok());
                 Ok(whole.and_then(|index| list.get(index)).cloned().unwrap_or(Value::Null))
             }
             (of, Value::Text(name)) => self.member(of, name, entry),
@@ -386,7 +458,9 @@ impl<'a> Evaluator<'a> {
         let number = |number: i64| Ok(Value::Number(number as f64));
         match (of, name) {
             (Value::Null, _) => Ok(Value::Null),
-            (Value::Object(members), _) => Ok(members.get(name).map_or(Value::Null, |json| self.value_of(json, entry))),
+            (Value::Object(members), _) => {
+                Ok(members.get(name).map_or(Value::Null, |json| self.value_of(json, entry)))
+            }
             (Value::Text(text), "length") => number(text.encode_utf16().count() as i64),
             (Value::List(list, _), "length") => number(list.len() as i64),
             (Value::File(path), _) => match self.entry(path) {
@@ -419,6 +493,10 @@ impl<'a> Evaluator<'a> {
 fn moved(date: Date, duration: Duration, is_later: bool) -> Date {
     let duration = if is_later { duration } else { duration.times(-1.0) };
     let at = date.at.plus_months(duration.months.trunc() as i64);
-    let seconds = duration.months.fract() * Duration { months: 1.0, rest: 0.0 }.seconds() + duration.rest;
-    Date { at: at.plus_seconds(seconds as i64), has_time: date.has_time || seconds % 86_400.0 != 0.0 }
+    let seconds =
+        duration.months.fract() * Duration { months: 1.0, rest: 0.0 }.seconds() + duration.rest;
+    Date {
+        at: at.plus_seconds(seconds as i64),
+        has_time: date.has_time || seconds % 86_400.0 != 0.0,
+    }
 }

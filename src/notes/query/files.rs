@@ -43,11 +43,21 @@ impl<'a> Evaluator<'a> {
                 let link = |source: &String| {
                     let name = source.rsplit('/').next().unwrap_or(source);
                     let display = name.strip_suffix(".md").unwrap_or(name).to_owned();
-                    Link { path: source.clone(), subpath: String::new(), display: Some(display), folder: "".into() }
+                    Link {
+                        path: source.clone(),
+                        subpath: String::new(),
+                        display: Some(display),
+                        folder: "".into(),
+                    }
                 };
                 self.spend(linkers.len() * 8)?;
                 self.hold(linkers.iter().map(|source| 2 * source.len() + size_of::<Link>()).sum())?;
-                self.list(linkers.iter().filter(|source| *source != path).map(|source| Value::Link(Rc::new(link(source)))))?
+                self.list(
+                    linkers
+                        .iter()
+                        .filter(|source| *source != path)
+                        .map(|source| Value::Link(Rc::new(link(source)))),
+                )?
             }
             _ => return Err(format!("a file has no {name}")),
         })
@@ -63,7 +73,8 @@ impl<'a> Evaluator<'a> {
         self.spend(text.len() / 64 + links.len() * 12)?;
         self.hold(links.iter().map(|link| 2 * link.range.len() + size_of::<Link>()).sum())?;
         let folder = folder_of(entry);
-        let wanted = links.iter().filter(|link| !link.path.is_empty() && (!only_embeds || link.is_embed));
+        let wanted =
+            links.iter().filter(|link| !link.path.is_empty() && (!only_embeds || link.is_embed));
         self.list(wanted.map(|link| Value::Link(Rc::new(shown(link, &text, &folder)))))
     }
 
@@ -90,7 +101,9 @@ impl<'a> Evaluator<'a> {
             Json::Null => Value::Null,
             Json::Bool(truth) => Value::Bool(*truth),
             Json::Number(number) => number.as_f64().map_or(Value::Null, Value::Number),
-            Json::String(text) if is_wikilink(text) => Value::Link(Rc::new(Link::parse(text, &folder_of(entry)))),
+            Json::String(text) if is_wikilink(text) => {
+                Value::Link(Rc::new(Link::parse(text, &folder_of(entry))))
+            }
             Json::String(text) => match self.source.zone.parse(text) {
                 Some((at, has_time)) => Value::Date(Date { at, has_time }),
                 None => Value::text_of(text),
@@ -102,7 +115,10 @@ impl<'a> Evaluator<'a> {
 
     /// The link index, loaded when an expression first needs it.
     fn link_index(&self) -> Option<&LinkIndex> {
-        self.link_index.get_or_init(|| self.source.vault.link_index(self.source.proceed)).as_deref().ok()
+        self.link_index
+            .get_or_init(|| self.source.vault.link_index(self.source.proceed))
+            .as_deref()
+            .ok()
     }
 
     /// Why the link index could not be loaded, if an expression needed it.
@@ -156,7 +172,9 @@ pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
 
 /// The folder of a file as the app names it: `/` for the root.
 pub(super) fn shown_folder(entry: &Entry) -> &str {
-    Some(crate::vault::links::folder_of(&entry.path)).filter(|folder| !folder.is_empty()).unwrap_or("/")
+    Some(crate::vault::links::folder_of(&entry.path))
+        .filter(|folder| !folder.is_empty())
+        .unwrap_or("/")
 }
 
 /// A link of a note with its display text: as written, else the target.
@@ -164,7 +182,9 @@ fn shown(link: &NoteLink, text: &str, folder: &Rc<str>) -> Link {
     let written = text.part(link.range.clone());
     let subpath = link.subpath.as_deref().unwrap_or_default().trim().to_owned();
     let own = match link.syntax {
-        Syntax::Wikilink => written.trim_end_matches("]]").split_once('|').map(|(_, display)| display.trim()),
+        Syntax::Wikilink => {
+            written.trim_end_matches("]]").split_once('|').map(|(_, display)| display.trim())
+        }
         // The text may contain an image; the last `](` before the target ends it.
         Syntax::Markdown => {
             let before = text.part(link.range.start..link.target.start);

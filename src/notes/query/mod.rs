@@ -48,7 +48,8 @@ impl Failure {
         match self {
             Failure::Malformed { what, near: Some(near) } => {
                 let line = text.lines().position(|line| line.contains(&near));
-                let at = line.map_or(String::new(), |line| format!(", at line {}", first_line + line + 1));
+                let at = line
+                    .map_or(String::new(), |line| format!(", at line {}", first_line + line + 1));
                 Failure::Malformed { what: what + &at, near: None }
             }
             other => other,

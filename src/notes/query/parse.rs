@@ -41,11 +41,18 @@ impl Expr {
     /// This expression and all its parts.
     pub(super) fn parts(&self) -> Vec<&Expr> {
         let below: Vec<&Expr> = match self {
-            Expr::List(parts) | Expr::Call(_, parts) | Expr::All(parts) | Expr::Any(parts) => parts.iter().collect(),
+            Expr::List(parts) | Expr::Call(_, parts) | Expr::All(parts) | Expr::Any(parts) => {
+                parts.iter().collect()
+            }
             Expr::Method(of, _, parts) => std::iter::once(&**of).chain(parts).collect(),
             Expr::Member(of, _) | Expr::Not(of) | Expr::Negative(of) => vec![&**of],
             Expr::Index(one, another) | Expr::Binary(_, one, another) => vec![&**one, &**another],
-            Expr::Value(_) | Expr::Name(_) | Expr::Note | Expr::File | Expr::This | Expr::Formula(_) => Vec::new(),
+            Expr::Value(_)
+            | Expr::Name(_)
+            | Expr::Note
+            | Expr::File
+            | Expr::This
+            | Expr::Formula(_) => Vec::new(),
         };
         std::iter::once(self).chain(below.into_iter().flat_map(Expr::parts)).collect()
     }
@@ -132,7 +139,10 @@ pub(super) struct ParseContext {
 
 impl ParseContext {
     pub(super) fn of<T>(formulas: &[(String, T)]) -> ParseContext {
-        ParseContext { formulas: formulas.iter().map(|(name, _)| name.clone()).collect(), patterns: Cell::default() }
+        ParseContext {
+            formulas: formulas.iter().map(|(name, _)| name.clone()).collect(),
+            patterns: Cell::default(),
+        }
     }
 }
 
@@ -193,7 +203,9 @@ impl<'a> Parser<'a> {
         let what = match self.rest().chars().next() {
             Some('=') => "unexpected =; equality is ==".to_owned(),
             Some(c) if c.is_alphabetic() => {
-                format!("unexpected {c}; write &&, || and !, list.contains(value), and durations in quotes: now() - \"7d\"")
+                format!(
+                    "unexpected {c}; write &&, || and !, list.contains(value), and durations in quotes: now() - \"7d\""
+                )
             }
             Some(c) => format!("unexpected {c}"),
             None => "it ends too early".to_owned(),
@@ -227,7 +239,9 @@ impl<'a> Parser<'a> {
         loop {
             self.skip_space();
             let rest = self.rest();
-            let found = OPERATORS.iter().find(|(operator, own)| *own >= precedence && rest.starts_with(operator));
+            let found = OPERATORS
+                .iter()
+                .find(|(operator, own)| *own >= precedence && rest.starts_with(operator));
             let Some((operator, own)) = found else { break };
             // A chain is a tree as deep as it is long.
             self.enter_nested()?;
@@ -292,11 +306,14 @@ impl<'a> Parser<'a> {
     }
 
     fn member(&self, of: Expr, name: String, at: usize) -> Result<Expr, Wrong> {
-        let is_file = matches!(&of, Expr::File) || matches!(&of, Expr::Member(of, file) if matches!(**of, Expr::This) && file == "file");
+        let is_file = matches!(&of, Expr::File)
+            || matches!(&of, Expr::Member(of, file) if matches!(**of, Expr::This) && file == "file");
         match of {
             Expr::Note => Ok(Expr::Name(name)),
             Expr::Name(scope) if scope == "formula" => self.formula(name, at),
-            _ if is_file && !FILE_PROPERTIES.contains(&name.as_str()) => Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES)),
+            _ if is_file && !FILE_PROPERTIES.contains(&name.as_str()) => {
+                Err(self.unknown(at, "file property", &name, &FILE_PROPERTIES))
+            }
             Expr::This if name == "note" => Ok(Expr::This),
             of => Ok(Expr::Member(Box::new(of), name)),
         }
@@ -332,9 +349,19 @@ impl<'a> Parser<'a> {
     }
 
     /// A function of a table, with its arguments.
-    fn function(&mut self, table: &'static [Names], name: &str, at: usize) -> Result<(&'static str, Vec<Expr>), Wrong> {
+    fn function(
+        &mut self,
+        table: &'static [Names],
+        name: &str,
+        at: usize,
+    ) -> Result<(&'static str, Vec<Expr>), Wrong> {
         let Some((known, least, most)) = names(table).find(|(known, ..)| *known == name) else {
-            return Err(self.unknown(at, "function", name, &names(table).map(|(known, ..)| known).collect::<Vec<_>>()));
+            return Err(self.unknown(
+                at,
+                "function",
+                name,
+                &names(table).map(|(known, ..)| known).collect::<Vec<_>>(),
+            ));
         };
         let list = self.list(")")?;
         if (least..=most).contains(&list.len()) {
@@ -351,7 +378,8 @@ impl<'a> Parser<'a> {
 
     fn name(&mut self) -> Result<&'a str, Wrong> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').unwrap_or(rest.len());
         let name = rest.part(..end);
         if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(self.unexpected());
@@ -417,7 +445,8 @@ impl<'a> Parser<'a> {
             }
             end += 1 + digits(fraction);
         }
-        let number = rest.get(..end).and_then(|text| text.parse().ok()).ok_or_else(|| self.unexpected())?;
+        let number =
+            rest.get(..end).and_then(|text| text.parse().ok()).ok_or_else(|| self.unexpected())?;
         self.at += end;
         Ok(Expr::Value(Value::Number(number)))
     }
@@ -454,25 +483,44 @@ impl<'a> Parser<'a> {
             is_escaped = c == '\\' && !is_escaped;
             ends.then_some(offset)
         });
-        let Some(end) = end else { return Err(self.wrong(start, "the slash that ends the regular expression is missing")) };
+        let Some(end) = end else {
+            return Err(self.wrong(start, "the slash that ends the regular expression is missing"));
+        };
         let source = self.rest().part(1..end);
         self.at += end + 1;
         let number = self.context.patterns.replace(self.context.patterns.get() + 1);
         if number >= limits::QUERY_PATTERNS {
-            return Err(self.wrong(start, format!("there are more than {} regular expressions", limits::QUERY_PATTERNS)));
+            return Err(self.wrong(
+                start,
+                format!("there are more than {} regular expressions", limits::QUERY_PATTERNS),
+            ));
         }
         let rest = self.rest();
-        let flags = rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
+        let flags =
+            rest.part(..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len()));
         if let Some(flag) = flags.chars().find(|flag| !"gimsu".contains(*flag)) {
-            return Err(self.wrong(self.at, format!("{flag} is not a flag of regular expressions; there are g, i, m, s and u")));
+            return Err(self.wrong(
+                self.at,
+                format!("{flag} is not a flag of regular expressions; there are g, i, m, s and u"),
+            ));
         }
         self.at += flags.len();
         let mut builder = RegexBuilder::new(source);
-        builder.case_insensitive(flags.contains('i')).multi_line(flags.contains('m')).dot_matches_new_line(flags.contains('s'));
-        let regex = builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
+        builder
+            .case_insensitive(flags.contains('i'))
+            .multi_line(flags.contains('m'))
+            .dot_matches_new_line(flags.contains('s'));
+        let regex =
+            builder.size_limit(limits::REGEX_BYTES).dfa_size_limit(limits::REGEX_BYTES).build();
         let regex = regex.map_err(|error| {
             let words = error.to_string();
-            let last = words.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+            let last = words
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim()
+                .trim_start_matches("error: ")
+                .to_owned();
             self.wrong(start, format!("the regular expression cannot be used: {last}"))
         })?;
         Ok(Expr::Value(Value::Pattern(Rc::new(Pattern { regex, is_global: flags.contains('g') }))))

@@ -59,7 +59,11 @@ pub(super) struct Expressions<'a> {
 impl<'a> Expressions<'a> {
     /// # Errors
     /// [`Failure::Wrong`] naming the part, [`Failure::Argument`] for too many columns.
-    pub(super) fn of(query: &Query, view: Option<&'a View>, context: &ParseContext) -> Result<Expressions<'a>, Failure> {
+    pub(super) fn of(
+        query: &Query,
+        view: Option<&'a View>,
+        context: &ParseContext,
+    ) -> Result<Expressions<'a>, Failure> {
         let condition = query.condition.as_deref().map(|text| parse(text, context)).transpose();
         let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
         if matches!(condition, Some(Expr::Value(Value::Text(_)) | Expr::List(_))) {
@@ -67,15 +71,27 @@ impl<'a> Expressions<'a> {
                 "In where, all of it is a text or a list, which is no condition: leave out the quotes or brackets around it".into(),
             ));
         }
-        let expr_of =
-            |part: &str, id: &str| property(id, context).map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)));
-        let key_of = |part: &str, sort: &Sort| Ok::<_, Failure>(Sort { key: expr_of(part, &sort.key)?, is_descending: sort.is_descending });
+        let expr_of = |part: &str, id: &str| {
+            property(id, context)
+                .map_err(|wrong| Failure::Wrong(format!("In {part} {id:?}: {}", wrong.what)))
+        };
+        let key_of = |part: &str, sort: &Sort| {
+            Ok::<_, Failure>(Sort {
+                key: expr_of(part, &sort.key)?,
+                is_descending: sort.is_descending,
+            })
+        };
         let mut order: Vec<Sort> = query.sort.iter().map(|text| direction_of(text)).collect();
         if order.is_empty() {
             order.extend(view.into_iter().flat_map(|view| view.sort.iter().cloned()));
         }
-        let order = order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
-        let group = query.group_by.as_deref().map(direction_of).or_else(|| view.and_then(|view| view.group_by.clone()));
+        let order =
+            order.iter().map(|sort| key_of("sort", sort)).collect::<Result<Vec<_>, Failure>>()?;
+        let group = query
+            .group_by
+            .as_deref()
+            .map(direction_of)
+            .or_else(|| view.and_then(|view| view.group_by.clone()));
         let group = group.map(|sort| key_of("group_by", &sort)).transpose()?;
         let columns: &[String] = match view {
             Some(view) if query.select.is_empty() => &view.order,
@@ -83,19 +99,39 @@ impl<'a> Expressions<'a> {
         };
         let summaries = || view.into_iter().flat_map(|view| &view.summaries);
         let shown = columns.iter().chain(summaries().map(|(column, _)| column));
-        if shown.clone().count() > limits::QUERY_COLUMNS || shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES {
+        if shown.clone().count() > limits::QUERY_COLUMNS
+            || shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES
+        {
             let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
-            return Err(Failure::Argument(format!("At most {columns} columns and summaries can be shown, with {bytes} bytes of names.")));
+            return Err(Failure::Argument(format!(
+                "At most {columns} columns and summaries can be shown, with {bytes} bytes of names."
+            )));
         }
-        let cells = columns.iter().map(|column| Ok((column.clone(), expr_of("select", column)?))).collect::<Result<Vec<_>, Failure>>()?;
-        let summarized = summaries().map(|(column, name)| Ok((column.as_str(), name.as_str(), expr_of("summary of", column)?)));
+        let cells = columns
+            .iter()
+            .map(|column| Ok((column.clone(), expr_of("select", column)?)))
+            .collect::<Result<Vec<_>, Failure>>()?;
+        let summarized = summaries().map(|(column, name)| {
+            Ok((column.as_str(), name.as_str(), expr_of("summary of", column)?))
+        });
         let summarized = summarized.collect::<Result<Vec<_>, Failure>>()?;
-        let counted = query.count.as_deref().and_then(|count| count.strip_prefix("value:")).filter(|property| !property.trim().is_empty());
+        let counted = query
+            .count
+            .as_deref()
+            .and_then(|count| count.strip_prefix("value:"))
+            .filter(|property| !property.trim().is_empty());
         let counted = counted.map(|property| expr_of("count", property.trim())).transpose()?;
         let keys = order.iter().chain(&group).map(|sort| &sort.key);
-        let mut all = condition.iter().chain(keys).chain(cells.iter().map(|(_, expr)| expr)).chain(&counted).flat_map(Expr::parts);
+        let mut all = condition
+            .iter()
+            .chain(keys)
+            .chain(cells.iter().map(|(_, expr)| expr))
+            .chain(&counted)
+            .flat_map(Expr::parts);
         if query.base.is_none() && all.any(|part| matches!(part, Expr::This)) {
-            return Err(Failure::Wrong("`this` is the base or the note that it is in: it needs base".into()));
+            return Err(Failure::Wrong(
+                "`this` is the base or the note that it is in: it needs base".into(),
+            ));
         }
         Ok(Expressions { condition, order, group, cells, summarized, counted })
     }
@@ -103,8 +139,12 @@ impl<'a> Expressions<'a> {
 
 fn direction_of(text: &str) -> Sort {
     match text.trim().rsplit_once(' ') {
-        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => Sort { key: id.trim().to_owned(), is_descending: true },
-        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => Sort { key: id.trim().to_owned(), is_descending: false },
+        Some((id, direction)) if direction.eq_ignore_ascii_case("desc") => {
+            Sort { key: id.trim().to_owned(), is_descending: true }
+        }
+        Some((id, direction)) if direction.eq_ignore_ascii_case("asc") => {
+            Sort { key: id.trim().to_owned(), is_descending: false }
+        }
         _ => Sort { key: text.trim().to_owned(), is_descending: false },
     }
 }

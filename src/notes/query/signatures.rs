@@ -14,9 +14,17 @@ pub(super) const NEED_THE_APP: [&str; 3] = ["html", "icon", "image"];
 
 /// Functions of a value, by how many arguments they take.
 pub(super) const METHODS: [Names; 6] = [
-    ("abs asFile ceil date flat floor isEmpty isTruthy keys lower mean relative reverse sort time title toString trim unique values", 0, 0),
+    (
+        "abs asFile ceil date flat floor isEmpty isTruthy keys lower mean relative reverse sort time title toString trim unique values",
+        0,
+        0,
+    ),
     ("asLink round", 0, 1),
-    ("contains endsWith filter format hasLink hasProperty inFolder isType join linksTo map matches repeat startsWith toFixed", 1, 1),
+    (
+        "contains endsWith filter format hasLink hasProperty inFolder isType join linksTo map matches repeat startsWith toFixed",
+        1,
+        1,
+    ),
     ("slice split", 1, 2),
     ("containsAll containsAny hasTag", 1, usize::MAX),
     ("reduce replace", 2, 2),
@@ -24,7 +32,9 @@ pub(super) const METHODS: [Names; 6] = [
 
 /// All names of a table, with what each takes.
 pub(super) fn names(table: &'static [Names]) -> impl Iterator<Item = Names> {
-    table.iter().flat_map(|(names, least, most)| names.split(' ').map(move |name| (name, *least, *most)))
+    table
+        .iter()
+        .flat_map(|(names, least, most)| names.split(' ').map(move |name| (name, *least, *most)))
 }
 
 /// Names separated by spaces, and the least and most arguments of each.

@@ -83,17 +83,26 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     };
     let Base { filter, formulas, summaries, view } = base;
     let view = view.as_ref();
-    let filters: Vec<&Expr> = std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
-    let Expressions { condition, order, group, cells, summarized, counted } = &Expressions::of(query, view, &ParseContext::of(&formulas))?;
+    let filters: Vec<&Expr> =
+        std::iter::once(&filter).chain(view.map(|view| &view.filter)).collect();
+    let Expressions { condition, order, group, cells, summarized, counted } =
+        &Expressions::of(query, view, &ParseContext::of(&formulas))?;
     let of_filters = filters.iter().copied().chain(condition).chain(counted);
-    let of_columns = cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
-    let used: Vec<&Expr> = of_filters.chain(of_columns).chain(order.iter().chain(group).map(|sort| &sort.key)).collect();
+    let of_columns =
+        cells.iter().map(|(_, expr)| expr).chain(summarized.iter().map(|(.., expr)| expr));
+    let used: Vec<&Expr> = of_filters
+        .chain(of_columns)
+        .chain(order.iter().chain(group).map(|sort| &sort.key))
+        .collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
     let files = source.vault.files_with_frontmatter(source.proceed)?;
     // Names in the base itself are not reported: a base may be older than the notes that it is for.
-    let is_condition = |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
-    let asked = used.iter().filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
+    let is_condition =
+        |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
+    let asked = used
+        .iter()
+        .filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
     let unknown_properties = unknown_properties(&files, asked.copied());
     let mut evaluator = Evaluator::new(source, this, formulas);
     let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
@@ -102,7 +111,12 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     if let Some(count) = &query.count {
         let counts = count_by(&evaluator, count, counted.as_ref(), &rows)?;
         evaluator.finish()?;
-        return Ok(Answer { total: rows.len(), unknown_properties, problems, ..page_of_counts(query, counts) });
+        return Ok(Answer {
+            total: rows.len(),
+            unknown_properties,
+            problems,
+            ..page_of_counts(query, counts)
+        });
     }
     let mut rows = sort(&evaluator, rows, group.as_ref(), order);
     let total = rows.len();
@@ -112,8 +126,12 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
     let mut answer = Answer { total, unknown_properties, problems, ..Answer::default() };
     let mut outcomes = Vec::new();
     for (column, name, expr) in summarized {
-        let values: Vec<Value> =
-            rows.iter().map(|sorted| evaluator.value(expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)).collect();
+        let values: Vec<Value> = rows
+            .iter()
+            .map(|sorted| {
+                evaluator.value(expr, &sorted.row, &Locals::default()).unwrap_or(Value::Null)
+            })
+            .collect();
         outcomes.push((*column, summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
     answer.summaries = cells_within(limits::QUERY_PAGE_CHARS / 2, outcomes);
@@ -150,7 +168,10 @@ impl Evaluator<'_> {
 }
 
 fn takes_too_long() -> Failure {
-    Failure::Wrong("The query takes too long, or too much memory; give it a path, or a simpler expression".into())
+    Failure::Wrong(
+        "The query takes too long, or too much memory; give it a path, or a simpler expression"
+            .into(),
+    )
 }
 
 /// A value as a cell; an error if it cannot be computed or is too long.
@@ -158,7 +179,9 @@ fn cell(outcome: Outcome) -> Json {
     let mut left = limits::QUERY_CELL_CHARS;
     match outcome.map(|value| value.json(&mut left)) {
         Ok(Some(json)) => json,
-        Ok(None) => json!({ "error": format!("the value has more than {} characters", limits::QUERY_CELL_CHARS) }),
+        Ok(None) => {
+            json!({ "error": format!("the value has more than {} characters", limits::QUERY_CELL_CHARS) })
+        }
         Err(why) => json!({ "error": why }),
     }
 }
@@ -169,16 +192,27 @@ fn ordered(a: &OrderKey, b: &OrderKey, is_descending: bool) -> Ordering {
     if is_descending && !a.is_empty() && !b.is_empty() { order.reverse() } else { order }
 }
 
-fn read_base(vault: &Vault, entry: &Arc<Entry>, number: usize, view: Option<&str>) -> Result<Base, Failure> {
+fn read_base(
+    vault: &Vault,
+    entry: &Arc<Entry>,
+    number: usize,
+    view: Option<&str>,
+) -> Result<Base, Failure> {
     let text = vault.text(entry)?;
     if entry.path.to_ascii_lowercase().ends_with(".base") {
         return Base::parse(&text, 0, view);
     }
     if !entry.is_note() {
-        return Err(Failure::Argument(format!("{} is neither a .base file nor a note", entry.path)));
+        return Err(Failure::Argument(format!(
+            "{} is neither a .base file nor a note",
+            entry.path
+        )));
     }
     let Some((text, line)) = in_note(&text, number) else {
-        return Err(Failure::Argument(format!("{} has no code block {number} of the language base", entry.path)));
+        return Err(Failure::Argument(format!(
+            "{} has no code block {number} of the language base",
+            entry.path
+        )));
     };
     Base::parse(&text, line, view)
 }
@@ -193,15 +227,19 @@ fn select<'e>(
     filters: &[&Expr],
 ) -> Result<Vec<Row<'e>>, Failure> {
     // Skips files whose frontmatter lacks the string of an equality.
-    let needle = condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
+    let needle =
+        condition.map(Expr::required).unwrap_or_default().into_iter().max_by_key(String::len);
     let needle = needle.as_deref().map(memmem::Finder::new);
     // A condition on the ending is about files of other kinds, too.
     let names_ending = |part: &Expr| matches!(part, Expr::Member(of, name) if matches!(**of, Expr::File) && name == "ext");
-    let covers_all = query.base.is_some() || condition.is_some_and(|expr| expr.parts().into_iter().any(names_ending));
+    let covers_all = query.base.is_some()
+        || condition.is_some_and(|expr| expr.parts().into_iter().any(names_ending));
     let is_candidate = |entry: &Entry| {
         query.path.as_ref().is_none_or(|path| path.covers(&entry.path))
             && (covers_all || entry.is_note())
-            && needle.as_ref().is_none_or(|needle| needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some())
+            && needle.as_ref().is_none_or(|needle| {
+                needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some()
+            })
     };
     let mut rows = Vec::new();
     for (number, entry) in files.iter().enumerate() {
@@ -214,7 +252,12 @@ fn select<'e>(
         let row = Row::of(entry);
         let held = evaluator.held();
         // The filters of the base first: a file that they leave out is no problem of the condition.
-        if filters.iter().copied().chain(condition).all(|expr| evaluator.is_true(expr, &row, &Locals::default())) {
+        if filters
+            .iter()
+            .copied()
+            .chain(condition)
+            .all(|expr| evaluator.is_true(expr, &row, &Locals::default()))
+        {
             // Only the values of formulas are kept.
             if !row.has_formulas() {
                 evaluator.release(held);
@@ -231,10 +274,17 @@ fn select<'e>(
 }
 
 /// Rows in their groups and order. A value that cannot be computed is empty.
-fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<Expr>>, order: &[Sort<Expr>]) -> Vec<Sorted<'e>> {
+fn sort<'e>(
+    evaluator: &Evaluator<'_>,
+    rows: Vec<Row<'e>>,
+    group: Option<&Sort<Expr>>,
+    order: &[Sort<Expr>],
+) -> Vec<Sorted<'e>> {
     let key_of = |row: Row<'e>| {
         let held = evaluator.held();
-        let value = |key: &Sort<Expr>| evaluator.value(&key.key, &row, &Locals::default()).unwrap_or(Value::Null);
+        let value = |key: &Sort<Expr>| {
+            evaluator.value(&key.key, &row, &Locals::default()).unwrap_or(Value::Null)
+        };
         let group = group.map_or(Value::Null, value);
         let order_key = |value: &Value| evaluator.order_key(value).unwrap_or(OrderKey::Empty);
         let keys = order.iter().map(|key| order_key(&value(key))).collect();
@@ -247,17 +297,30 @@ fn sort<'e>(evaluator: &Evaluator<'_>, rows: Vec<Row<'e>>, group: Option<&Sort<E
     };
     let mut rows: Vec<Sorted<'e>> = rows.into_iter().map(key_of).collect();
     rows.sort_by(|a, b| {
-        let by_group = group.map_or(Ordering::Equal, |key| ordered(&a.group_key, &b.group_key, key.is_descending));
-        let mut by_keys = a.keys.iter().zip(&b.keys).zip(order).map(|((a, b), key)| ordered(a, b, key.is_descending));
+        let by_group = group
+            .map_or(Ordering::Equal, |key| ordered(&a.group_key, &b.group_key, key.is_descending));
+        let mut by_keys = a
+            .keys
+            .iter()
+            .zip(&b.keys)
+            .zip(order)
+            .map(|((a, b), key)| ordered(a, b, key.is_descending));
         by_group.then_with(|| by_keys.find(|order| order.is_ne()).unwrap_or(Ordering::Equal))
     });
     rows
 }
 
 /// The first rows, as many as fit.
-fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, columns: &[(String, Expr)]) -> Vec<Map<String, Json>> {
+fn page_of_rows(
+    evaluator: &Evaluator<'_>,
+    rows: &[Sorted<'_>],
+    limit: usize,
+    columns: &[(String, Expr)],
+) -> Vec<Map<String, Json>> {
     let members_of = |Sorted { row, .. }: &Sorted<'_>| {
-        let values = columns.iter().map(|(column, expr)| (column.as_str(), evaluator.value(expr, row, &Locals::default())));
+        let values = columns.iter().map(|(column, expr)| {
+            (column.as_str(), evaluator.value(expr, row, &Locals::default()))
+        });
         let mut members = cells_within(limits::QUERY_PAGE_CHARS, values);
         members.insert("path".into(), (*row.entry.path).into());
         members
@@ -266,12 +329,18 @@ fn page_of_rows(evaluator: &Evaluator<'_>, rows: &[Sorted<'_>], limit: usize, co
 }
 
 /// Cells by their columns; errors from where they would have more than `max` characters.
-fn cells_within<'c>(max: usize, values: impl IntoIterator<Item = (&'c str, Outcome)>) -> Map<String, Json> {
+fn cells_within<'c>(
+    max: usize,
+    values: impl IntoIterator<Item = (&'c str, Outcome)>,
+) -> Map<String, Json> {
     let mut left = max;
     let members = values.into_iter().map(|(column, value)| {
         let value = cell(value);
         left = left.saturating_sub(value.to_string().chars().count());
-        (column.to_owned(), if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) })
+        (
+            column.to_owned(),
+            if left > 0 { value } else { json!({ "error": "the row is too long; select less" }) },
+        )
     });
     members.collect()
 }
@@ -300,7 +369,12 @@ fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
 }
 
 /// How many files have each tag, property, folder or value.
-fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: &[Row<'_>]) -> Result<BTreeMap<String, usize>, Failure> {
+fn count_by(
+    evaluator: &Evaluator<'_>,
+    count: &str,
+    value: Option<&Expr>,
+    rows: &[Row<'_>],
+) -> Result<BTreeMap<String, usize>, Failure> {
     // What they take counts: a list may have one long text a million times.
     let shown = |value: &Value| {
         let name = first_chars(&value.text(), limits::QUERY_CELL_CHARS).to_owned();
@@ -315,18 +389,28 @@ fn count_by(evaluator: &Evaluator<'_>, count: &str, value: Option<&Expr>, rows: 
                 Ok(value) => shown(&value).into_iter().collect(),
             },
             ("tag", _) => entry.tags.iter().map(|tag| tag.to_string()).collect(),
-            ("property", _) => entry.properties().into_iter().flat_map(|members| members.into_iter().map(|(name, _)| name)).collect(),
+            ("property", _) => entry
+                .properties()
+                .into_iter()
+                .flat_map(|members| members.into_iter().map(|(name, _)| name))
+                .collect(),
             _ => vec![shown_folder(entry).to_owned()],
         }
     };
     if value.is_none() && !["tag", "property", "folder"].contains(&count) {
-        return Err(Failure::Argument("Argument count must be tag, property, folder, or value: and a property.".into()));
+        return Err(Failure::Argument(
+            "Argument count must be tag, property, folder, or value: and a property.".into(),
+        ));
     }
     // Names of tags and properties are compared without case, and shown as they are written most often.
-    let key_of = |name: &str| if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() };
+    let key_of = |name: &str| {
+        if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() }
+    };
     let mut counts: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for row in rows {
-        let names = counted_names(row).into_iter().map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
+        let names = counted_names(row)
+            .into_iter()
+            .map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
         for (key, name) in names.map(|name| (key_of(&name), name)).collect::<BTreeMap<_, _>>() {
             let (count, spellings) = counts.entry(key).or_default();
             *count += 1;
@@ -347,21 +431,30 @@ fn page_of_counts(query: &Query, counts: BTreeMap<String, usize>) -> Answer {
     let from = query.after.as_ref().map_or(0, |last| last.number + 1);
     let page = fitting_in(limits::QUERY_PAGE_CHARS, counts.iter().skip(from).take(query.limit));
     let end = from + page.len();
-    let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| LastRow { number: end - 1, name: name.clone(), keys: 0 });
+    let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| LastRow {
+        number: end - 1,
+        name: name.clone(),
+        keys: 0,
+    });
     let counts = page.into_iter().map(|(name, count)| (name.clone(), (*count).into())).collect();
     Answer { counts: Some(counts), last, ..Answer::default() }
 }
 
 /// Properties in an expression that no note has: most likely misspelt.
-fn unknown_properties<'e>(files: &[Arc<Entry>], used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
-    let name = |part: &'e Expr| if let Expr::Name(name) = part { Some(name.as_str()) } else { None };
+fn unknown_properties<'e>(
+    files: &[Arc<Entry>],
+    used: impl Iterator<Item = &'e Expr>,
+) -> Vec<String> {
+    let name =
+        |part: &'e Expr| if let Expr::Name(name) = part { Some(name.as_str()) } else { None };
     let mut names: BTreeSet<&str> = used.flat_map(Expr::parts).filter_map(name).collect();
     names.retain(|name| !["value", "index", "acc"].contains(name));
     for file in files {
         if names.is_empty() {
             break;
         }
-        names.retain(|name| property_in(file.properties_json().unwrap_or_default(), name).is_none());
+        names
+            .retain(|name| property_in(file.properties_json().unwrap_or_default(), name).is_none());
     }
     names.into_iter().map(str::to_owned).collect()
 }
@@ -383,17 +476,29 @@ fn summarize(
     let mut found = numbers(values);
     found.sort_by(f64::total_cmp);
     let dates = || values.iter().filter(|value| matches!(value, Value::Date(_)));
-    let (earliest, latest) = (dates().min_by_key(|date| date.order_key()).cloned(), dates().max_by_key(|date| date.order_key()).cloned());
+    let (earliest, latest) = (
+        dates().min_by_key(|date| date.order_key()).cloned(),
+        dates().max_by_key(|date| date.order_key()).cloned(),
+    );
     let number = |number: Option<f64>| number.map_or(Value::Null, Value::Number);
-    let count = |is_wanted: &dyn Fn(&Value) -> bool| Value::Number(values.iter().filter(|value| is_wanted(value)).count() as f64);
+    let count = |is_wanted: &dyn Fn(&Value) -> bool| {
+        Value::Number(values.iter().filter(|value| is_wanted(value)).count() as f64)
+    };
     let middle = || {
         let half = found.len() / 2;
         let upper = found.get(half)?;
-        if found.len() % 2 == 1 { Some(*upper) } else { Some((found.get(half.checked_sub(1)?)? + upper) / 2.0) }
+        if found.len() % 2 == 1 {
+            Some(*upper)
+        } else {
+            Some((found.get(half.checked_sub(1)?)? + upper) / 2.0)
+        }
     };
     let deviation = || {
         let mean = mean(&found)?;
-        Some((found.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / found.len() as f64).sqrt())
+        Some(
+            (found.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / found.len() as f64)
+                .sqrt(),
+        )
     };
     Ok(Ok(match name {
         "Average" => number(mean(&found)),
@@ -404,7 +509,10 @@ fn summarize(
         "Stddev" => number(deviation()),
         "Range" => match (&earliest, &latest) {
             (Some(Value::Date(first)), Some(Value::Date(last))) if found.is_empty() => {
-                Value::Duration(Duration { months: 0.0, rest: last.at.seconds_since(first.at) as f64 })
+                Value::Duration(Duration {
+                    months: 0.0,
+                    rest: last.at.seconds_since(first.at) as f64,
+                })
             }
             _ => number(found.first().zip(found.last()).map(|(first, last)| last - first)),
         },
@@ -415,8 +523,11 @@ fn summarize(
         "Empty" => count(&Value::is_empty),
         "Filled" => count(&|value| !value.is_empty()),
         "Unique" => {
-            let distinct: BTreeSet<String> =
-                values.iter().filter(|value| !value.is_empty()).map(|value| format!("{} {}", value.type_name(), value.text())).collect();
+            let distinct: BTreeSet<String> = values
+                .iter()
+                .filter(|value| !value.is_empty())
+                .map(|value| format!("{} {}", value.type_name(), value.text()))
+                .collect();
             Value::Number(distinct.len() as f64)
         }
         _ => {

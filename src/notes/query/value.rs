@@ -64,11 +64,19 @@ impl Date {
 impl Link {
     /// A link as it is written in a note (`[[path#subpath|display]]`), or a path with a subpath.
     pub(super) fn parse(text: &str, folder: &Rc<str>) -> Link {
-        let inner = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(text);
-        let (target, display) = inner.split_once('|').map_or((inner, None), |(target, display)| (target, Some(display.trim().to_owned())));
+        let inner =
+            text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")).unwrap_or(text);
+        let (target, display) = inner
+            .split_once('|')
+            .map_or((inner, None), |(target, display)| (target, Some(display.trim().to_owned())));
         let at = target.find('#').filter(|_| !target.contains("://")).unwrap_or(target.len());
         let (path, subpath) = target.split_at(at);
-        Link { path: path.trim().to_owned(), subpath: subpath.to_owned(), display, folder: Rc::clone(folder) }
+        Link {
+            path: path.trim().to_owned(),
+            subpath: subpath.to_owned(),
+            display,
+            folder: Rc::clone(folder),
+        }
     }
 
     pub(super) fn text(&self) -> String {
@@ -135,13 +143,18 @@ impl Value {
             Value::Text(text) => !text.is_empty(),
             Value::List(list, _) => !list.is_empty(),
             Value::Object(members) => !members.is_empty(),
-            Value::Date(_) | Value::Duration(_) | Value::Link(_) | Value::File(_) | Value::Pattern(_) => true,
+            Value::Date(_)
+            | Value::Duration(_)
+            | Value::Link(_)
+            | Value::File(_)
+            | Value::Pattern(_) => true,
         }
     }
 
     /// Whether it is null, or a text, list or object with nothing in it.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Value::Null | Value::Text(_) | Value::List(..) | Value::Object(_)) && !self.is_truthy()
+        matches!(self, Value::Null | Value::Text(_) | Value::List(..) | Value::Object(_))
+            && !self.is_truthy()
     }
 
     /// As text, for joining and display; a list that is too long for a text is cut.
@@ -167,12 +180,20 @@ impl Value {
             Value::Null => Json::Null,
             Value::Bool(truth) => Json::Bool(*truth),
             // Whole numbers as integers.
-            Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
-            Value::Number(number) => Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number),
+            Value::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+                json!(*number as i64)
+            }
+            Value::Number(number) => {
+                Number::from_f64(*number).map_or_else(|| number_text(*number).into(), Json::Number)
+            }
             Value::List(list, _) => {
                 // The brackets count: a list may have nothing but empty lists.
                 *left = left.checked_sub(2)?;
-                return list.iter().map(|value| value.json(left)).collect::<Option<Vec<Json>>>().map(Json::Array);
+                return list
+                    .iter()
+                    .map(|value| value.json(left))
+                    .collect::<Option<Vec<Json>>>()
+                    .map(Json::Array);
             }
             Value::Object(members) => Json::Object((**members).clone()),
             Value::File(path) => format!("[[{path}]]").into(),
@@ -188,8 +209,12 @@ impl Value {
             (Value::Number(one), Value::Number(another)) => one.partial_cmp(another),
             (Value::Text(one), Value::Text(another)) => Some(one.cmp(another)),
             (Value::Date(one), Value::Date(another)) => Some(one.at.cmp(&another.at)),
-            (Value::Duration(one), Value::Duration(another)) => one.seconds().partial_cmp(&another.seconds()),
-            (Value::Duration(one), Value::Text(text)) => one.seconds().partial_cmp(&Duration::parse(text)?.seconds()),
+            (Value::Duration(one), Value::Duration(another)) => {
+                one.seconds().partial_cmp(&another.seconds())
+            }
+            (Value::Duration(one), Value::Text(text)) => {
+                one.seconds().partial_cmp(&Duration::parse(text)?.seconds())
+            }
             (Value::Text(_), Value::Duration(_)) => other.compare(self).map(Ordering::reverse),
             (Value::Bool(one), Value::Bool(another)) => Some(one.cmp(another)),
             _ => None,

@@ -12,7 +12,12 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         required("id", ANY_TEXT, ID),
-        defaulted("from_task", COUNT, DefaultValue::Integer(0), "First task to show: next_task of an answer that was cut"),
+        defaulted(
+            "from_task",
+            COUNT,
+            DefaultValue::Integer(0),
+            "First task to show: next_task of an answer that was cut",
+        ),
     ],
     output: &FULL,
     run,

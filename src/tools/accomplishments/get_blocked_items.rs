@@ -30,7 +30,11 @@ result! {
 fn blocked<'a>(snapshot: &'a Snapshot, found: &'a Accomplishment) -> Summary<'a> {
     let blocking = snapshot.blocking(found).take(crate::limits::IDS_LISTED).map(|id| {
         let about = snapshot.first_with_id(id);
-        Blocking { id, title: about.map_or("", |about| &about.title), status: about.map_or("Missing", |about| about.status) }
+        Blocking {
+            id,
+            title: about.map_or("", |about| &about.title),
+            status: about.map_or("Missing", |about| about.status),
+        }
     });
     Summary { blocking_items: Some(blocking.collect()), ..Summary::of(snapshot, found) }
 }

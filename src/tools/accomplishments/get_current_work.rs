@@ -35,29 +35,42 @@ result! {
 
 fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Map<String, Value>> {
     let tasks = found.body.tasks.iter().filter(|task| task.status == "InProgress");
-    tasks.map(|task| without_nulls(json!({ "task_id": task.id(&found.id), "name": task.name, "status": task.status })))
+    tasks.map(|task| {
+        without_nulls(
+            json!({ "task_id": task.id(&found.id), "name": task.name, "status": task.status }),
+        )
+    })
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // What the tasks of one accomplishment may take of the answer, and what the tasks of unmarked ones may take together.
     const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
-    let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) = snapshot.iter().partition(|found| found.in_progress);
-    let count = |all: &[&Accomplishment]| all.iter().map(|found| in_progress(found).count()).sum::<usize>();
+    let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) =
+        snapshot.iter().partition(|found| found.in_progress);
+    let count =
+        |all: &[&Accomplishment]| all.iter().map(|found| in_progress(found).count()).sum::<usize>();
     let (tasks_in_progress, orphaned_tasks) = (count(&marked), count(&others));
     let orphans = others.into_iter().flat_map(|found| {
-        let of = || without_nulls(json!({ "accomplishment_id": found.id, "accomplishment_title": found.title }));
+        let of = || {
+            without_nulls(
+                json!({ "accomplishment_id": found.id, "accomplishment_title": found.title }),
+            )
+        };
         in_progress(found).map(move |task| task.into_iter().chain(of()).collect())
     });
-    let all: Vec<(String, &Accomplishment)> = marked.into_iter().map(|found| (by_id(found), found)).collect();
+    let all: Vec<(String, &Accomplishment)> =
+        marked.into_iter().map(|found| (by_id(found), found)).collect();
     let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| {
         let tasks = fitting_in(HALF, in_progress(found));
         let truncated = (tasks.len() < in_progress(found).count()).then_some(true);
         json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": tasks, "truncated": truncated })
     })?;
-    let accomplishments: Vec<Value> = accomplishments.into_iter().map(|shown| without_nulls(shown).into()).collect();
+    let accomplishments: Vec<Value> =
+        accomplishments.into_iter().map(|shown| without_nulls(shown).into()).collect();
     // What the page leaves of the answer.
-    let left = (limits::RESULT_CHARS - 1_000).saturating_sub(json!(accomplishments).to_string().len());
+    let left =
+        (limits::RESULT_CHARS - 1_000).saturating_sub(json!(accomplishments).to_string().len());
     let orphaned_in_progress_tasks = fitting_in(left.min(HALF), orphans);
     let is_cut = orphaned_in_progress_tasks.len() < orphaned_tasks;
     Reply::of(&Answer {

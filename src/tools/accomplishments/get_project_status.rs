@@ -46,9 +46,22 @@ result! {
 
 impl Status {
     /// The numbers of the accomplishments on a canvas.
-    pub(super) fn of(snapshot: &Snapshot, shown: &[&Accomplishment], canvas: &str, agrees: bool) -> Status {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        shown: &[&Accomplishment],
+        canvas: &str,
+        agrees: bool,
+    ) -> Status {
         let counted = |known: &[&'static str], of: fn(&Accomplishment) -> &'static str| {
-            known.iter().map(|name| ((*name).to_owned(), shown.iter().filter(|found| of(found) == *name).count().into())).collect()
+            known
+                .iter()
+                .map(|name| {
+                    (
+                        (*name).to_owned(),
+                        shown.iter().filter(|found| of(found) == *name).count().into(),
+                    )
+                })
+                .collect()
         };
         let total_tasks = shown.iter().map(|found| found.body.tasks.len()).sum::<usize>();
         let completed_tasks = shown.iter().map(|found| found.completed_tasks()).sum::<usize>();

@@ -28,7 +28,11 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
-    let all = snapshot.iter().filter(|found| snapshot.is_ready(found)).map(|found| (by_priority(found), found)).collect();
+    let all = snapshot
+        .iter()
+        .filter(|found| snapshot.is_ready(found))
+        .map(|found| (by_priority(found), found))
+        .collect();
     let (count, ready_items, next) = page(arguments, all, |found| Summary {
         outcome: Some(super::clipped(&found.body.outcome, crate::limits::TEXT_CUT_CHARS)),
         ..Summary::of(&snapshot, found)

@@ -13,13 +13,19 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists all accomplishments by id, with what each waits for and the number of its complete tasks; for \
         numbers only use get_project_status. Narrow them by status or canvas; get_accomplishment has the rest.",
     effect: Effect::Reads,
-    input: &[optional("status", Shape::Status(&STATUSES), "Only those of this status"), CANVAS_SOURCE_FILTER, CURSOR],
+    input: &[
+        optional("status", Shape::Status(&STATUSES), "Only those of this status"),
+        CANVAS_SOURCE_FILTER,
+        CURSOR,
+    ],
     output: Listed::FIELDS,
     run,
 };
 
-const CANVAS_SOURCE_FILTER: crate::tools::Field =
-    crate::tools::Field { about: "Only those of this canvas: the path of a .canvas file; without it those of all", ..CANVAS_SOURCE };
+const CANVAS_SOURCE_FILTER: crate::tools::Field = crate::tools::Field {
+    about: "Only those of this canvas: the path of a .canvas file; without it those of all",
+    ..CANVAS_SOURCE
+};
 
 result! {
     struct Listed<'a> {
@@ -39,8 +45,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Some(_) => projects.on_canvas(context.vault, &snapshot, &canvas_of(context, arguments)?)?.0,
         None => snapshot.iter().collect(),
     };
-    let wanted = shown.into_iter().filter(|found| arguments.maybe("status").is_none_or(|status| found.status == status));
+    let wanted = shown
+        .into_iter()
+        .filter(|found| arguments.maybe("status").is_none_or(|status| found.status == status));
     let all = wanted.map(|found| (by_id(found), found)).collect();
-    let (count, accomplishments, next) = page(arguments, all, |found| Summary::of(&snapshot, found))?;
+    let (count, accomplishments, next) =
+        page(arguments, all, |found| Summary::of(&snapshot, found))?;
     Reply::of(&Listed { count, accomplishments, problems: problems(&snapshot), next })
 }

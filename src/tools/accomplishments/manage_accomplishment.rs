@@ -15,24 +15,52 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
-        optional("id", ANY_TEXT, "For update and delete; to create, leave it out to get the next one"),
+        optional(
+            "id",
+            ANY_TEXT,
+            "For update and delete; to create, leave it out to get the next one",
+        ),
         optional(
             "data",
             Shape::Object(&[
-                optional("title", ANY_TEXT, "Required to create. One line; another title also renames the note, with the links to it"),
+                optional(
+                    "title",
+                    ANY_TEXT,
+                    "Required to create. One line; another title also renames the note, with the links to it",
+                ),
                 optional("effort", Shape::OneOf(&EFFORTS), "Required to create: kind of work"),
                 optional("priority", Shape::OneOf(&PRIORITIES), "High unless given"),
                 optional("status", Shape::Status(&STATUSES), "Not Started unless given"),
-                optional("outcome", ANY_TEXT, "The state when it is done; Markdown without headings of level 1 or 2"),
+                optional(
+                    "outcome",
+                    ANY_TEXT,
+                    "The state when it is done; Markdown without headings of level 1 or 2",
+                ),
                 optional(
                     "acceptance_criteria",
                     Shape::List(&ANY_TEXT),
                     "All criteria, one line each. One that exists keeps its box; to tick or untick one, begin it with [x] or [ ]",
                 ),
-                optional("depends_on", Shape::List(&ANY_TEXT), "All ids it depends on; on the same canvas"),
-                optional("canvas_source", ANY_TEXT, "Only to create; without it the default canvas"),
-                optional("notes", ANY_TEXT, "Only to update: the section Notes, without headings of level 1 or 2"),
-                optional("inProgress", Shape::Flag, "Only to update: whether it is being worked on"),
+                optional(
+                    "depends_on",
+                    Shape::List(&ANY_TEXT),
+                    "All ids it depends on; on the same canvas",
+                ),
+                optional(
+                    "canvas_source",
+                    ANY_TEXT,
+                    "Only to create; without it the default canvas",
+                ),
+                optional(
+                    "notes",
+                    ANY_TEXT,
+                    "Only to update: the section Notes, without headings of level 1 or 2",
+                ),
+                optional(
+                    "inProgress",
+                    Shape::Flag,
+                    "Only to update: whether it is being worked on",
+                ),
             ]),
             "What it is to be",
         ),
@@ -51,10 +79,16 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (projects, vault) = (projects(context)?, context.vault);
     let data: Data = arguments.read("data")?;
     let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
-    let named = data.canvas_source.filter(|named| operation == "create" && !named.trim().is_empty());
+    let named =
+        data.canvas_source.filter(|named| operation == "create" && !named.trim().is_empty());
     let canvas = named.map(|named| context.path(named)).transpose()?;
-    let data = Data { canvas_source: canvas.as_ref().map(VaultPath::as_str).or(data.canvas_source), ..data };
-    let id = || arguments.maybe("id").ok_or_else(|| Error::invalid(format!("Argument id is missing: {ID}")));
+    let data = Data {
+        canvas_source: canvas.as_ref().map(VaultPath::as_str).or(data.canvas_source),
+        ..data
+    };
+    let id = || {
+        arguments.maybe("id").ok_or_else(|| Error::invalid(format!("Argument id is missing: {ID}")))
+    };
     let changed = match operation {
         "create" => projects.create(vault, arguments.maybe("id"), &data),
         "update" => projects.update(vault, id()?, &data, if_match),

@@ -23,7 +23,11 @@ pub(super) static TOOL: Tool = Tool {
         OPERATION,
         required("blocker_id", ANY_TEXT, "What blocks"),
         required("blocked_id", ANY_TEXT, "What is blocked"),
-        optional("new_position", Shape::AnyObject, "Where the blocked one's node is now; not there when it is on no canvas"),
+        optional(
+            "new_position",
+            Shape::AnyObject,
+            "Where the blocked one's node is now; not there when it is on no canvas",
+        ),
         required("message", ANY_TEXT, "What was done, and whether canvas and notes agree"),
     ],
     run,
@@ -31,8 +35,10 @@ pub(super) static TOOL: Tool = Tool {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
-    let (operation, blocker, blocked) = (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
-    let (at, message) = projects.set_dependency(context.vault, blocker, blocked, operation == "add")?;
+    let (operation, blocker, blocked) =
+        (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
+    let (at, message) =
+        projects.set_dependency(context.vault, blocker, blocked, operation == "add")?;
     // JSON Canvas has whole numbers; a person's node may have others.
     let at = at.map(|at| json!({ "x": at.x.round() as i64, "y": at.y.round() as i64 }));
     Reply::of(&without_nulls(json!({

@@ -57,11 +57,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => {
             let task_id = task_id()?;
             projects.remove_task(vault, id, task_id, if_match)?;
-            return Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task_id": task_id }));
+            return Reply::of(
+                &json!({ "success": true, "operation": operation, "accomplishment_id": id, "task_id": task_id }),
+            );
         }
     };
     let task = task?;
-    Reply::of(&json!({ "success": true, "operation": operation, "accomplishment_id": id, "task": brief(id, &task) }))
+    Reply::of(
+        &json!({ "success": true, "operation": operation, "accomplishment_id": id, "task": brief(id, &task) }),
+    )
 }
 
 /// The result for a task that was changed.

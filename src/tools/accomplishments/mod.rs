@@ -22,7 +22,8 @@ use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
 use crate::accomplishments::{
-    Accomplishment, Accomplishments, EFFORTS, Error as Refused, FullAccomplishment, PRIORITIES, STATUSES, Snapshot, Task,
+    Accomplishment, Accomplishments, EFFORTS, Error as Refused, FullAccomplishment, PRIORITIES,
+    STATUSES, Snapshot, Task,
 };
 use crate::limits;
 use crate::object::without_nulls;
@@ -54,8 +55,13 @@ pub static TOOLS: [&Tool; 13] = [
 pub static RESOURCES: [&Resource; 1] = [&status::RESOURCE];
 
 const ID: &str = "For example ACC-001";
-const CANVAS_SOURCE: Field = optional("canvas_source", ANY_TEXT, "Path of a .canvas file in the vault; without it the default canvas");
-const IF_MATCH: Field = optional("if_match", ANY_TEXT, "Change only a note that still has this etag");
+const CANVAS_SOURCE: Field = optional(
+    "canvas_source",
+    ANY_TEXT,
+    "Path of a .canvas file in the vault; without it the default canvas",
+);
+const IF_MATCH: Field =
+    optional("if_match", ANY_TEXT, "Change only a note that still has this etag");
 const SUCCESS: Field = required("success", Shape::Flag, "True");
 const OPERATION: Field = required("operation", ANY_TEXT, "What was done");
 /// A line of a document.
@@ -134,7 +140,11 @@ impl<'a> Summary<'a> {
 }
 
 fn projects<'a>(context: &Context<'a>) -> Result<&'a Accomplishments, Error> {
-    context.systems.projects.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset accomplishments is not configured"))
+    context
+        .systems
+        .projects
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::InternalError, "toolset accomplishments is not configured"))
 }
 
 fn snapshot(context: &Context<'_>) -> Result<Snapshot, Error> {
@@ -166,13 +176,21 @@ impl From<Refused> for Error {
 /// What a person has to fix: notes that cannot be read as accomplishments, ids that several notes have, and unknown values with what
 /// they count as.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
-    let broken = snapshot.problems.iter().map(|problem| clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT_CHARS));
+    let broken = snapshot.problems.iter().map(|problem| {
+        clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT_CHARS)
+    });
     let twice = snapshot.duplicates.iter().map(|id| {
-        let paths: Vec<&str> =
-            snapshot.iter().filter(|found| found.id == *id).map(|found| found.path.as_str()).take(limits::NOTES_NAMED).collect();
+        let paths: Vec<&str> = snapshot
+            .iter()
+            .filter(|found| found.id == *id)
+            .map(|found| found.path.as_str())
+            .take(limits::NOTES_NAMED)
+            .collect();
         format!("{id} is the id of {}", paths.join(" and "))
     });
-    let odd = snapshot.iter().flat_map(|found| found.unknown_values.iter().map(move |what| format!("{}: {what}", found.path.as_str())));
+    let odd = snapshot.iter().flat_map(|found| {
+        found.unknown_values.iter().map(move |what| format!("{}: {what}", found.path.as_str()))
+    });
     let all: Vec<String> = twice.chain(broken).chain(odd).take(limits::PROBLEMS_NAMED).collect();
     (!all.is_empty()).then_some(all)
 }
@@ -184,7 +202,13 @@ fn page<'a, T: Serialize>(
     shown: impl Fn(&'a Accomplishment) -> T,
 ) -> Result<(usize, Vec<T>, Inline<Next>), Error> {
     all.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
-    let (items, next) = paging::page(arguments, &all, |(key, _)| key.clone(), usize::MAX, |(_, found)| shown(found))?;
+    let (items, next) = paging::page(
+        arguments,
+        &all,
+        |(key, _)| key.clone(),
+        usize::MAX,
+        |(_, found)| shown(found),
+    )?;
     Ok((all.len(), items, next))
 }
 
@@ -235,19 +259,33 @@ fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> 
         return whole;
     }
     // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then `TEXT_CUT`.
-    let cut = |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
-    let mut members = [4, 16].into_iter().find_map(cut).unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT_CHARS));
+    let cut =
+        |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
+    let mut members = [4, 16]
+        .into_iter()
+        .find_map(cut)
+        .unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT_CHARS));
     members.remove("other_properties");
     members.insert("truncated".into(), true.into());
-    for list in ["depends_on", "acceptance_criteria", "acceptance_criteria_done", "acceptance_criteria_details"] {
+    for list in [
+        "depends_on",
+        "acceptance_criteria",
+        "acceptance_criteria_done",
+        "acceptance_criteria_details",
+    ] {
         if let Some(Value::Array(items)) = members.get_mut(list) {
-            items.truncate(if list == "depends_on" { limits::IDS_LISTED } else { limits::CRITERIA_SHOWN });
+            items.truncate(if list == "depends_on" {
+                limits::IDS_LISTED
+            } else {
+                limits::CRITERIA_SHOWN
+            });
         }
     }
     if let Some(Value::Array(tasks)) = members.remove("tasks") {
         let count = tasks.len();
         let left = (limits::RESULT_CHARS - 1_000).saturating_sub(length(&members));
-        let tasks = fitting_in(left.max(limits::RESULT_CHARS / 10), tasks.into_iter().skip(from_task));
+        let tasks =
+            fitting_in(left.max(limits::RESULT_CHARS / 10), tasks.into_iter().skip(from_task));
         if from_task + tasks.len() < count {
             members.insert("next_task".into(), (from_task + tasks.len()).into());
         }
@@ -256,12 +294,28 @@ fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> 
     members
 }
 
-fn shown(snapshot: &Snapshot, changed: &FullAccomplishment, max_chars: usize) -> Map<String, Value> {
-    const SHOWN_ABOVE: [&str; 9] = ["type", "title", "id", "effort", "status", "priority", "inProgress", "depends_on", "vault_path"];
+fn shown(
+    snapshot: &Snapshot,
+    changed: &FullAccomplishment,
+    max_chars: usize,
+) -> Map<String, Value> {
+    const SHOWN_ABOVE: [&str; 9] = [
+        "type",
+        "title",
+        "id",
+        "effort",
+        "status",
+        "priority",
+        "inProgress",
+        "depends_on",
+        "vault_path",
+    ];
     let FullAccomplishment { accomplishment: found, properties, etag } = changed;
     let (mut shown, mut others) = (Map::new(), Map::new());
     for (name, value) in properties {
-        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else { continue };
+        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else {
+            continue;
+        };
         let fits = match name {
             "created_by_plugin" => value.is_boolean(),
             "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
@@ -269,12 +323,20 @@ fn shown(snapshot: &Snapshot, changed: &FullAccomplishment, max_chars: usize) ->
             _ => false,
         };
         if fits {
-            shown.insert(name.to_owned(), value.as_str().map(|text| clipped(text, max_chars).into()).unwrap_or(value));
+            shown.insert(
+                name.to_owned(),
+                value.as_str().map(|text| clipped(text, max_chars).into()).unwrap_or(value),
+            );
         } else if !SHOWN_ABOVE.iter().any(|above| above.eq_ignore_ascii_case(name)) {
             others.insert(name.to_owned(), value);
         }
     }
-    let details: Vec<String> = found.body.criteria.iter().map(|criterion| clipped(&criterion.details, max_chars)).collect();
+    let details: Vec<String> = found
+        .body
+        .criteria
+        .iter()
+        .map(|criterion| clipped(&criterion.details, max_chars))
+        .collect();
     shown.extend(without_nulls(json!({
         "id": found.id,
         "title": clipped(&found.title, max_chars),

@@ -35,11 +35,21 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let in_progress = arguments.maybe_flag("in_progress");
     let task = match (arguments.maybe("task_id"), arguments.maybe("task_status")) {
         (Some(task), Some(status)) => Some((task, status)),
-        (None, None) if in_progress.is_none() => return wrong("Give in_progress, or task_id and task_status."),
+        (None, None) if in_progress.is_none() => {
+            return wrong("Give in_progress, or task_id and task_status.");
+        }
         (None, None) => None,
         _ => return wrong("task_id and task_status go together."),
     };
-    let (changed, task) = projects(context)?.focus(context.vault, id, in_progress, task, arguments.maybe("if_match"))?;
+    let (changed, task) = projects(context)?.focus(
+        context.vault,
+        id,
+        in_progress,
+        task,
+        arguments.maybe("if_match"),
+    )?;
     let accomplishment = full(&snapshot(context)?, &changed);
-    Reply::of(&without_nulls(json!({ "success": true, "accomplishment": accomplishment, "task": task.map(|task| brief(id, &task)) })))
+    Reply::of(&without_nulls(
+        json!({ "success": true, "accomplishment": accomplishment, "task": task.map(|task| brief(id, &task)) }),
+    ))
 }

@@ -29,7 +29,9 @@ pub fn overview(context: &Context<'_>) -> Result<String, Error> {
     let (shown, agrees, broken) = match projects.on_canvas(context.vault, &snapshot, &canvas) {
         Ok((shown, agrees)) => (shown, agrees, None),
         // What the notes say can be shown without the canvas.
-        Err(error @ accomplishments::Error::Vault(VaultError::Malformed { .. })) => (snapshot.iter().collect(), true, Some(error)),
+        Err(error @ accomplishments::Error::Vault(VaultError::Malformed { .. })) => {
+            (snapshot.iter().collect(), true, Some(error))
+        }
         Err(error) => return Err(error.into()),
     };
     let status = Status::of(&snapshot, &shown, canvas.as_str(), agrees);
@@ -66,7 +68,12 @@ fn graph(text: &mut String, shown: &[&Accomplishment]) {
         let _ = writeln!(text, "    {}[\"{}: {title}\"]:::{class}", node(&found.id), found.id);
     }
     for found in drawn {
-        for blocker in found.depends_on.iter().filter(|blocker| known.contains(blocker.as_str())).take(limits::GRAPH_NODES) {
+        for blocker in found
+            .depends_on
+            .iter()
+            .filter(|blocker| known.contains(blocker.as_str()))
+            .take(limits::GRAPH_NODES)
+        {
             let _ = writeln!(text, "    {} --> {}", node(blocker), node(&found.id));
         }
     }
@@ -87,15 +94,28 @@ fn node(id: &str) -> String {
 }
 
 fn table(text: &mut String, snapshot: &Snapshot, shown: &[&Accomplishment]) {
-    text.push_str("\n| id | title | status | priority | waits for | tasks |\n|---|---|---|---|---|---|\n");
+    text.push_str(
+        "\n| id | title | status | priority | waits for | tasks |\n|---|---|---|---|---|---|\n",
+    );
     for (number, found) in shown.iter().enumerate() {
-        let waits = super::clipped(&snapshot.blocking(found).collect::<Vec<_>>().join(", "), limits::GRAPH_TITLE_CHARS);
+        let waits = super::clipped(
+            &snapshot.blocking(found).collect::<Vec<_>>().join(", "),
+            limits::GRAPH_TITLE_CHARS,
+        );
         let title = title_of(found).replace('|', "\\|");
         let mark = if found.in_progress { " (now)" } else { "" };
         let (done, all) = (found.completed_tasks(), found.body.tasks.len());
-        let _ = writeln!(text, "| {} | {title}{mark} | {} | {} | {waits} | {done}/{all} |", found.id, found.status, found.priority);
+        let _ = writeln!(
+            text,
+            "| {} | {title}{mark} | {} | {} | {waits} | {done}/{all} |",
+            found.id, found.status, found.priority
+        );
         if text.len() > limits::RESULT_CHARS - 1_000 {
-            let _ = writeln!(text, "\n{} more are not listed; list_accomplishments has them.", shown.len() - number - 1);
+            let _ = writeln!(
+                text,
+                "\n{} more are not listed; list_accomplishments has them.",
+                shown.len() - number - 1
+            );
             return;
         }
     }

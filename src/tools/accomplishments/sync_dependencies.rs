@@ -46,7 +46,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let done = projects.sync(context.vault, &canvas)?;
     // Errors first: they are what a person has to fix.
     let errors = fitting(done.errors.iter().map(String::as_str));
-    let left = crate::limits::RESULT_CHARS.saturating_sub(errors.iter().map(|error| error.len() + 4).sum::<usize>());
+    let left = crate::limits::RESULT_CHARS
+        .saturating_sub(errors.iter().map(|error| error.len() + 4).sum::<usize>());
     let updates = fitting_in(left.saturating_sub(1_000), done.updates.iter());
     Reply::of(&Answer {
         success: true,

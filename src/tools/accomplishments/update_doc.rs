@@ -16,7 +16,11 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),
-        required("operation", Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]), "What to do"),
+        required(
+            "operation",
+            Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]),
+            "What to do",
+        ),
         optional("content", ANY_TEXT, "The text; for everything but delete"),
         line("start_line", "First line, from 0"),
         line("end_line", "For replace_at: the line after the last"),
@@ -45,28 +49,48 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (name, operation, if_match) = (arguments.text("name"), arguments.text("operation"), arguments.maybe("if_match"));
-    let missing = |name: &str| Error::invalid(format!("Argument {name} is required for {operation}."));
-    let content = if operation == "delete" { "" } else { arguments.maybe("content").ok_or_else(|| missing("content"))? };
-    let number = |name: &str| arguments.has(name).then(|| arguments.number(name)).ok_or_else(|| missing(name));
+    let (name, operation, if_match) =
+        (arguments.text("name"), arguments.text("operation"), arguments.maybe("if_match"));
+    let missing =
+        |name: &str| Error::invalid(format!("Argument {name} is required for {operation}."));
+    let content = if operation == "delete" {
+        ""
+    } else {
+        arguments.maybe("content").ok_or_else(|| missing("content"))?
+    };
+    let number = |name: &str| {
+        arguments.has(name).then(|| arguments.number(name)).ok_or_else(|| missing(name))
+    };
     let range = match operation {
         "insert_at" => number("start_line").map(|at| Some((at, at)))?,
         "replace_at" => Some((number("start_line")?, number("end_line")?)),
         _ => None,
     };
     // An integer that a client fills in is 0.
-    if let Some(name) = ["start_line", "end_line"].into_iter().find(|name| range.is_none() && arguments.number(name) > 0) {
+    if let Some(name) = ["start_line", "end_line"]
+        .into_iter()
+        .find(|name| range.is_none() && arguments.number(name) > 0)
+    {
         return Err(Error::invalid(format!(
             "Argument {name} is not for {operation}, which is for the whole document; to change lines use replace_at."
         )));
     }
-    let path = projects(context)?.document(context.vault, name, &canvas_of(context, arguments)?, operation == "delete")?;
+    let path = projects(context)?.document(
+        context.vault,
+        name,
+        &canvas_of(context, arguments)?,
+        operation == "delete",
+    )?;
     let mut line_count = count_lines(content.as_bytes());
     let mut edit = || {
         context.vault.edit_bytes(&path, if_match, &mut |before| {
             let Some(range) = range else { return Ok(content.as_bytes().to_vec()) };
-            let malformed = |_| VaultError::Malformed { path: path.as_str().into(), why: "it is not UTF-8".into() };
-            let (text, count) = with_lines(std::str::from_utf8(before).map_err(malformed)?, range, content)?;
+            let malformed = |_| VaultError::Malformed {
+                path: path.as_str().into(),
+                why: "it is not UTF-8".into(),
+            };
+            let (text, count) =
+                with_lines(std::str::from_utf8(before).map_err(malformed)?, range, content)?;
             line_count = count;
             Ok(text.into_bytes())
         })
@@ -74,7 +98,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let written = match operation {
         "create" => Some(context.vault.write(&path, content, true, Overwrite::Nothing)?),
         "delete" => {
-            context.vault.delete(std::slice::from_ref(&path), if_match, &|_, _| !context.requester.has_cancelled())?;
+            context.vault.delete(std::slice::from_ref(&path), if_match, &|_, _| {
+                !context.requester.has_cancelled()
+            })?;
             None
         }
         _ => Some(edit()?),
@@ -82,8 +108,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let message = match (operation, range) {
         ("create", _) => format!("Created document: {name}"),
         ("replace", _) => format!("Replaced document: {name}"),
-        ("insert_at", Some((at, _))) => format!("Inserted {line_count} line(s) at line {at} in document: {name}"),
-        (_, Some((from, to))) => format!("Replaced lines {from} to {to} with {line_count} line(s) in document: {name}"),
+        ("insert_at", Some((at, _))) => {
+            format!("Inserted {line_count} line(s) at line {at} in document: {name}")
+        }
+        (_, Some((from, to))) => {
+            format!("Replaced lines {from} to {to} with {line_count} line(s) in document: {name}")
+        }
         _ => format!("Deleted document: {name} (it is in the vault's .trash)"),
     };
     let from = range.map_or(0, |(from, _)| from);
@@ -93,7 +123,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         doc_name: name,
         message,
         line_count,
-        affected_range: written.is_some().then(|| json!({ "start_line": from, "end_line": from + line_count })),
+        affected_range: written
+            .is_some()
+            .then(|| json!({ "start_line": from, "end_line": from + line_count })),
         etag: written.map(|written| written.etag),
     })
 }

@@ -1,6 +1,9 @@
 //! `ingest`: material, filed into the wiki by a session.
 
-use super::{DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, overrides, refused, reply};
+use super::{
+    DOMAIN, JOB, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, job_members, overrides,
+    refused, reply,
+};
 use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
@@ -19,7 +22,11 @@ pub(super) static TOOL: Tool = Tool {
         same call again joins the one that is running. Records knowledge, no tasks.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        optional("content", Shape::Text { max: limits::AGENT_CONTENT_CHARS }, "The material as text; may be empty if there are files"),
+        optional(
+            "content",
+            Shape::Text { max: limits::AGENT_CONTENT_CHARS },
+            "The material as text; may be empty if there are files",
+        ),
         optional(
             "files",
             Shape::List(&Shape::Text { max: limits::PATH_BYTES }),
@@ -36,8 +43,17 @@ pub(super) static TOOL: Tool = Tool {
             Shape::List(&Shape::Text { max: limits::AGENT_CASE_CHARS }),
             "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded as they are",
         ),
-        defaulted("background", Shape::Flag, DefaultValue::Flag(false), "Answer with a job_id at once, and go on"),
-        optional("continue", ANY_TEXT, "The job_id of a call that was cut off: go on with its material; give no other"),
+        defaulted(
+            "background",
+            Shape::Flag,
+            DefaultValue::Flag(false),
+            "Answer with a job_id at once, and go on",
+        ),
+        optional(
+            "continue",
+            ANY_TEXT,
+            "The job_id of a call that was cut off: go on with its material; give no other",
+        ),
         MODEL,
         MAX_TURNS,
         TIMEOUT_MS,
@@ -46,17 +62,28 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const ATTACHMENT: [Field; 2] =
-    [required("name", ANY_TEXT, "Its name, for example scan.pdf"), required("data", ANY_TEXT, "Its bytes as base64")];
+const ATTACHMENT: [Field; 2] = [
+    required("name", ANY_TEXT, "Its name, for example scan.pdf"),
+    required("data", ANY_TEXT, "Its bytes as base64"),
+];
 
 /// What is to be filed; with `continue` what another job was asked for.
-fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Arguments) -> Result<Request, Error> {
+fn request(
+    context: &Context<'_>,
+    agent: &Agent,
+    owner: &str,
+    arguments: &Arguments,
+) -> Result<Request, Error> {
     // Some clients send each argument, without a value.
     if let Some(id) = arguments.maybe("continue").filter(|id| !id.is_empty()) {
-        let has_text = ["content", "domain"].iter().any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
+        let has_text = ["content", "domain"]
+            .iter()
+            .any(|name| arguments.maybe(name).is_some_and(|text| !text.is_empty()));
         let has_list = ["files", "cases"].iter().any(|name| arguments.texts(name).next().is_some());
         if has_text || has_list || !arguments.objects("attachments").is_empty() {
-            return Err(Error::invalid("Argument continue takes the material of that job; give no other with it."));
+            return Err(Error::invalid(
+                "Argument continue takes the material of that job; give no other with it.",
+            ));
         }
         let request = agent.request_of(owner, id).map_err(refused)?;
         return Ok(Request { overrides: overrides(arguments), ..request });
@@ -65,7 +92,9 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
     // A file of the vault is named as for other tools; whether it may be attached is checked later.
     let file = |text: &str| -> Result<String, Error> {
         // A link to an allowed folder, or a path through one, is itself what is meant, and no file of its name elsewhere.
-        let is_through_link = || Path::new(text).ancestors().any(|above| context.vault.root().join(above).is_symlink());
+        let is_through_link = || {
+            Path::new(text).ancestors().any(|above| context.vault.root().join(above).is_symlink())
+        };
         if text.starts_with('/') || is_through_link() {
             return Ok(text.to_owned());
         }
@@ -80,14 +109,21 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
         let data = given.text("data").trim_start();
         // Some clients send a data URL.
         let base64 = data.split_once(";base64,").map_or(data, |(_, base64)| base64);
-        let data = STANDARD
-            .decode(base64.split_whitespace().collect::<String>())
-            .map_err(|_| Error::invalid(format!("Argument attachments: the data of {:?} is no base64.", given.text("name"))))?;
+        let data =
+            STANDARD.decode(base64.split_whitespace().collect::<String>()).map_err(|_| {
+                Error::invalid(format!(
+                    "Argument attachments: the data of {:?} is no base64.",
+                    given.text("name")
+                ))
+            })?;
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
     }
     if bytes > limits::AGENT_ATTACHMENT_BYTES {
-        let words = format!("Argument attachments has {bytes} bytes; {} are allowed.", limits::AGENT_ATTACHMENT_BYTES);
+        let words = format!(
+            "Argument attachments has {bytes} bytes; {} are allowed.",
+            limits::AGENT_ATTACHMENT_BYTES
+        );
         return Err(Error::invalid(words));
     }
     Ok(Request {
@@ -102,7 +138,8 @@ fn request(context: &Context<'_>, agent: &Agent, owner: &str, arguments: &Argume
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (agent, background, key) = (agent(context)?, arguments.flag("background"), context.principal.key());
+    let (agent, background, key) =
+        (agent(context)?, arguments.flag("background"), context.principal.key());
     let request = request(context, agent, &key, arguments)?;
     let _permit = if background { None } else { Some(agent.permit_waiting().map_err(refused)?) };
     let job = agent.begin(&key, &context.principal.login, request).map_err(refused)?;
@@ -111,7 +148,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let seen = job.view();
     match seen.outcome.as_deref() {
-        Some(Err(failure)) if !background => Err(failed(failure, &seen.progress).with("job_id", job.id.as_str())),
+        Some(Err(failure)) if !background => {
+            Err(failed(failure, &seen.progress).with("job_id", job.id.as_str()))
+        }
         None if !background => Err(failed(&Failure::Cancelled, &seen.progress)),
         _ => reply(job_members(&job, &seen)),
     }

@@ -17,7 +17,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// The tools, in the order in which they are listed.
-pub static TOOLS: [&Tool; 4] = [&ingest::TOOL, &query::TOOL, &ingest_status::TOOL, &ingest_cancel::TOOL];
+pub static TOOLS: [&Tool; 4] =
+    [&ingest::TOOL, &query::TOOL, &ingest_status::TOOL, &ingest_cancel::TOOL];
 
 const JOB_ID: &str = "The id that ingest gave";
 const TEXTS: Shape = Shape::List(&ANY_TEXT);
@@ -36,22 +37,40 @@ const JOB: [Field; 8] = [
         "",
     ),
     optional("written conflicts", Shape::List(&Shape::AnyObject), ""),
-    optional("cost_usd", Shape::Number, "In dollars; missing where the session was ended before it said so"),
+    optional(
+        "cost_usd",
+        Shape::Number,
+        "In dollars; missing where the session was ended before it said so",
+    ),
 ];
 /// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
 const STATUS: [Field; 4] = [
     optional("job_id status doing", ANY_TEXT, ""),
     optional("queue_position", COUNT, ""),
     optional("error", Shape::AnyObject, ""),
-    optional("jobs", Shape::List(&Shape::AnyObject), "Your jobs, newest first, where none was named"),
+    optional(
+        "jobs",
+        Shape::List(&Shape::AnyObject),
+        "Your jobs, newest first, where none was named",
+    ),
 ];
 
 /// What a call may ask for instead of the configured route; [`overrides`] reads it.
-const MODEL: Field = optional("model", Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS }, "One of the configured models");
-const MAX_TURNS: Field =
-    optional("max_turns", Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument }, "Fewer turns than configured");
-const TIMEOUT_MS: Field =
-    optional("timeout_ms", Shape::Integer { min: 1_000, max: 3_600_000, outside: Code::InvalidArgument }, "Less time than configured");
+const MODEL: Field = optional(
+    "model",
+    Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS },
+    "One of the configured models",
+);
+const MAX_TURNS: Field = optional(
+    "max_turns",
+    Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument },
+    "Fewer turns than configured",
+);
+const TIMEOUT_MS: Field = optional(
+    "timeout_ms",
+    Shape::Integer { min: 1_000, max: 3_600_000, outside: Code::InvalidArgument },
+    "Less time than configured",
+);
 
 fn overrides(arguments: &Arguments) -> Overrides {
     let number = |name: &str| arguments.has(name).then(|| arguments.number(name));
@@ -63,7 +82,11 @@ fn overrides(arguments: &Arguments) -> Overrides {
 }
 
 fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
-    context.systems.agent.as_ref().ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
+    context
+        .systems
+        .agent
+        .as_ref()
+        .ok_or_else(|| Error::new(Code::InternalError, "toolset agent has no sessions"))
 }
 
 /// Reports what a session does to the caller of the tool.
@@ -102,8 +125,14 @@ fn failed(failure: &Failure, progress: &Progress) -> Error {
     if matches!(failure, Failure::Argument(_) | Failure::NotAllowed(_)) {
         return error;
     }
-    let error = progress.cost_usd.into_iter().fold(error, |error, cost| error.with("cost_usd", cost)).with("turns", progress.turns);
-    filed_members(&progress.filed).into_iter().fold(error, |error, (name, value)| error.with(&name, value))
+    let error = progress
+        .cost_usd
+        .into_iter()
+        .fold(error, |error, cost| error.with("cost_usd", cost))
+        .with("turns", progress.turns);
+    filed_members(&progress.filed)
+        .into_iter()
+        .fold(error, |error, (name, value)| error.with(&name, value))
 }
 
 /// A failure before anything was begun.
@@ -148,15 +177,20 @@ fn job_summary(job: &Job, seen: &JobState) -> Map<String, Value> {
 /// A job as the members of a result.
 fn job_members(job: &Job, seen: &JobState) -> Map<String, Value> {
     let progress = &seen.progress;
-    let refused = Some(&progress.refused).filter(|_| matches!(seen.outcome.as_deref(), Some(Ok(_))));
+    let refused =
+        Some(&progress.refused).filter(|_| matches!(seen.outcome.as_deref(), Some(Ok(_))));
     let mut members = job_summary(job, seen);
-    members.extend(without_nulls(json!({ "written": [], "denied": refused.map(Vec::len), "refused": refused })));
+    members.extend(without_nulls(
+        json!({ "written": [], "denied": refused.map(Vec::len), "refused": refused }),
+    ));
     members.extend(filed_members(&progress.filed));
     members.extend(match seen.outcome.as_deref() {
         Some(Ok(ingested)) => without_nulls(json!(ingested)),
         Some(Err(failure)) => {
             let error = failed(failure, progress);
-            without_nulls(json!({ "error": { "code": error.code.as_str(), "message": error.message } }))
+            without_nulls(
+                json!({ "error": { "code": error.code.as_str(), "message": error.message } }),
+            )
         }
         None => Map::new(),
     });

@@ -15,7 +15,11 @@ pub(super) static TOOL: Tool = Tool {
         answer; to find a note or a word use vault_search, which is free. Takes up to minutes and costs money.",
     effect: Effect::Reads,
     input: &[
-        required("question", Shape::Text { max: limits::AGENT_QUESTION_CHARS }, "What you want to know"),
+        required(
+            "question",
+            Shape::Text { max: limits::AGENT_QUESTION_CHARS },
+            "What you want to know",
+        ),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
         MODEL,
         MAX_TURNS,
@@ -48,9 +52,17 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let agent = agent(context)?;
     let _permit = agent.permit_waiting().map_err(refused)?;
-    let (login, question, domain) = (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
+    let (login, question, domain) =
+        (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
     let mut progress = Progress::default();
-    let answer = agent.query(login, question, domain, &overrides(arguments), &Listening::of(context), &mut progress);
+    let answer = agent.query(
+        login,
+        question,
+        domain,
+        &overrides(arguments),
+        &Listening::of(context),
+        &mut progress,
+    );
     let answer = answer.map_err(|failure| failed(&failure, &progress))?;
     Reply::of(&Answer {
         answer: &answer.answer,

@@ -68,12 +68,24 @@ impl Document<'_> {
     ///
     /// # Errors
     /// `INVALID_RANGE` for a chunk that does not exist, saying how many there are.
-    pub(super) fn chunk(&self, files: usize, nothing: String, (chunk_index, max_chars): (usize, usize)) -> Result<Chunk, Error> {
-        let lengths: Vec<usize> =
-            self.sections.iter().map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count())).collect();
+    pub(super) fn chunk(
+        &self,
+        files: usize,
+        nothing: String,
+        (chunk_index, max_chars): (usize, usize),
+    ) -> Result<Chunk, Error> {
+        let lengths: Vec<usize> = self
+            .sections
+            .iter()
+            .map(|section| section.length.unwrap_or_else(|| (section.make)().chars().count()))
+            .collect();
         let total_chars: usize = lengths.iter().sum();
         // A single chunk has no line at its head.
-        let budget = if total_chars + self.head.len() <= max_chars { max_chars } else { max_chars - limits::CHUNK_HEADER_CHARS };
+        let budget = if total_chars + self.head.len() <= max_chars {
+            max_chars
+        } else {
+            max_chars - limits::CHUNK_HEADER_CHARS
+        };
         let budget = budget.saturating_sub(self.head.len()).max(1);
         let (mut text, mut number, mut used) = (String::new(), 0, 0);
         for (section, length) in self.sections.iter().zip(lengths) {
@@ -103,19 +115,30 @@ impl Document<'_> {
         }
         let chunks = number + 1;
         if chunk_index >= chunks {
-            let there =
-                if chunks == 1 { "There is 1 chunk, chunk_index 0".into() } else { format!("There are {chunks} chunks, 0 to {number}") };
-            return Err(Error::new(Code::InvalidRange, format!("No chunk {chunk_index}. {there}.")));
+            let there = if chunks == 1 {
+                "There is 1 chunk, chunk_index 0".into()
+            } else {
+                format!("There are {chunks} chunks, 0 to {number}")
+            };
+            return Err(Error::new(
+                Code::InvalidRange,
+                format!("No chunk {chunk_index}. {there}."),
+            ));
         }
         let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
         let header = match next_chunk_index {
             None if chunks == 1 => String::new(),
             None => format!("Chunk {chunks} of {chunks}, the last.\n"),
             // `next`, from 0, is also the number of this chunk, from 1.
-            Some(next) => format!("Chunk {next} of {chunks}; for the next one call again with chunk_index {next}.\n"),
+            Some(next) => format!(
+                "Chunk {next} of {chunks}; for the next one call again with chunk_index {next}.\n"
+            ),
         };
         let text = if files == 0 { nothing } else { format!("{header}{}{text}", self.head) };
-        Ok(Chunk { text, about: About { files, chunk_index, chunks, total_chars, next_chunk_index } })
+        Ok(Chunk {
+            text,
+            about: About { files, chunk_index, chunks, total_chars, next_chunk_index },
+        })
     }
 }
 
@@ -134,7 +157,13 @@ mod tests {
     use super::*;
 
     fn document(sections: &[String]) -> Document<'_> {
-        Document { head: "", sections: sections.iter().map(|text| Section::new(None, || Cow::Borrowed(text.as_str()))).collect() }
+        Document {
+            head: "",
+            sections: sections
+                .iter()
+                .map(|text| Section::new(None, || Cow::Borrowed(text.as_str())))
+                .collect(),
+        }
     }
 
     /// A chunk without the line that says which it is.
@@ -148,16 +177,22 @@ mod tests {
 
     #[test]
     fn all_chunks_together_are_the_whole() {
-        let sections: Vec<String> = (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
+        let sections: Vec<String> =
+            (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
         let whole = sections.concat();
         for max in [limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
             let document = document(&sections);
             let chunks = bare(&document, 0, max).unwrap().about.chunks;
-            let parts: Vec<String> = (0..chunks).map(|index| bare(&document, index, max).unwrap().text).collect();
+            let parts: Vec<String> =
+                (0..chunks).map(|index| bare(&document, index, max).unwrap().text).collect();
             assert_eq!(parts.concat(), whole, "{max}");
             assert!(parts.iter().all(|part| !part.is_empty() && part.chars().count() <= max));
             let error = bare(&document, chunks, max).unwrap_err();
-            assert!(error.message.contains(&chunks.to_string()) && error.code == Code::InvalidRange, "{}", error.message);
+            assert!(
+                error.message.contains(&chunks.to_string()) && error.code == Code::InvalidRange,
+                "{}",
+                error.message
+            );
         }
     }
 
@@ -165,7 +200,10 @@ mod tests {
     fn a_section_that_fits_is_never_cut() {
         let sections = ["a".repeat(600), "b".repeat(600), "c".repeat(3_000), "d".repeat(10)];
         let document = document(&sections);
-        let texts: Vec<String> = (0..6).map_while(|index| bare(&document, index, 1_000).ok()).map(|chunk| chunk.text).collect();
+        let texts: Vec<String> = (0..6)
+            .map_while(|index| bare(&document, index, 1_000).ok())
+            .map(|chunk| chunk.text)
+            .collect();
         assert_eq!(texts[..2], sections[..2]);
         assert_eq!(texts.len(), 6);
         assert!(texts[5].ends_with("cdddddddddd"), "what follows joins the end of a long section");

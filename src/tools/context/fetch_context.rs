@@ -16,7 +16,11 @@ pub(super) static TOOL: Tool = Tool {
         for notes about a topic use vault_search. A good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
     input: &[
-        optional("context_type", ANY_TEXT, "Value of the property context; without it the configured default context"),
+        optional(
+            "context_type",
+            ANY_TEXT,
+            "Value of the property context; without it the configured default context",
+        ),
         CHUNK_INDEX,
         MAX_CHARS,
     ],
@@ -29,26 +33,46 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 }
 
 /// A chunk of a context; without a type, of the default one.
-pub(super) fn load(context: &Context<'_>, kind: Option<&str>, wanted: (usize, usize)) -> Result<Chunk, Error> {
+pub(super) fn load(
+    context: &Context<'_>,
+    kind: Option<&str>,
+    wanted: (usize, usize),
+) -> Result<Chunk, Error> {
     let criteria = match (kind, &context.options.default_context) {
-        (Some(kind), _) => Criteria { properties: Map::from_iter([(CONTEXT.into(), kind.into())]), ..Criteria::default() },
+        (Some(kind), _) => Criteria {
+            properties: Map::from_iter([(CONTEXT.into(), kind.into())]),
+            ..Criteria::default()
+        },
         (None, Some(default)) => default.clone(),
         (None, None) => {
-            let why = format!("Argument context_type is missing, and no default context is configured. {}", known_types(context)?);
+            let why = format!(
+                "Argument context_type is missing, and no default context is configured. {}",
+                known_types(context)?
+            );
             return Err(Error::invalid(why));
         }
     };
     let notes = matching(context, &criteria)?;
-    let nothing = if notes.is_empty() { format!("No note belongs to this context. {}", known_types(context)?) } else { String::new() };
+    let nothing = if notes.is_empty() {
+        format!("No note belongs to this context. {}", known_types(context)?)
+    } else {
+        String::new()
+    };
     whole_notes(context, &notes).chunk(notes.len(), nothing, wanted)
 }
 
 /// A sentence about the contexts that exist.
 fn known_types(context: &Context<'_>) -> Result<String, Error> {
-    let types: Vec<String> =
-        context.vault.values_of(CONTEXT)?.into_iter().take(20).map(|(name, notes)| format!("{name} ({notes})")).collect();
+    let types: Vec<String> = context
+        .vault
+        .values_of(CONTEXT)?
+        .into_iter()
+        .take(20)
+        .map(|(name, notes)| format!("{name} ({notes})"))
+        .collect();
     Ok(if types.is_empty() {
-        "No note has the property context; use fetch_matching_files or fetch_frontmatter_index.".into()
+        "No note has the property context; use fetch_matching_files or fetch_frontmatter_index."
+            .into()
     } else {
         format!("Contexts and their notes: {}.", types.join(", "))
     })

@@ -1,7 +1,10 @@
 //! `fetch_frontmatter_index`: matching notes as a table.
 
 use super::document::{About, Document, Section};
-use super::{CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, wanted_chunk};
+use super::{
+    CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
+    wanted_chunk,
+};
 use crate::tools::result::Members;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -18,13 +21,17 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-const HEAD: &str = "| title | path | tags | context | type | modified | bytes |\n|---|---|---|---|---|---|---|\n";
+const HEAD: &str =
+    "| title | path | tags | context | type | modified | bytes |\n|---|---|---|---|---|---|---|\n";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let sections = notes.iter().map(|entry| Section::new(None, move || Cow::Owned(row(entry)))).collect();
+    let sections =
+        notes.iter().map(|entry| Section::new(None, move || Cow::Owned(row(entry)))).collect();
     let nothing = "No note matches. Names and values of properties are compared in their case.";
-    Document { head: HEAD, sections }.chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?.reply()
+    Document { head: HEAD, sections }
+        .chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?
+        .reply()
 }
 
 fn row(entry: &Entry) -> String {
@@ -43,5 +50,8 @@ fn row(entry: &Entry) -> String {
 
 /// A text as one cell of a table: no line breaks, and `|` escaped.
 fn cell(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace('|', "\\|")
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect::<String>()
+        .replace('|', "\\|")
 }

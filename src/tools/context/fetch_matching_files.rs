@@ -1,7 +1,10 @@
 //! `fetch_matching_files`: all notes with certain properties and tags.
 
 use super::document::{About, Document, Section};
-use super::{CHUNK_INDEX, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, shown_path, wanted_chunk};
+use super::{
+    CHUNK_INDEX, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, shown_path,
+    wanted_chunk,
+};
 use crate::tools::result::Members;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -23,7 +26,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
     let nothing = "No note matches. Names and values of properties are compared in their case, as they are written: links \
         with [[ ]], numbers as numbers, each value of a list alone. fetch_frontmatter_index without arguments shows what notes have.";
-    whole_notes(context, &notes).chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?.reply()
+    whole_notes(context, &notes)
+        .chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?
+        .reply()
 }
 
 /// Notes one after the other, each below a head with its path.
@@ -39,7 +44,9 @@ pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>])
             let rule = "=".repeat(80);
             format!("{rule}\n{}\n{rule}\n", shown_path(context, entry))
         };
-        let length = entry.text_length().map(|(chars, has_end)| head().chars().count() + chars + end(has_end || chars == 0).len());
+        let length = entry.text_length().map(|(chars, has_end)| {
+            head().chars().count() + chars + end(has_end || chars == 0).len()
+        });
         Section::new(length, move || {
             // Gone, or unreadable, since it was found: the others are still wanted.
             let text = context.vault.text(entry).unwrap_or_else(|error| format!("({error})"));

@@ -14,7 +14,11 @@ pub(super) static TOOL: Tool = Tool {
         long note comes in chunks.",
     effect: Effect::Reads,
     input: &[
-        required("file_path", ANY_TEXT, "Path relative to the vault root, for example research/ai-governance.md"),
+        required(
+            "file_path",
+            ANY_TEXT,
+            "Path relative to the vault root, for example research/ai-governance.md",
+        ),
         CHUNK_INDEX,
         MAX_CHARS,
     ],
@@ -25,7 +29,8 @@ pub(super) static TOOL: Tool = Tool {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("file_path"))?;
     if !crate::vault::media::is_note(path.name()) {
-        let why = format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
+        let why =
+            format!("Path not allowed: {} (only notes, files that end in .md)", path.as_str());
         return Err(Error::new(Code::PathNotAllowed, why));
     }
     let note = [context.vault.entry(&path)?];

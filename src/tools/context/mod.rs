@@ -37,8 +37,14 @@ const PROPERTIES: Field = optional(
     Shape::AnyObject,
     "All of these properties with these values; a list matches when it contains the value. For example {\"type\": \"project\"}",
 );
-const TAGS: Field = optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");
-const MATCH_ALL_TAGS: Field = defaulted("match_all_tags", Shape::Flag, DefaultValue::Flag(false), "Only notes with all of the tags");
+const TAGS: Field =
+    optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");
+const MATCH_ALL_TAGS: Field = defaulted(
+    "match_all_tags",
+    Shape::Flag,
+    DefaultValue::Flag(false),
+    "Only notes with all of the tags",
+);
 const CHUNK_INDEX: Field = defaulted(
     "chunk_index",
     Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
@@ -47,7 +53,11 @@ const CHUNK_INDEX: Field = defaulted(
 );
 const MAX_CHARS: Field = defaulted(
     "max_chars",
-    Shape::Integer { min: limits::CHUNK_CHARS_MIN as i64, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
+    Shape::Integer {
+        min: limits::CHUNK_CHARS_MIN as i64,
+        max: limits::RESULT_CHARS as i64,
+        outside: Code::InvalidArgument,
+    },
     DefaultValue::Integer(limits::RESULT_CHARS as i64),
     "Characters of a chunk",
 );
@@ -67,7 +77,10 @@ fn wanted_chunk(arguments: &Arguments) -> (usize, usize) {
 
 fn criteria(arguments: &Arguments) -> Criteria {
     Criteria {
-        properties: arguments.members("properties").map(|(name, value)| (name.clone(), value.clone())).collect(),
+        properties: arguments
+            .members("properties")
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
         tags: arguments.texts("tags").map(str::to_owned).collect(),
         all_tags: arguments.flag("match_all_tags"),
     }

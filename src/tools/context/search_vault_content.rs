@@ -17,7 +17,12 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
-        defaulted("case_sensitive", Shape::Flag, DefaultValue::Flag(false), "Tell capital letters from small ones"),
+        defaulted(
+            "case_sensitive",
+            Shape::Flag,
+            DefaultValue::Flag(false),
+            "Tell capital letters from small ones",
+        ),
         defaulted(
             "regex",
             Shape::Flag,
@@ -26,7 +31,11 @@ pub(super) static TOOL: Tool = Tool {
         ),
         defaulted(
             "context_chars",
-            Shape::Integer { min: 0, max: limits::GREP_CONTEXT_CHARS as i64, outside: Code::InvalidArgument },
+            Shape::Integer {
+                min: 0,
+                max: limits::GREP_CONTEXT_CHARS as i64,
+                outside: Code::InvalidArgument,
+            },
             DefaultValue::Integer(100),
             "Characters to show on either side of a match",
         ),
@@ -48,24 +57,44 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let text = arguments.text("search_pattern");
     if text.is_empty() {
-        return Err(Error::invalid("Argument search_pattern is empty; fetch_frontmatter_index shows all notes."));
+        return Err(Error::invalid(
+            "Argument search_pattern is empty; fetch_frontmatter_index shows all notes.",
+        ));
     }
-    let wrong = |why: String| Error::invalid(format!("Argument search_pattern is not a regular expression: {why}"));
-    let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive")).map_err(wrong)?;
-    let found = context.vault.grep(&pattern, arguments.number("context_chars"), &context.proceed("notes searched"))?;
+    let wrong = |why: String| {
+        Error::invalid(format!("Argument search_pattern is not a regular expression: {why}"))
+    };
+    let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive"))
+        .map_err(wrong)?;
+    let found = context.vault.grep(
+        &pattern,
+        arguments.number("context_chars"),
+        &context.proceed("notes searched"),
+    )?;
     let matches: usize = found.notes.iter().map(|found| found.count).sum();
     let mut title = format!("{matches} matches in {} notes for {text:?}\n", found.notes.len());
     if found.not_searched > 0 {
-        title.push_str(&format!("{} notes were not searched to their end: they cannot be read, or time ran out.\n", found.not_searched));
+        title.push_str(&format!(
+            "{} notes were not searched to their end: they cannot be read, or time ran out.\n",
+            found.not_searched
+        ));
     }
     title.push('\n');
     let mut sections: Vec<Section<'_>> = vec![Section::new(None, || Cow::Borrowed(title.as_str()))];
-    sections.extend((1..).zip(&found.notes).map(|(number, found)| Section::new(None, move || Cow::Owned(section(context, number, found)))));
+    sections.extend((1..).zip(&found.notes).map(|(number, found)| {
+        Section::new(None, move || Cow::Owned(section(context, number, found)))
+    }));
     let nothing = match found.not_searched {
         0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
-        count => format!("Not found, but {count} notes were not searched to their end: they cannot be read, or time ran out."),
+        count => format!(
+            "Not found, but {count} notes were not searched to their end: they cannot be read, or time ran out."
+        ),
     };
-    let chunk = Document { head: "", sections }.chunk(found.notes.len(), nothing, wanted_chunk(arguments))?;
+    let chunk = Document { head: "", sections }.chunk(
+        found.notes.len(),
+        nothing,
+        wanted_chunk(arguments),
+    )?;
     let not_searched = Some(found.not_searched).filter(|&count| count > 0);
     Reply::document(chunk.text, &Found { about: Inline(chunk.about), not_searched })
 }
@@ -73,7 +102,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String {
     let entry = &found.entry;
     let mut about = vec![format!("modified: {}", entry.stamp.modified().rfc3339())];
-    for (name, value) in [("tags", entry.tags.join(", ")), (CONTEXT, entry.property_text(CONTEXT)), ("type", entry.property_text("type"))] {
+    for (name, value) in [
+        ("tags", entry.tags.join(", ")),
+        (CONTEXT, entry.property_text(CONTEXT)),
+        ("type", entry.property_text("type")),
+    ] {
         if !value.is_empty() {
             about.push(format!("{name}: {}", value.replace(['\n', '\r'], " ")));
         }

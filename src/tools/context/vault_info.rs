@@ -16,13 +16,23 @@ pub(super) static RESOURCE: Resource = Resource {
 };
 
 fn read(context: &Context<'_>) -> Result<String, Error> {
-    let notes = context.vault.notes(&super::Criteria::default(), &context.proceed("notes looked at"))?;
+    let notes =
+        context.vault.notes(&super::Criteria::default(), &context.proceed("notes looked at"))?;
     let mut tags = BTreeMap::<&str, usize>::new();
-    notes.iter().flat_map(|entry| entry.tags.iter()).for_each(|tag| *tags.entry(tag).or_default() += 1);
+    notes
+        .iter()
+        .flat_map(|entry| entry.tags.iter())
+        .for_each(|tag| *tags.entry(tag).or_default() += 1);
     let mut tags: Vec<(&str, usize)> = tags.into_iter().collect();
     tags.sort_by(|(_, a), (_, b)| b.cmp(a));
-    let counted = |names: Vec<(String, usize)>| names.into_iter().map(|(name, count)| (name, count.into())).collect::<Map<String, Value>>();
-    let default = context.options.default_context.as_ref().map(|default| json!({ "properties": default.properties, "tags": default.tags }));
+    let counted = |names: Vec<(String, usize)>| {
+        names.into_iter().map(|(name, count)| (name, count.into())).collect::<Map<String, Value>>()
+    };
+    let default = context
+        .options
+        .default_context
+        .as_ref()
+        .map(|default| json!({ "properties": default.properties, "tags": default.tags }));
     let info = json!({
         "files": context.vault.size(),
         "notes": notes.len(),

@@ -29,10 +29,16 @@ pub static TOOLS: [&Tool; 6] = [
 ];
 
 const PATH: &str = "Path of the note, for example projects/idea.md";
-const MESSAGE: Field =
-    optional("commit_message", Shape::Text { max: limits::COMMIT_MESSAGE_CHARS }, "What the commit says; without it the tool and the path");
-const IF_MATCH: Field =
-    optional("if_match", ANY_TEXT, "The etag of the note as it was read; needed only where it has changes that are not committed");
+const MESSAGE: Field = optional(
+    "commit_message",
+    Shape::Text { max: limits::COMMIT_MESSAGE_CHARS },
+    "What the commit says; without it the tool and the path",
+);
+const IF_MATCH: Field = optional(
+    "if_match",
+    ANY_TEXT,
+    "The etag of the note as it was read; needed only where it has changes that are not committed",
+);
 
 result! {
     /// What every tool that changes something answers, in success and in failure.
@@ -74,21 +80,35 @@ fn note_path<'a>(
         return refused("it has an empty segment or a .");
     }
     let path = resolve(context, text)?;
-    if path.as_str().ends_with(".md") { Ok(path) } else { refused("only notes, files that end in .md") }
+    if path.as_str().ends_with(".md") {
+        Ok(path)
+    } else {
+        refused("only notes, files that end in .md")
+    }
 }
 
 fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
-    context.systems.git.as_deref().ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
+    context
+        .systems
+        .git
+        .as_deref()
+        .ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
 /// The bytes of a version of a note: a kept one, as what a result calls `previous`, or that of a commit.
 ///
 /// # Errors
 /// Those of [`Vault::kept_version`](crate::vault::Vault::kept_version) and [`Git::bytes_in`].
-pub(super) fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn version_bytes(
+    context: &Context<'_>,
+    path: &VaultPath,
+    version: &str,
+) -> Result<Vec<u8>, Failure> {
     let is_commit = version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
     match (context.vault.kept_version(path, version), &context.systems.git) {
-        (Err(_), Some(git)) if is_commit => git.bytes_in(path, version, &|| context.requester.has_cancelled()),
+        (Err(_), Some(git)) if is_commit => {
+            git.bytes_in(path, version, &|| context.requester.has_cancelled())
+        }
         (kept, _) => kept.map_err(Failure::Vault),
     }
 }
@@ -102,7 +122,11 @@ fn change(
     tool: &'static str,
     verb: &str,
 ) -> Result<(Inline<Outcome>, Done), Error> {
-    let message = match arguments.maybe("commit_message").map(str::trim).filter(|message| !message.is_empty()) {
+    let message = match arguments
+        .maybe("commit_message")
+        .map(str::trim)
+        .filter(|message| !message.is_empty())
+    {
         Some(message) => message.to_owned(),
         None => format!("{tool}: {} (via MCP)", path.as_str()),
     };
@@ -113,10 +137,19 @@ fn change(
     // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
     let author = Arc::new(Author::new(&context.principal.login, tool, None));
     let vault = context.vault.on_behalf_of(&author);
-    let wanted = NoteChange { path, after, message: &message, author: &author, if_match: arguments.maybe("if_match") };
-    let changed = repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());
+    let wanted = NoteChange {
+        path,
+        after,
+        message: &message,
+        author: &author,
+        if_match: arguments.maybe("if_match"),
+    };
+    let changed =
+        repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());
     let done = changed.map_err(|failure| failed(failure, path, verb))?;
-    let hint = (done.commit.is_some() && (done.created || after.is_none())).then(|| index_hint(context, path, after.is_none())).flatten();
+    let hint = (done.commit.is_some() && (done.created || after.is_none()))
+        .then(|| index_hint(context, path, after.is_none()))
+        .flatten();
     let outcome = Outcome {
         commit_sha: done.commit.clone(),
         pushed: done.pushed,
@@ -138,14 +171,26 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
     };
     let error = match failure {
         Failure::Vault(error) => Error::from(error),
-        Failure::Conflict(words, etag) => etag.into_iter().fold(Error::new(Code::Conflict, words), |error, etag| error.with("etag", etag)),
-        Failure::Git(words) => Error::new(Code::WriteError, format!("Nothing was changed; git: {words}")),
-        Failure::Cancelled => Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed"),
-        Failure::Refused(words) | Failure::Staged(words) => Error::new(Code::GitRefused, format!("Nothing was done: {words}")),
+        Failure::Conflict(words, etag) => etag
+            .into_iter()
+            .fold(Error::new(Code::Conflict, words), |error, etag| error.with("etag", etag)),
+        Failure::Git(words) => {
+            Error::new(Code::WriteError, format!("Nothing was changed; git: {words}"))
+        }
+        Failure::Cancelled => {
+            Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed")
+        }
+        Failure::Refused(words) | Failure::Staged(words) => {
+            Error::new(Code::GitRefused, format!("Nothing was done: {words}"))
+        }
         other => Error::new(Code::WriteError, other.to_string()),
     };
-    let outcome = Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
-    let mut members = Map::from_iter([("path".to_owned(), path.as_str().into()), (verb.to_owned(), false.into())]);
+    let outcome =
+        Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
+    let mut members = Map::from_iter([
+        ("path".to_owned(), path.as_str().into()),
+        (verb.to_owned(), false.into()),
+    ]);
     if let Ok(Value::Object(outcome)) = serde_json::to_value(outcome) {
         members.extend(outcome);
     }
@@ -155,7 +200,9 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
 /// What to change in the nearest index.md, in the folder of a created or deleted note or above it, if there is one.
 fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<String> {
     let name = path.name().strip_suffix(".md").unwrap_or(path.name());
-    let folders = std::iter::successors(Some(path.parent()), |folder| (!folder.is_root()).then(|| folder.parent()));
+    let folders = std::iter::successors(Some(path.parent()), |folder| {
+        (!folder.is_root()).then(|| folder.parent())
+    });
     let mut indexes = folders.filter_map(|folder| folder.child("index.md").ok());
     let index = indexes.find(|index| index != path && context.vault.entry(index).is_ok())?;
     let hint = if gone { "Remove the link to [[NAME]] from" } else { "Add a link to [[NAME]] to" };
@@ -165,7 +212,8 @@ fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<Str
 /// Checks the frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
 fn check_frontmatter(content: &str) -> Result<(), Error> {
     let wrong = |why: String| Err(Error::invalid(format!("Argument content {why}")));
-    let shape = "must begin with frontmatter: a line ---, YAML with date, tags and type, and a line ---";
+    let shape =
+        "must begin with frontmatter: a line ---, YAML with date, tags and type, and a line ---";
     if !content.starts_with("---\n") && !content.starts_with("---\r\n") {
         return wrong(shape.into());
     }
@@ -177,11 +225,16 @@ fn check_frontmatter(content: &str) -> Result<(), Error> {
     let serde_yaml::Value::Mapping(mapping) = parsed else {
         return wrong("has frontmatter that is not a mapping of names and values".into());
     };
-    let missing: Vec<&str> =
-        ["date", "tags", "type"].into_iter().filter(|name| mapping.get(*name).is_none_or(serde_yaml::Value::is_null)).collect();
+    let missing: Vec<&str> = ["date", "tags", "type"]
+        .into_iter()
+        .filter(|name| mapping.get(*name).is_none_or(serde_yaml::Value::is_null))
+        .collect();
     if missing.is_empty() {
         Ok(())
     } else {
-        wrong(format!("lacks in its frontmatter: {} (empty values are fine, missing ones are not)", missing.join(", ")))
+        wrong(format!(
+            "lacks in its frontmatter: {} (empty values are fine, missing ones are not)",
+            missing.join(", ")
+        ))
     }
 }

@@ -16,14 +16,24 @@ pub(super) static TOOL: Tool = Tool {
         to find notes by their text use vault_search. A long list comes in pages.",
     effect: Effect::Reads,
     input: &[
-        defaulted("directory", ANY_TEXT, DefaultValue::Text(""), "Folder relative to the vault root; empty for the whole vault"),
+        defaulted(
+            "directory",
+            ANY_TEXT,
+            DefaultValue::Text(""),
+            "Folder relative to the vault root; empty for the whole vault",
+        ),
         defaulted(
             "pattern",
             ANY_TEXT,
             DefaultValue::Text("*.md"),
             "Pattern of file names, with * ? and [...]; with a / in it, of paths below the folder",
         ),
-        defaulted("recursive", Shape::Flag, DefaultValue::Flag(true), "Also what is below the folder's folders"),
+        defaulted(
+            "recursive",
+            Shape::Flag,
+            DefaultValue::Flag(true),
+            "Also what is below the folder's folders",
+        ),
         CURSOR,
     ],
     output: Listing::FIELDS,
@@ -50,7 +60,10 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let directory = arguments.text("directory");
     if directory.starts_with('/')
-        || directory.trim_end_matches('/').split('/').any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
+        || directory
+            .trim_end_matches('/')
+            .split('/')
+            .any(|segment| segment == "." || segment.is_empty() && !directory.is_empty())
     {
         return Err(Error::new(
             Code::PathNotAllowed,
@@ -61,8 +74,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let folder = context.vault.existing_folder(Some(&folder))?.unwrap_or(folder);
     // A name may be on disk in another Unicode form.
     let pattern: String = arguments.text("pattern").nfc().collect();
-    let compiled = Pattern::new(&pattern).map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;
-    let options = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: false };
+    let compiled = Pattern::new(&pattern)
+        .map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;
+    let options = MatchOptions {
+        case_sensitive: true,
+        require_literal_separator: true,
+        require_literal_leading_dot: false,
+    };
     let recursive = arguments.flag("recursive");
     let after = paging::last_shown(arguments)?;
     let prefix = if folder.is_root() { String::new() } else { format!("{}/", folder.as_str()) };
@@ -79,7 +97,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         &found,
         |entry| entry.path.to_string(),
         limits::LIST_PAGE,
-        |entry| File { path: &entry.path, size_bytes: entry.stamp.size, modified_iso: entry.stamp.modified().rfc3339() },
+        |entry| File {
+            path: &entry.path,
+            size_bytes: entry.stamp.size,
+            modified_iso: entry.stamp.modified().rfc3339(),
+        },
     )?;
     Reply::of(&Listing { directory: folder.as_str(), files, next })
 }

@@ -64,7 +64,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let rest = text.part(from..);
     if found.is_some() && offset > 0 && from == text.len() {
         let total = text.chars().count();
-        return Err(Error::new(Code::InvalidRange, format!("offset {offset} is past the end: the note has {total} characters")));
+        return Err(Error::new(
+            Code::InvalidRange,
+            format!("offset {offset} is past the end: the note has {total} characters"),
+        ));
     }
     let wanted = first_chars(rest, limit);
     let mut chars_left = READ_CHARS;

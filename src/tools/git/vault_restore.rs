@@ -14,7 +14,11 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),
-        required("version", Shape::Text { max: 64 }, "A commit from vault_history, 7 digits or more; or what a result calls previous"),
+        required(
+            "version",
+            Shape::Text { max: 64 },
+            "A commit from vault_history, 7 digits or more; or what a result calls previous",
+        ),
         MESSAGE,
         IF_MATCH,
     ],
@@ -38,9 +42,18 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.existing_or_deleted(arguments.text("path"))?;
     let version = arguments.text("version");
     if version.len() < 7 || !version.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Error::invalid("Argument version must be 7 to 64 hexadecimal digits, from vault_history."));
+        return Err(Error::invalid(
+            "Argument version must be 7 to 64 hexadecimal digits, from vault_history.",
+        ));
     }
-    let bytes = version_bytes(context, &path, version).map_err(|failure| failed(failure, &path, "written"))?;
+    let bytes = version_bytes(context, &path, version)
+        .map_err(|failure| failed(failure, &path, "written"))?;
     let (outcome, _) = change(context, &path, Some(&bytes), arguments, "vault_restore", "written")?;
-    Reply::of(&Restored { path: path.as_str(), written: true, version, bytes_written: bytes.len(), outcome })
+    Reply::of(&Restored {
+        path: path.as_str(),
+        written: true,
+        version,
+        bytes_written: bytes.len(),
+        outcome,
+    })
 }

@@ -12,7 +12,12 @@ pub(super) static TOOL: Tool = Tool {
         content must begin with frontmatter that has date, tags and type. Nothing is changed when the commit cannot be \
         pushed. Read a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
-    input: &[required("path", ANY_TEXT, PATH), required("content", ANY_TEXT, "The full content, frontmatter first"), MESSAGE, IF_MATCH],
+    input: &[
+        required("path", ANY_TEXT, PATH),
+        required("content", ANY_TEXT, "The full content, frontmatter first"),
+        MESSAGE,
+        IF_MATCH,
+    ],
     output: Written::FIELDS,
     run,
 };
@@ -32,6 +37,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = note_path(context, arguments.text("path"), Context::new_path)?;
     let content = arguments.text("content");
     check_frontmatter(content)?;
-    let (outcome, done) = change(context, &path, Some(content.as_bytes()), arguments, "vault_write_file", "written")?;
-    Reply::of(&Written { path: path.as_str(), written: true, created: done.created, bytes_written: content.len(), outcome })
+    let (outcome, done) =
+        change(context, &path, Some(content.as_bytes()), arguments, "vault_write_file", "written")?;
+    Reply::of(&Written {
+        path: path.as_str(),
+        written: true,
+        created: done.created,
+        bytes_written: content.len(),
+        outcome,
+    })
 }

@@ -66,7 +66,10 @@ fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error>
         if !create {
             context.vault.entry(&named.path)?;
         }
-        let message = format!("{} is no note: text is inserted only into files that end in .md.", named.path.as_str());
+        let message = format!(
+            "{} is no note: text is inserted only into files that end in .md.",
+            named.path.as_str()
+        );
         return Err(Error::invalid(message));
     }
     Ok(named)
@@ -81,13 +84,23 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;
-    let inserted = context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
+    let inserted =
+        context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
     let Inserted { written, line, warning } = inserted.map_err(|error| match error {
-        VaultError::NotFound { path, hint } if !create => {
-            VaultError::NotFound { path, hint: format!("{hint} To make a new note, set create to true.").trim_start().into() }
-        }
+        VaultError::NotFound { path, hint } if !create => VaultError::NotFound {
+            path,
+            hint: format!("{hint} To make a new note, set create to true.").trim_start().into(),
+        },
         other => other,
     })?;
-    let warning = warning.or_else(|| escapes_warning(text)).or_else(|| written.created.then(|| frontmatter_warning(text))?);
-    Reply::of(&Answer { file: WrittenFile::of(&written), line, total_lines: written.total_lines, created: written.created, warning })
+    let warning = warning
+        .or_else(|| escapes_warning(text))
+        .or_else(|| written.created.then(|| frontmatter_warning(text))?);
+    Reply::of(&Answer {
+        file: WrittenFile::of(&written),
+        line,
+        total_lines: written.total_lines,
+        created: written.created,
+        warning,
+    })
 }

@@ -16,10 +16,21 @@ pub(super) static TOOL: Tool = Tool {
         Obsidian.",
     effect: Effect::Reads,
     input: &[
-        optional("path", ANY_TEXT, "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks and outgoing"),
+        optional(
+            "path",
+            ANY_TEXT,
+            "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks and outgoing",
+        ),
         defaulted(
             "show",
-            Shape::OneOf(&["backlinks", "outgoing", "unresolved", "orphans", "deadends", "ambiguous"]),
+            Shape::OneOf(&[
+                "backlinks",
+                "outgoing",
+                "unresolved",
+                "orphans",
+                "deadends",
+                "ambiguous",
+            ]),
             DefaultValue::Text("backlinks"),
             "What to list; all but the first two take the whole vault without path",
         ),
@@ -59,18 +70,38 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "ambiguous" => LinkFilter::Ambiguous,
         name @ ("orphans" | "deadends") => {
             let found = context.vault.unlinked(name == "deadends", path.as_ref(), &proceed)?;
-            let (paths, next) = paging::page(arguments, &found, String::clone, crate::limits::LIST_PAGE, String::clone)?;
-            return Reply::of(&Answer { total: found.len(), links: None, paths: Some(paths), next });
+            let (paths, next) = paging::page(
+                arguments,
+                &found,
+                String::clone,
+                crate::limits::LIST_PAGE,
+                String::clone,
+            )?;
+            return Reply::of(&Answer {
+                total: found.len(),
+                links: None,
+                paths: Some(paths),
+                next,
+            });
         }
         _ => LinkFilter::Backlinks,
     };
     if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
         return Err(Error::invalid(format!("Argument path is missing: {PATH}.")));
     }
-    let found = context.vault.links(show, path.as_ref(), arguments.number("depth"), after.as_deref(), &proceed)?;
+    let found = context.vault.links(
+        show,
+        path.as_ref(),
+        arguments.number("depth"),
+        after.as_deref(),
+        &proceed,
+    )?;
     let found_count = found.links.len();
     let links = fitting(found.links.into_iter());
     let has_more = found.has_more || links.len() < found_count;
-    let next = Next::page_after(arguments, links.last().filter(|_| has_more).map(|link| link.key.as_str()));
+    let next = Next::page_after(
+        arguments,
+        links.last().filter(|_| has_more).map(|link| link.key.as_str()),
+    );
     Reply::of(&Answer { total: found.total, links: Some(links), paths: None, next })
 }

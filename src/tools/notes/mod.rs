@@ -37,12 +37,18 @@ pub static TOOLS: [&Tool; 12] = [
 const PATH: &str = "The note: path, [[Name]], daily:today, daily:2026-11-22, weekly:2026-W48";
 
 /// Parameters that name a part of a note.
-const HEADING: Field = optional("heading", ANY_TEXT, "Heading without #, or a path of headings: Projects > Garden");
+const HEADING: Field =
+    optional("heading", ANY_TEXT, "Heading without #, or a path of headings: Projects > Garden");
 const BLOCK: Field = optional("block", ANY_TEXT, "Block id, as in ^abc123");
 
 const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::InvalidRange };
 
-const DRY_RUN: Field = defaulted("dry_run", Shape::Flag, super::schema::DefaultValue::Flag(false), "Only answer what would change");
+const DRY_RUN: Field = defaulted(
+    "dry_run",
+    Shape::Flag,
+    super::schema::DefaultValue::Flag(false),
+    "Only answer what would change",
+);
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::AnyObject), "");
 
@@ -59,12 +65,16 @@ fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, 
 
 /// The part of a note that arguments name, one at most.
 fn target(arguments: &Arguments) -> Result<Target<'_>, Error> {
-    let given: Vec<&str> = ["heading", "block", "line"].into_iter().filter(|name| arguments.has(name)).collect();
+    let given: Vec<&str> =
+        ["heading", "block", "line"].into_iter().filter(|name| arguments.has(name)).collect();
     match given.as_slice() {
         [] => Ok(Target::Note),
         ["heading"] => Ok(Target::Heading(arguments.text("heading"))),
         ["block"] => Ok(Target::Block(arguments.text("block"))),
         [_] => Ok(Target::Line(arguments.number("line"))),
-        several => Err(Error::invalid(format!("Arguments {} exclude each other; give one.", several.join(" and ")))),
+        several => Err(Error::invalid(format!(
+            "Arguments {} exclude each other; give one.",
+            several.join(" and ")
+        ))),
     }
 }

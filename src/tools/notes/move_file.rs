@@ -19,9 +19,22 @@ pub(super) static TOOL: Tool = Tool {
         Links that still work stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("from", ANY_TEXT, "Path or [[Name]] of the file, path of the folder, or Note.md#Heading"),
-        required("to", ANY_TEXT, "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New"),
-        defaulted("update_links", Shape::Flag, DefaultValue::Flag(true), "Rewrite links that would break"),
+        required(
+            "from",
+            ANY_TEXT,
+            "Path or [[Name]] of the file, path of the folder, or Note.md#Heading",
+        ),
+        required(
+            "to",
+            ANY_TEXT,
+            "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New",
+        ),
+        defaulted(
+            "update_links",
+            Shape::Flag,
+            DefaultValue::Flag(true),
+            "Rewrite links that would break",
+        ),
         DRY_RUN,
         IF_MATCH,
     ],
@@ -65,11 +78,19 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             let path = found?;
             // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
             let is_heading = |(note, _): (&str, &str)| {
-                let is_own = || note_of_heading(context, note).is_ok_and(|note| note == path && is_note(note.name()));
-                is_note(note) || to.starts_with("[[") || !is_note(to) && !note.is_empty() && is_own()
+                let is_own = || {
+                    note_of_heading(context, note)
+                        .is_ok_and(|note| note == path && is_note(note.name()))
+                };
+                is_note(note)
+                    || to.starts_with("[[")
+                    || !is_note(to) && !note.is_empty() && is_own()
             };
             if to.split_once('#').is_some_and(is_heading) {
-                let why = format!("Argument to names a heading of a note: to rename a heading, give from as {}#Heading.", path.as_str());
+                let why = format!(
+                    "Argument to names a heading of a note: to rename a heading, give from as {}#Heading.",
+                    path.as_str()
+                );
                 return Err(Error::invalid(why));
             }
             context.vault.move_file(&path, &new_path(context, &path, to)?, options)?
@@ -77,7 +98,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let moved = rewritten.moved.iter().map(|(from, to)| json!({ "from": from, "to": to }));
     let moved = fitting_in(limits::RESULT_CHARS / 2, moved);
-    let mut members = Map::from_iter((moved.len() < rewritten.moved.len()).then(|| ("truncated".to_owned(), true.into())));
+    let mut members = Map::from_iter(
+        (moved.len() < rewritten.moved.len()).then(|| ("truncated".to_owned(), true.into())),
+    );
     members.insert("moved".into(), moved.into());
     Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
 }
@@ -91,16 +114,28 @@ fn note_of_heading(context: &Context<'_>, text: &str) -> Result<VaultPath, Error
 }
 
 /// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.
-fn new_heading<'a>(context: &Context<'_>, path: &VaultPath, from: &str, to: &'a str) -> Result<&'a str, Error> {
+fn new_heading<'a>(
+    context: &Context<'_>,
+    path: &VaultPath,
+    from: &str,
+    to: &'a str,
+) -> Result<&'a str, Error> {
     let (note, new) = to.split_once('#').unwrap_or(("", to));
-    let is_same_note = note.is_empty() || note_of_heading(context, note).ok().as_ref() == Some(path);
+    let is_same_note =
+        note.is_empty() || note_of_heading(context, note).ok().as_ref() == Some(path);
     // A path that ends in .md, without `#`, is another file and not a heading's text.
     if !is_same_note || (!to.contains('#') && is_note(to)) {
-        return Err(Error::invalid("A heading stays in its note: give to as the same note with #New heading."));
+        return Err(Error::invalid(
+            "A heading stays in its note: give to as the same note with #New heading.",
+        ));
     }
     let new = without_brackets(note, new);
     let above = from.rsplit_once('#').map_or("", |(above, _)| above);
-    Ok(new.strip_prefix(above).and_then(|new| new.strip_prefix('#')).filter(|_| !above.is_empty()).unwrap_or(new))
+    Ok(new
+        .strip_prefix(above)
+        .and_then(|new| new.strip_prefix('#'))
+        .filter(|_| !above.is_empty())
+        .unwrap_or(new))
 }
 
 /// The heading of `[[Note#Heading]]` without the brackets of the link; `note` is what stands before the `#`.
@@ -111,7 +146,9 @@ fn without_brackets<'a>(note: &str, heading: &'a str) -> &'a str {
 /// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.
 fn new_path(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
     let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
-    let in_same_folder = name.filter(|name| !name.contains('/')).map(|name| format!("{}/{name}", from.parent().as_str()));
+    let in_same_folder = name
+        .filter(|name| !name.contains('/'))
+        .map(|name| format!("{}/{name}", from.parent().as_str()));
     let to = in_same_folder.as_deref().or(name).unwrap_or(to);
     let folder = context.folder(to)?;
     let is_folder = to.ends_with('/') || context.vault.is_folder(&folder);

@@ -50,7 +50,9 @@ pub(super) static TOOL: Tool = Tool {
 fn failed(failure: Failure) -> Error {
     match failure {
         Failure::Wrong(what) => Error::new(Code::QueryError, format!("{what}.")),
-        Failure::Malformed { what, .. } => Error::new(Code::ParseError, format!("The base cannot be read: it is {what}.")),
+        Failure::Malformed { what, .. } => {
+            Error::new(Code::ParseError, format!("The base cannot be read: it is {what}."))
+        }
         Failure::Argument(what) => Error::invalid(what),
         Failure::Vault(error) => error.into(),
     }
@@ -59,9 +61,12 @@ fn failed(failure: Failure) -> Error {
 /// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`, `Note.md#base-2`.
 fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> {
     if let Some((base, view)) = text.split_once(".base#") {
-        return Err(Error::invalid(format!("Name the base as {base}.base, and give its view {view:?} as view.")));
+        return Err(Error::invalid(format!(
+            "Name the base as {base}.base, and give its view {view:?} as view."
+        )));
     }
-    let Some((note, block)) = text.rsplit_once('#').filter(|(_, block)| block.starts_with("base")) else {
+    let Some((note, block)) = text.rsplit_once('#').filter(|(_, block)| block.starts_with("base"))
+    else {
         // A base may be named without its ending.
         let exists = |path: &VaultPath| context.vault.entry(path).is_ok();
         let path = context.path(text);
@@ -69,12 +74,15 @@ fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> 
         let base = if path.as_ref().is_ok_and(exists) { None } else { base() };
         return Ok((base.map_or(path, Ok)?, 1));
     };
-    let number = match block.strip_prefix("base").map(|rest| rest.strip_prefix('-').unwrap_or(rest)) {
+    let number = match block.strip_prefix("base").map(|rest| rest.strip_prefix('-').unwrap_or(rest))
+    {
         Some("") => Some(1),
         Some(number) => number.parse().ok(),
         None => None,
     };
-    let number = number.ok_or_else(|| Error::invalid("Argument base: the blocks of a note are #base, #base-2, #base-3."))?;
+    let number = number.ok_or_else(|| {
+        Error::invalid("Argument base: the blocks of a note are #base, #base-2, #base-3.")
+    })?;
     Ok((context.path(note)?, number))
 }
 
@@ -92,12 +100,17 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let count = arguments.maybe("count").map(str::to_owned);
     let base = arguments.maybe("base").map(|text| base(context, text)).transpose()?;
     // Without any of them, all notes.
-    let condition = condition.or((count.is_none() && base.is_none()).then_some("true")).map(str::to_owned);
+    let condition =
+        condition.or((count.is_none() && base.is_none()).then_some("true")).map(str::to_owned);
     if arguments.has("view") && base.is_none() {
         return Err(Error::invalid("Argument view is one of a base: give base, too."));
     }
-    if count.is_some() && ["select", "sort", "group_by"].iter().any(|name| arguments.texts(name).next().is_some()) {
-        return Err(Error::invalid("Counts are not rows: give count, or select, sort and group_by."));
+    if count.is_some()
+        && ["select", "sort", "group_by"].iter().any(|name| arguments.texts(name).next().is_some())
+    {
+        return Err(Error::invalid(
+            "Counts are not rows: give count, or select, sort and group_by.",
+        ));
     }
     let mut groups = texts("group_by");
     let group_by = groups.pop();
@@ -119,7 +132,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         after,
     };
     let proceed = context.proceed("files looked at");
-    let source = Source { vault: context.vault, zone: &context.options.zone, now: Moment::read(), proceed: &proceed };
+    let source = Source {
+        vault: context.vault,
+        zone: &context.options.zone,
+        now: Moment::read(),
+        proceed: &proceed,
+    };
     let answer = answer(&source, &query).map_err(failed)?;
     let last = answer.last.as_ref().map(|last| json!(last).to_string());
     let next = Next::page_after(arguments, last.as_deref());

@@ -22,10 +22,19 @@ pub(super) static TOOL: Tool = Tool {
         (headings) or the properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line, for vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
     input: &[
-        required("paths", Shape::Names, "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11"),
+        required(
+            "paths",
+            Shape::Names,
+            "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11",
+        ),
         HEADING,
         BLOCK,
-        defaulted("view", Shape::OneOf(&["text", "outline", "properties"]), DefaultValue::Text("text"), "What to show of each"),
+        defaulted(
+            "view",
+            Shape::OneOf(&["text", "outline", "properties"]),
+            DefaultValue::Text("text"),
+            "What to show of each",
+        ),
         defaulted(
             "max_chars",
             Shape::Integer { min: 100, max: 90_000, outside: Code::InvalidArgument },
@@ -88,9 +97,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let target = target(arguments)?;
     let paths: Vec<&str> = arguments.texts("paths").collect();
     if paths.is_empty() || paths.len() > limits::NOTES_PER_CALL {
-        return Err(Error::invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+        return Err(Error::invalid(format!(
+            "Argument paths must have 1 to {} notes.",
+            limits::NOTES_PER_CALL
+        )));
     }
-    let mut budget = Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - OTHER_CHARS };
+    let mut budget =
+        Budget { chars: arguments.number("max_chars"), json: limits::RESULT_CHARS - OTHER_CHARS };
     let (mut notes, mut missing): (Vec<Shown>, Vec<(&str, Error)>) = (Vec::new(), Vec::new());
     let mut next_paths: &[&str] = &[];
     for (number, &path) in paths.iter().enumerate() {
@@ -105,13 +118,20 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let share = OTHER_CHARS / 2 / missing.len().max(1);
     let shown = |(path, error): (&str, Error)| {
-        let candidates = error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
-        let message: String = (error.message + &candidates.unwrap_or_default()).chars().take(share).collect();
+        let candidates =
+            error.facts.get("candidates").map(|candidates| format!(" candidates: {candidates}"));
+        let message: String =
+            (error.message + &candidates.unwrap_or_default()).chars().take(share).collect();
         json!({ "path": path, "code": error.code.as_str(), "message": message })
     };
     let missing = missing.into_iter().map(shown).collect();
     let truncated = !next_paths.is_empty() || notes.iter().any(|note| note.truncated.is_some());
-    Reply::of(&Answer { notes, missing, truncated: flag(truncated), next_paths: unless_empty(next_paths) })
+    Reply::of(&Answer {
+        notes,
+        missing,
+        truncated: flag(truncated),
+        next_paths: unless_empty(next_paths),
+    })
 }
 
 /// One note; `None` if it does not fit and is not the first.
@@ -137,7 +157,14 @@ fn show(
 }
 
 /// Adds the lines of a note, as many as fit; `None` if none do and it is not the first note.
-fn show_text(text: &str, note: &Note<'_>, lines: &Range<usize>, budget: &mut Budget, is_first: bool, shown: Shown) -> Option<Shown> {
+fn show_text(
+    text: &str,
+    note: &Note<'_>,
+    lines: &Range<usize>,
+    budget: &mut Budget,
+    is_first: bool,
+    shown: Shown,
+) -> Option<Shown> {
     // From the first line on, the byte order mark is shown, too.
     let start = if lines.start == 0 { 0 } else { note.start(lines.start) };
     let part = text.part(start..note.start(lines.end));
@@ -165,8 +192,13 @@ fn fit(mut shown: Shown, budget: &mut Budget, is_first: bool) -> Result<Option<S
     }
     while length > budget.json {
         let lists = shown.headings.as_mut().zip(shown.blocks.as_mut());
-        let Some((headings, blocks)) = lists.filter(|(headings, blocks)| headings.len() + blocks.len() > 0) else {
-            return Err(Error::new(Code::TooLarge, "The properties of this note are too long for one answer."));
+        let Some((headings, blocks)) =
+            lists.filter(|(headings, blocks)| headings.len() + blocks.len() > 0)
+        else {
+            return Err(Error::new(
+                Code::TooLarge,
+                "The properties of this note are too long for one answer.",
+            ));
         };
         headings.truncate(headings.len() / 2);
         blocks.truncate(blocks.len() / 2);
@@ -216,22 +248,37 @@ fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
     Some(fits)
 }
 
-fn outline(context: &Context<'_>, path: &VaultPath, note: &Note<'_>, lines: &Range<usize>, shown: Shown) -> Result<Shown, Error> {
+fn outline(
+    context: &Context<'_>,
+    path: &VaultPath,
+    note: &Note<'_>,
+    lines: &Range<usize>,
+    shown: Shown,
+) -> Result<Shown, Error> {
     let tasks = note.tasks();
-    let count = |is_it: fn(char) -> bool| tasks.iter().filter(|task| lines.contains(&task.line) && is_it(task.status)).count();
+    let count = |is_it: fn(char) -> bool| {
+        tasks.iter().filter(|task| lines.contains(&task.line) && is_it(task.status)).count()
+    };
     let range = note.start(lines.start)..note.start(lines.end);
     let body = note.start(lines.start.max(note.body()))..range.end;
-    let headings = note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
+    let headings =
+        note.headings().into_iter().filter(|heading| lines.contains(&heading.lines.start));
     let blocks = note.blocks().into_iter().filter(|block| lines.contains(&block.lines.start));
     let heading = |heading: Heading| json!({ "level": heading.level, "text": heading.text, "line": heading.lines.start + 1 });
-    let links = links::links(note.text).into_iter().filter(|link| range.contains(&link.range.start) && !link.path.is_empty());
+    let links = links::links(note.text)
+        .into_iter()
+        .filter(|link| range.contains(&link.range.start) && !link.path.is_empty());
     Ok(Shown {
         headings: Some(headings.map(heading).collect()),
-        blocks: Some(blocks.map(|block| json!({ "id": block.id, "line": block.lines.start + 1 })).collect()),
+        blocks: Some(
+            blocks.map(|block| json!({ "id": block.id, "line": block.lines.start + 1 })).collect(),
+        ),
         words: Some(words_of(note.text.part(body)).count()),
         tasks: Some(json!({ "open": count(is_open), "done": count(is_done) })),
         links_out: Some(links.count()),
-        links_in: Some(context.vault.count_links_to(path, &|_, _| !context.requester.has_cancelled())?),
+        links_in: Some(
+            context.vault.count_links_to(path, &|_, _| !context.requester.has_cancelled())?,
+        ),
         ..shown
     })
 }

@@ -18,7 +18,11 @@ pub(super) static TOOL: Tool = Tool {
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),
         DRY_RUN,
     ],
-    output: &[required("tags_updated files_changed", COUNT, ""), CHANGES, required("dry_run", Shape::Flag, "")],
+    output: &[
+        required("tags_updated files_changed", COUNT, ""),
+        CHANGES,
+        required("dry_run", Shape::Flag, ""),
+    ],
     run,
 };
 
@@ -30,7 +34,9 @@ pub(super) fn check_tag(name: &str) -> Result<(), Error> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let bare = |name: &str| arguments.text(name).trim().trim_start_matches('#').trim_end_matches('/').to_owned();
+    let bare = |name: &str| {
+        arguments.text(name).trim().trim_start_matches('#').trim_end_matches('/').to_owned()
+    };
     let (from, to) = (bare("from"), bare("to"));
     for tag in [&from, &to] {
         check_tag(tag)?;
@@ -39,7 +45,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::invalid("Arguments from and to are the same tag."));
     }
     let proceed = |_, _| !context.requester.has_cancelled();
-    let options = Options { update_links: true, dry_run: arguments.flag("dry_run"), if_match: None, proceed: &proceed };
+    let options = Options {
+        update_links: true,
+        dry_run: arguments.flag("dry_run"),
+        if_match: None,
+        proceed: &proceed,
+    };
     context.vault.refresh()?;
     let rewritten = context.vault.rename_tag(&from, &to, options)?;
     answer("tags_updated", &rewritten, options.dry_run)

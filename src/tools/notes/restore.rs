@@ -13,7 +13,10 @@ pub(super) static TOOL: Tool = Tool {
         version from vault_history; to undo a move use vault_move. Is itself undone by previous; \
         to undo several changes take a version of vault_history.",
     effect: Effect::Replaces { idempotent: false },
-    input: &[required("path", ANY_TEXT, "The note"), required("version", ANY_TEXT, "version of vault_history, or previous")],
+    input: &[
+        required("path", ANY_TEXT, "The note"),
+        required("version", ANY_TEXT, "version of vault_history, or previous"),
+    ],
     output: Answer::FIELDS,
     run,
 };

@@ -23,10 +23,22 @@ pub(super) static TOOL: Tool = Tool {
         vault_query.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("paths", Shape::Names, "1 to 50 notes: paths, [[Name]], daily:today; one with if_match"),
-        optional("set", Shape::AnyObject, "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}"),
+        required(
+            "paths",
+            Shape::Names,
+            "1 to 50 notes: paths, [[Name]], daily:today; one with if_match",
+        ),
+        optional(
+            "set",
+            Shape::AnyObject,
+            "Names and values, such as {\"status\": \"done\", \"due\": \"2026-11-30\"}",
+        ),
         optional("remove", Shape::Names, "Names of properties to remove"),
-        optional("add_values", Shape::AnyObject, "Values to add to lists, such as {\"tags\": [\"home\"]}"),
+        optional(
+            "add_values",
+            Shape::AnyObject,
+            "Values to add to lists, such as {\"tags\": [\"home\"]}",
+        ),
         optional("remove_values", Shape::AnyObject, "Values to remove from lists"),
         IF_MATCH,
     ],
@@ -43,7 +55,10 @@ result! {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if !(1..=limits::NOTES_PER_CALL).contains(&arguments.texts("paths").count()) {
-        return Err(Error::invalid(format!("Argument paths must have 1 to {} notes.", limits::NOTES_PER_CALL)));
+        return Err(Error::invalid(format!(
+            "Argument paths must have 1 to {} notes.",
+            limits::NOTES_PER_CALL
+        )));
     }
     let mut paths: Vec<VaultPath> = Vec::new();
     for path in arguments.texts("paths").map(|path| context.path(path)) {
@@ -54,11 +69,16 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
         context.vault.entry(other)?;
-        return Err(Error::invalid(format!("{} is no note: only files that end in .md have properties.", other.as_str())));
+        return Err(Error::invalid(format!(
+            "{} is no note: only files that end in .md have properties.",
+            other.as_str()
+        )));
     }
     let changes = changes(context, arguments)?;
-    let change =
-        |path: &VaultPath, text: &str| apply(text, &changes).map_err(|why| VaultError::Malformed { path: path.as_str().into(), why });
+    let change = |path: &VaultPath, text: &str| {
+        apply(text, &changes)
+            .map_err(|why| VaultError::Malformed { path: path.as_str().into(), why })
+    };
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
         (_, None) => context.vault.edit_all(&paths, &change),
         ([_], Some(etag)) => context.vault.edit_all(&paths, &|path, text| {
@@ -77,7 +97,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
     for (path, written) in outcome {
         match written {
-            Some(written) => answer.changed.push(json!({ "path": path.as_str(), "etag": written.etag })),
+            Some(written) => {
+                answer.changed.push(json!({ "path": path.as_str(), "etag": written.etag }))
+            }
             None => answer.unchanged.push(path.as_str().into()),
         }
     }
@@ -95,11 +117,20 @@ enum Change {
 /// What is to be done to each note, in this order.
 fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, Change)>, Error> {
     // `[[2026]]` is a link.
-    let is_json_list =
-        |value: &Value| value.as_str().is_some_and(|text| !text.starts_with("[[") && serde_json::from_str::<Vec<Value>>(text).is_ok());
-    let lists = arguments.members("set").filter(|(name, _)| is_tags(name) || context.vault.is_list_property(name));
-    if let Some((name, _)) = lists.chain(arguments.members("add_values")).find(|(_, value)| is_json_list(value)) {
-        return Err(Error::invalid(format!("The value of {name:?} is a list written as a text; give the list itself: [\"a\", \"b\"].")));
+    let is_json_list = |value: &Value| {
+        value.as_str().is_some_and(|text| {
+            !text.starts_with("[[") && serde_json::from_str::<Vec<Value>>(text).is_ok()
+        })
+    };
+    let lists = arguments
+        .members("set")
+        .filter(|(name, _)| is_tags(name) || context.vault.is_list_property(name));
+    if let Some((name, _)) =
+        lists.chain(arguments.members("add_values")).find(|(_, value)| is_json_list(value))
+    {
+        return Err(Error::invalid(format!(
+            "The value of {name:?} is a list written as a text; give the list itself: [\"a\", \"b\"]."
+        )));
     }
     let all = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     let list = |name: &str, value: &Value| {
@@ -108,24 +139,41 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     };
     let sets = arguments.members("set").map(|(name, value)| {
         let is_list = value.is_array() || is_tags(name) || context.vault.is_list_property(name);
-        (name.clone(), Change::Set(Some(if is_list && !value.is_null() { list(name, value).into() } else { value.clone() })))
+        (
+            name.clone(),
+            Change::Set(Some(if is_list && !value.is_null() {
+                list(name, value).into()
+            } else {
+                value.clone()
+            })),
+        )
     });
     let remove = arguments.texts("remove").map(|name| (name.to_owned(), Change::Set(None)));
-    let add = arguments.members("add_values").map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
+    let add = arguments
+        .members("add_values")
+        .map(|(name, value)| (name.clone(), Change::Add(list(name, value))));
     // Also as written: an item that no tag can be is removed, too.
-    let remove_values =
-        arguments.members("remove_values").map(|(name, value)| (name.clone(), Change::Remove([list(name, value), all(value)].concat())));
-    let changes: Vec<(String, Change)> = sets.chain(remove).chain(add).chain(remove_values).collect();
+    let remove_values = arguments.members("remove_values").map(|(name, value)| {
+        (name.clone(), Change::Remove([list(name, value), all(value)].concat()))
+    });
+    let changes: Vec<(String, Change)> =
+        sets.chain(remove).chain(add).chain(remove_values).collect();
     if changes.is_empty() {
         return Err(Error::invalid("Give at least one of set, remove, add_values, remove_values."));
     }
-    if let Some((wrong, _)) = changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control)) {
+    if let Some((wrong, _)) =
+        changes.iter().find(|(name, _)| name.trim().is_empty() || name.contains(char::is_control))
+    {
         return Err(Error::invalid(format!("{wrong:?} cannot be the name of a property.")));
     }
     let mut replaced = HashSet::new();
     let mut is_twice = |(name, change): &&(String, Change)| {
         let name = name.to_lowercase();
-        if matches!(change, Change::Set(_)) { !replaced.insert(name) } else { replaced.contains(&name) }
+        if matches!(change, Change::Set(_)) {
+            !replaced.insert(name)
+        } else {
+            replaced.contains(&name)
+        }
     };
     if let Some((name, _)) = changes.iter().find(&mut is_twice) {
         return Err(Error::invalid(format!(
@@ -142,13 +190,19 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
 fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
     let mut text = text.to_owned();
     for (name, change) in changes {
-        let properties = if frontmatter::block(&text).is_some() { parse(&text)? } else { serde_yaml::Mapping::new() };
+        let properties = if frontmatter::block(&text).is_some() {
+            parse(&text)?
+        } else {
+            serde_yaml::Mapping::new()
+        };
         let name = name_in(&properties, name);
         let own = properties.get(&name).cloned().map(crate::vault::properties::json);
         let new = match change {
             Change::Set(value) => value.clone(),
             Change::Add(_) | Change::Remove(_) if own.as_ref().is_some_and(has_nested) => {
-                return Err(format!("its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"));
+                return Err(format!(
+                    "its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"
+                ));
             }
             Change::Add(values) => with_values(own, values, true, &name),
             Change::Remove(values) => with_values(own, values, false, &name),
@@ -160,15 +214,19 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
 
 /// Whether a list has items that are lists or maps: their formatting would be lost.
 fn has_nested(list: &Value) -> bool {
-    list.as_array().is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
+    list.as_array()
+        .is_some_and(|items| items.iter().any(|item| item.is_array() || item.is_object()))
 }
 
 /// The tags in a value: those of a text are separated by commas.
 fn tags_of(value: &Value) -> Vec<Value> {
     match value {
-        Value::String(text) => {
-            text.split(',').map(|tag| tag.trim().trim_start_matches('#')).filter(|tag| !tag.is_empty()).map(Value::from).collect()
-        }
+        Value::String(text) => text
+            .split(',')
+            .map(|tag| tag.trim().trim_start_matches('#'))
+            .filter(|tag| !tag.is_empty())
+            .map(Value::from)
+            .collect(),
         Value::Null => Vec::new(),
         other => vec![other.to_string().into()],
     }
@@ -176,8 +234,11 @@ fn tags_of(value: &Value) -> Vec<Value> {
 
 /// Whether two values are the same, texts in any Unicode form; tags are compared without case and number sign.
 fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
-    let is_same_text = one.as_str().zip(other.as_str()).is_some_and(|(one, other)| one.nfc().eq(other.nfc()));
-    let bare = |value: &Value| value.as_str().unwrap_or(&value.to_string()).trim().trim_start_matches('#').to_lowercase();
+    let is_same_text =
+        one.as_str().zip(other.as_str()).is_some_and(|(one, other)| one.nfc().eq(other.nfc()));
+    let bare = |value: &Value| {
+        value.as_str().unwrap_or(&value.to_string()).trim().trim_start_matches('#').to_lowercase()
+    };
     one == other || is_same_text || tags && bare(one) == bare(other)
 }
 
@@ -192,7 +253,11 @@ fn items_of(own: &Value, name: &str) -> (Vec<Value>, Option<&'static str>) {
     match own {
         Value::Array(items) => (items.clone(), None),
         Value::String(text) if text.trim().contains(separators) => {
-            let items = text.split(separators).map(str::trim).filter(|item| !item.is_empty()).map(Value::from);
+            let items = text
+                .split(separators)
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+                .map(Value::from);
             (items.collect(), is_tags(name).then_some(if text.contains(',') { ", " } else { " " }))
         }
         Value::Null => (Vec::new(), None),
@@ -203,7 +268,8 @@ fn items_of(own: &Value, name: &str) -> (Vec<Value>, Option<&'static str>) {
 
 /// A property with values added or removed; unchanged if it has all of them, or none.
 fn with_values(own: Option<Value>, values: &[Value], adds: bool, name: &str) -> Option<Value> {
-    let (tags, (mut items, separator)) = (is_tags(name), own.as_ref().map(|own| items_of(own, name)).unwrap_or_default());
+    let (tags, (mut items, separator)) =
+        (is_tags(name), own.as_ref().map(|own| items_of(own, name)).unwrap_or_default());
     let before = items.len();
     for value in values.iter().filter(|value| !adds || !value.is_null()) {
         // A text of several items may also be named whole.
@@ -216,7 +282,9 @@ fn with_values(own: Option<Value>, values: &[Value], adds: bool, name: &str) -> 
     }
     match separator {
         _ if items.len() == before => own,
-        Some(separator) => Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(separator).into()),
+        Some(separator) => {
+            Some(items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(separator).into())
+        }
         None => Some(items.into()),
     }
 }

@@ -19,7 +19,12 @@ pub(super) static TOOL: Tool = Tool {
         required("path", ANY_TEXT, PATH),
         required("line", LINE, "Line number, from 1"),
         required("text", ANY_TEXT, "Text behind the box, as it is now"),
-        defaulted("status", ANY_TEXT, DefaultValue::Text("done"), "done, todo, or the character for the box"),
+        defaulted(
+            "status",
+            ANY_TEXT,
+            DefaultValue::Text("done"),
+            "done, todo, or the character for the box",
+        ),
     ],
     output: Answer::FIELDS,
     run,
@@ -43,6 +48,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Done => 'x',
         Status::Is(character) => character,
     };
-    let ChangedTask { written, before, after } = context.vault.set_task(&path, line, arguments.text("text"), status)?;
+    let ChangedTask { written, before, after } =
+        context.vault.set_task(&path, line, arguments.text("text"), status)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
 }

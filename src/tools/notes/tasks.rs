@@ -20,9 +20,17 @@ pub(super) static TOOL: Tool = Tool {
         vault_set_task changes one, vault_insert adds one.",
     effect: Effect::Reads,
     input: &[
-        optional("status", ANY_TEXT, "todo (not done, not cancelled), done, or the character in the box"),
+        optional(
+            "status",
+            ANY_TEXT,
+            "todo (not done, not cancelled), done, or the character in the box",
+        ),
         optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today"),
-        optional("tag", ANY_TEXT, "Only with this tag in the line or in the properties of the note"),
+        optional(
+            "tag",
+            ANY_TEXT,
+            "Only with this tag in the line or in the properties of the note",
+        ),
         optional("text", ANY_TEXT, "Only with this text"),
         optional("due_before", ANY_TEXT, "Only due before this day: YYYY-MM-DD, today"),
         CURSOR,
@@ -81,14 +89,19 @@ pub(super) fn status(text: &str) -> Result<Status, Error> {
         ("todo", ..) => Ok(Status::Todo),
         ("done", ..) => Ok(Status::Done),
         (_, Some(one), None) if !one.is_control() => Ok(Status::Is(one)),
-        _ => Err(Error::invalid("Argument status must be todo, done, or the one character in the box (- for cancelled).")),
+        _ => Err(Error::invalid(
+            "Argument status must be todo, done, or the one character in the box (- for cancelled).",
+        )),
     }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // A client may not know the date.
     let today = context.options.zone.at(Moment::read()).format("YYYY-MM-DD");
-    let due_before = arguments.maybe("due_before").map(str::trim).map(|day| if day == "today" { &*today } else { day });
+    let due_before = arguments
+        .maybe("due_before")
+        .map(str::trim)
+        .map(|day| if day == "today" { &*today } else { day });
     if due_before.is_some_and(|day| DateTime::of_date(day).is_none()) {
         return Err(Error::invalid("Argument due_before is no date: give YYYY-MM-DD or today."));
     }
@@ -96,7 +109,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let query = TaskQuery {
         path,
         status: arguments.maybe("status").map(status).transpose()?,
-        tag: arguments.maybe("tag").map(|tag| fold(tag.trim().trim_matches(['#', '/']))).filter(|tag| !tag.is_empty()),
+        tag: arguments
+            .maybe("tag")
+            .map(|tag| fold(tag.trim().trim_matches(['#', '/'])))
+            .filter(|tag| !tag.is_empty()),
         text: arguments.maybe("text").map(fold),
         due_before: due_before.map(str::to_owned),
     };

@@ -28,10 +28,17 @@ const PART: &str = "#part-";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let id = arguments.text("id");
-    let (named, number) = id.rsplit_once(PART).and_then(|(path, number)| Some((path, number.parse::<u32>().ok()?))).unwrap_or((id, 1));
+    let (named, number) = id
+        .rsplit_once(PART)
+        .and_then(|(path, number)| Some((path, number.parse::<u32>().ok()?)))
+        .unwrap_or((id, 1));
     let (path, text, _) = context.vault.note(&context.path(named)?)?;
     let entry = context.vault.entry(&path)?;
-    let part = |from: usize| text.part(from..from + bytes_that_fit(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)));
+    let part = |from: usize| {
+        text.part(
+            from..from + bytes_that_fit(text.part(from..), &mut (limits::RESULT_CHARS - 5_000)),
+        )
+    };
     let mut from = 0;
     for _ in 1..number {
         from += part(from).len();
@@ -40,7 +47,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
     }
     let shown = part(from);
-    let next_id = (from + shown.len() < text.len()).then(|| format!("{}{PART}{}", path.as_str(), number.max(1) + 1));
+    let next_id = (from + shown.len() < text.len())
+        .then(|| format!("{}{PART}{}", path.as_str(), number.max(1) + 1));
     Reply::of(&json!({
         "id": id,
         "title": entry.title(),

@@ -25,13 +25,23 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::invalid("Argument query is empty; give a question or words."));
     }
     // A link or a citation, `[[@key]]`, `[@key, p. 3]` or `@key`, asks for the note of that key; only notes that cite it have these marks.
-    let is_cited = text.contains("[[") || text.split_whitespace().any(|word| word.trim_start_matches(['[', '(']).starts_with('@'));
+    let is_cited = text.contains("[[")
+        || text.split_whitespace().any(|word| word.trim_start_matches(['[', '(']).starts_with('@'));
     let plain = text.replace(['[', ']', '@'], " ");
     let text = if is_cited && !plain.trim().is_empty() { &plain } else { text };
     // Pictures cannot be fetched.
-    let query = Query { text, max_results: 2 * limits::RESEARCH_RESULTS, passages: true, ..Query::default() };
+    let query = Query {
+        text,
+        max_results: 2 * limits::RESEARCH_RESULTS,
+        passages: true,
+        ..Query::default()
+    };
     let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;
-    let readable = found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(limits::RESEARCH_RESULTS);
+    let readable = found
+        .hits
+        .iter()
+        .filter(|hit| hit.entry.has_searched_text())
+        .take(limits::RESEARCH_RESULTS);
     let results = readable.map(|hit| {
         let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);
         json!({ "id": &*hit.entry.path, "title": hit.entry.title(), "url": url(context, &hit.entry.path), "text": passage })

@@ -26,7 +26,11 @@ pub(super) static TOOL: Tool = Tool {
         REPLACE_ALL,
         optional(
             "edits",
-            Shape::List(&Shape::Object(&[required("old_text", ANY_TEXT, OLD_TEXT), required("new_text", ANY_TEXT, NEW_TEXT), REPLACE_ALL])),
+            Shape::List(&Shape::Object(&[
+                required("old_text", ANY_TEXT, OLD_TEXT),
+                required("new_text", ANY_TEXT, NEW_TEXT),
+                REPLACE_ALL,
+            ])),
             "Several replacements in order, all or none; instead of old_text",
         ),
         IF_MATCH,
@@ -46,7 +50,11 @@ result! {
 }
 
 fn replacement(one: &Arguments) -> Replacement<'_> {
-    Replacement { old: one.text("old_text"), new: one.text("new_text"), all: one.flag("replace_all") }
+    Replacement {
+        old: one.text("old_text"),
+        new: one.text("new_text"),
+        all: one.flag("replace_all"),
+    }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
@@ -54,14 +62,35 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let several = arguments.objects("edits");
     let edits: Vec<Replacement<'_>> = match (arguments.maybe("old_text"), several.is_empty()) {
         (Some(_), true) if arguments.has("new_text") => vec![replacement(arguments)],
-        (Some(_), true) => return Err(Error::invalid("Argument new_text is missing: the text to put instead of old_text.")),
-        (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => several.iter().map(replacement).collect(),
-        (None, true) => return Err(Error::invalid("Argument old_text is missing: the text to find; or give edits.")),
-        _ => return Err(Error::invalid("Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.")),
+        (Some(_), true) => {
+            return Err(Error::invalid(
+                "Argument new_text is missing: the text to put instead of old_text.",
+            ));
+        }
+        (None, false) if !["new_text", "replace_all"].iter().any(|name| arguments.has(name)) => {
+            several.iter().map(replacement).collect()
+        }
+        (None, true) => {
+            return Err(Error::invalid(
+                "Argument old_text is missing: the text to find; or give edits.",
+            ));
+        }
+        _ => {
+            return Err(Error::invalid(
+                "Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.",
+            ));
+        }
     };
     if edits.iter().any(|edit| edit.old.is_empty()) {
-        return Err(Error::invalid("Argument old_text is empty; give the text to replace, or use vault_write for a new file."));
+        return Err(Error::invalid(
+            "Argument old_text is empty; give the text to replace, or use vault_write for a new file.",
+        ));
     }
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
-    Reply::of(&Answer { file: WrittenFile::of(&edited), replaced: true, replacements, total_lines: edited.total_lines })
+    Reply::of(&Answer {
+        file: WrittenFile::of(&edited),
+        replaced: true,
+        replacements,
+        total_lines: edited.total_lines,
+    })
 }

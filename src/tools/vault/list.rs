@@ -13,7 +13,16 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is in one folder: folders with the number of their children, then files with size and \
         time; to find something use vault_search.",
     effect: Effect::Reads,
-    input: &[defaulted("path", ANY_TEXT, DefaultValue::Text("/"), "Folder path relative to the vault root; / is the root"), CURSOR, LIMIT],
+    input: &[
+        defaulted(
+            "path",
+            ANY_TEXT,
+            DefaultValue::Text("/"),
+            "Folder path relative to the vault root; / is the root",
+        ),
+        CURSOR,
+        LIMIT,
+    ],
     output: Listing::FIELDS,
     run,
 };
@@ -62,6 +71,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let folder = context.folder(arguments.text("path"))?;
     let children = context.vault.list(&folder)?;
     let show = |child| Listed::of(context, &folder, child);
-    let (entries, next) = paging::page(arguments, &children, order, arguments.number(LIMIT.name), show)?;
-    Reply::of(&Listing { path: format!("/{}", folder.as_str()), entries, total_entries: children.len(), next })
+    let (entries, next) =
+        paging::page(arguments, &children, order, arguments.number(LIMIT.name), show)?;
+    Reply::of(&Listing {
+        path: format!("/{}", folder.as_str()),
+        entries,
+        total_entries: children.len(),
+        next,
+    })
 }

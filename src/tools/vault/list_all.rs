@@ -43,7 +43,12 @@ result! {
 
 impl<'a> File<'a> {
     fn of(entry: &'a Entry) -> File<'a> {
-        File { path: &entry.path, size: entry.stamp.size, modified: entry.stamp.modified().rfc3339(), tags: &entry.tags }
+        File {
+            path: &entry.path,
+            size: entry.stamp.size,
+            modified: entry.stamp.modified().rfc3339(),
+            tags: &entry.tags,
+        }
     }
 }
 
@@ -52,7 +57,18 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let after = paging::last_shown(arguments)?;
     let limit = arguments.number(LIMIT.name);
     // One more than are shown says that there are more.
-    let (total_files, found) = context.vault.list_all(below.as_ref(), arguments.maybe("tag"), after.as_deref(), limit + 1)?;
-    let (files, next) = paging::page(arguments, &found, |entry| entry.path.to_string(), limit, |entry| File::of(entry))?;
+    let (total_files, found) = context.vault.list_all(
+        below.as_ref(),
+        arguments.maybe("tag"),
+        after.as_deref(),
+        limit + 1,
+    )?;
+    let (files, next) = paging::page(
+        arguments,
+        &found,
+        |entry| entry.path.to_string(),
+        limit,
+        |entry| File::of(entry),
+    )?;
     Reply::of(&Listing { total_files, files, next })
 }

@@ -14,7 +14,8 @@ use crate::markdown::frontmatter;
 use crate::vault::write::Written;
 
 /// The tools, in the order in which they are listed: the overview of the vault first.
-pub static TOOLS: [&Tool; 6] = [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
+pub static TOOLS: [&Tool; 6] =
+    [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
 
 const PATH: &str = "Path, for example projects/idea.md; also [[Name]] or daily:today";
 
@@ -30,7 +31,11 @@ result! {
 
 impl WrittenFile<'_> {
     pub(super) fn of(written: &Written) -> Inline<WrittenFile<'_>> {
-        Inline(WrittenFile { path: written.path.as_str(), etag: &written.etag, previous: written.previous.as_deref() })
+        Inline(WrittenFile {
+            path: written.path.as_str(),
+            etag: &written.etag,
+            previous: written.previous.as_deref(),
+        })
     }
 }
 
@@ -48,4 +53,5 @@ pub(super) fn frontmatter_warning(text: &str) -> Option<&'static str> {
 }
 
 /// Parameter of the tools that change a file.
-pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed");
+pub(super) const IF_MATCH: Field =
+    optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed");

@@ -33,7 +33,12 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Integer(0),
             "Number of lines; 0: all from offset on; from line 1 a long file is cut",
         ),
-        defaulted("column", LINE, DefaultValue::Integer(1), "First character of that line, from 1; only for lines too long for one answer"),
+        defaulted(
+            "column",
+            LINE,
+            DefaultValue::Integer(1),
+            "First character of that line, from 1; only for lines too long for one answer",
+        ),
         optional("version", ANY_TEXT, "From vault_history"),
     ],
     output: Shown::FIELDS,
@@ -69,16 +74,19 @@ result! {
 fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
     #[cfg(feature = "git")]
     if context.principal.folders.is_none() {
-        return crate::tools::git::version_bytes(context, path, version).map_err(|failure| match failure {
-            Failure::Vault(error) => error.into(),
-            other => Error::new(Code::GitRefused, format!("{other}.")),
+        return crate::tools::git::version_bytes(context, path, version).map_err(|failure| {
+            match failure {
+                Failure::Vault(error) => error.into(),
+                other => Error::new(Code::GitRefused, format!("{other}.")),
+            }
         });
     }
     Ok(context.vault.kept_version(path, version)?)
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (offset, column, limit) = (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
+    let (offset, column, limit) =
+        (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
     // The cut applies when no range is asked for.
     let cut = offset == 1 && limit == 0;
     let limit = if cut { context.options.read_lines } else { limit };
@@ -87,7 +95,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let range = Range { offset, column, limit, max_chars };
     let (path, size, modified, etag, content) = match arguments.maybe("version") {
         None => {
-            let Read { path, content, stamp, etag } = context.vault.read(&context.path(arguments.text("path"))?, range)?;
+            let Read { path, content, stamp, etag } =
+                context.vault.read(&context.path(arguments.text("path"))?, range)?;
             (path, stamp.size, Some(stamp.modified().rfc3339()), Some(etag), content)
         }
         Some(version) => {
@@ -96,11 +105,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             (path.clone(), bytes.len() as u64, None, None, Content::of(&path, bytes, range)?)
         }
     };
-    let mut shown = Shown { path: path.as_str(), size, modified, etag: etag.as_deref(), ..Shown::default() };
+    let mut shown =
+        Shown { path: path.as_str(), size, modified, etag: etag.as_deref(), ..Shown::default() };
     match &content {
         Content::Lines(lines) => {
             let rest = (lines.showing.1 + 1, 1);
-            let next = lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
+            let next =
+                lines.next.or_else(|| (cut && lines.showing.1 < lines.total_lines).then_some(rest));
             shown.total_lines = Some(lines.total_lines);
             shown.showing = Some(lines.showing);
             shown.truncated = flag(next.is_some());

@@ -35,7 +35,11 @@ pub(super) static TOOL: Tool = Tool {
         ),
         defaulted(
             "max_results",
-            Shape::Integer { min: 1, max: limits::SEARCH_RESULTS as i64, outside: Code::InvalidArgument },
+            Shape::Integer {
+                min: 1,
+                max: limits::SEARCH_RESULTS as i64,
+                outside: Code::InvalidArgument,
+            },
             DefaultValue::Integer(20),
             "Results at most",
         ),
@@ -47,7 +51,11 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Text(RELEVANCE),
             "modified: the latest first; those with all words before others",
         ),
-        optional("modified_after", ANY_TEXT, "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339"),
+        optional(
+            "modified_after",
+            ANY_TEXT,
+            "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339",
+        ),
         optional("modified_before", ANY_TEXT, "Only files modified on this day or earlier"),
         defaulted(
             "snippets",
@@ -57,7 +65,11 @@ pub(super) static TOOL: Tool = Tool {
         ),
         optional(
             "max_chars",
-            Shape::Integer { min: 200, max: limits::RESULT_CHARS as i64, outside: Code::InvalidArgument },
+            Shape::Integer {
+                min: 200,
+                max: limits::RESULT_CHARS as i64,
+                outside: Code::InvalidArgument,
+            },
             "Characters of the answer at most, but for one result; with passages 8000",
         ),
         CURSOR,
@@ -114,7 +126,11 @@ impl<'a> Match<'a> {
             MatchType::Tag => "tag",
             MatchType::Content => "content",
         };
-        let parts = hit.passages.iter().map(|part| Part { from_line: part.from_line, to_line: part.to_line, text: &part.text });
+        let parts = hit.passages.iter().map(|part| Part {
+            from_line: part.from_line,
+            to_line: part.to_line,
+            text: &part.text,
+        });
         Match {
             path: &hit.entry.path,
             match_type,
@@ -128,7 +144,9 @@ impl<'a> Match<'a> {
 
     /// Without the last passages, as long as this result alone is longer than an answer may be.
     fn shortened(mut self, max_chars: usize) -> Self {
-        while self.passages.is_some() && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > max_chars) {
+        while self.passages.is_some()
+            && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > max_chars)
+        {
             self.passages.as_mut().and_then(Vec::pop);
             self.passages.take_if(|passages| passages.is_empty());
         }
@@ -138,16 +156,23 @@ impl<'a> Match<'a> {
 
 /// The day or moment that an argument names, as its first and last moment.
 fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Moment, Moment)>, Error> {
-    let wrong = || Error::invalid(format!("Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."));
+    let wrong = || {
+        Error::invalid(format!(
+            "Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."
+        ))
+    };
     arguments.maybe(name).map(|text| calendar::span(text.trim()).ok_or_else(wrong)).transpose()
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let query = arguments.text("query");
     if query.trim().is_empty() {
-        return Err(Error::invalid("Argument query is empty; use vault_list_all to see all files."));
+        return Err(Error::invalid(
+            "Argument query is empty; use vault_list_all to see all files.",
+        ));
     }
-    let (since, until) = (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
+    let (since, until) =
+        (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
     let newest_first = arguments.text("sort") == MODIFIED;
     let snippets = arguments.text("snippets");
     let found = context.vault.search(
@@ -165,7 +190,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         &context.proceed("files searched"),
     )?;
     let shows_time = newest_first || since.is_some() || until.is_some();
-    let did_you_mean: Map<String, Value> = found.did_you_mean.iter().map(|(word, used)| (word.clone(), used.as_str().into())).collect();
+    let did_you_mean: Map<String, Value> = found
+        .did_you_mean
+        .iter()
+        .map(|(word, used)| (word.clone(), used.as_str().into()))
+        .collect();
     let answer = |results: Vec<Match<'_>>, next: Inline<Next>| {
         Reply::of(&Results {
             query,
@@ -188,15 +217,26 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let length = |reply: &Reply| reply.json.chars().count();
     let fitting_matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
         let budget = max_chars.saturating_sub(length(&answer(Vec::new(), next)?));
-        Ok(fitting_in(budget, found.hits.iter().map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget))))
+        Ok(fitting_in(
+            budget,
+            found
+                .hits
+                .iter()
+                .map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget)),
+        ))
     };
     // The cursor is not known yet: the longest one that this page can have is reserved.
-    let results = fitting_matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
+    let results =
+        fitting_matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
     if !found.more && results.len() == found.hits.len() {
         return answer(results, Inline::default());
     }
     let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
     let reply = answer(results, page_after(last)?)?;
     // One result and the cursor may be too long together.
-    if length(&reply) > max_chars { answer(fitting_matches(Inline(Next::cut(true)))?, Inline(Next::cut(true))) } else { Ok(reply) }
+    if length(&reply) > max_chars {
+        answer(fitting_matches(Inline(Next::cut(true)))?, Inline(Next::cut(true)))
+    } else {
+        Ok(reply)
+    }
 }

@@ -18,7 +18,12 @@ pub(super) static TOOL: Tool = Tool {
         required("path", ANY_TEXT, PATH),
         required("content", ANY_TEXT, "The full content"),
         defaulted("create_dirs", Shape::Flag, DefaultValue::Flag(true), "Create missing folders"),
-        defaulted("create_only", Shape::Flag, DefaultValue::Flag(false), "Fail with ALREADY_EXISTS instead of replacing a file"),
+        defaulted(
+            "create_only",
+            Shape::Flag,
+            DefaultValue::Flag(false),
+            "Fail with ALREADY_EXISTS instead of replacing a file",
+        ),
         IF_MATCH,
     ],
     output: Answer::FIELDS,
@@ -45,7 +50,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let path = context.new_path(name)?;
     let over = match (arguments.flag("create_only"), arguments.maybe("if_match")) {
-        (true, Some(_)) => return Err(Error::invalid("Give if_match for an existing file, or create_only, not both.")),
+        (true, Some(_)) => {
+            return Err(Error::invalid(
+                "Give if_match for an existing file, or create_only, not both.",
+            ));
+        }
         (true, None) => Overwrite::Nothing,
         (false, Some(etag)) => Overwrite::Etag(etag),
         (false, None) => Overwrite::Anything,
@@ -59,8 +68,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         size: written.size,
         total_lines: written.total_lines,
         warning: match is_shown {
-            false => Some("Obsidian does not show a file without an extension; the name of a note ends in .md."),
-            true => escapes_warning(content).or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),
+            false => Some(
+                "Obsidian does not show a file without an extension; the name of a note ends in .md.",
+            ),
+            true => escapes_warning(content)
+                .or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),
         },
     })
 }
