@@ -17,7 +17,8 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// UTC, or the zone with a name such as `Europe/Berlin`; `None` if the system has no data for it.
+    /// UTC, or the zone with a name such as `Europe/Berlin`; `None` if the system has no data for
+    /// it.
     pub fn named(name: &str) -> Option<Zone> {
         if name == "UTC" {
             return Some(Zone::default());
@@ -43,12 +44,14 @@ impl Zone {
 
     /// Seconds since 1970-01-01T00:00:00Z of a local date and time in this zone.
     pub fn seconds_at(&self, local: DateTime) -> i64 {
-        // Twice: the offset at the local time read as UTC may be that of the other side of a clock change.
+        // Twice: the offset at the local time read as UTC may be that of the other side of a clock
+        // change.
         let first = local.0.saturating_sub(self.offset(local.0));
         local.0.saturating_sub(self.offset(first))
     }
 
-    /// Parses a date, or a date and time with or without an offset (ISO 8601, `T` or a space between them); and whether it has a time.
+    /// Parses a date, or a date and time with or without an offset (ISO 8601, `T` or a space
+    /// between them); and whether it has a time.
     pub fn parse(&self, text: &str) -> Option<(DateTime, bool)> {
         static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
             Regex::new(r"^[Tt ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(?:\.[0-9]+)?([Zz]|([+-])([0-9]{1,2}):?([0-9]{2}))?$").ok()
@@ -75,8 +78,8 @@ impl Zone {
     }
 }
 
-/// The first and last second of a date (`2026-02-08`, in UTC), or a moment twice (RFC 3339, in UTC without an offset); `None`
-/// for any other text.
+/// The first and last second of a date (`2026-02-08`, in UTC), or a moment twice (RFC 3339, in UTC
+/// without an offset); `None` for any other text.
 pub fn span(text: &str) -> Option<(Moment, Moment)> {
     let (DateTime(first), has_time) = Zone::default().parse(text)?;
     let first = u64::try_from(first).ok()?;
@@ -88,7 +91,8 @@ pub fn span(text: &str) -> Option<(Moment, Moment)> {
 pub struct DateTime(i64);
 
 const DAY: i64 = 86_400;
-/// The bounds of dates: about ten thousand years from 1970, in seconds, and from the year 0, in months.
+/// The bounds of dates: about ten thousand years from 1970, in seconds, and from the year 0, in
+/// months.
 const LAST: i64 = 10_000 * 366 * DAY;
 const LAST_MONTH: i64 = 10_000 * 12;
 const MONTHS: [&str; 12] = [
@@ -114,8 +118,8 @@ impl DateTime {
         parse_date(text).map(|days| DateTime(days * DAY))
     }
 
-    /// The day that stands for a week (`2026-W48`): the Monday of an ISO 8601 week; in US numbering (weeks from Sunday, week 1 contains
-    /// 1 January) the day with the weekday of 1 January.
+    /// The day that stands for a week (`2026-W48`): the Monday of an ISO 8601 week; in US numbering
+    /// (weeks from Sunday, week 1 contains 1 January) the day with the weekday of 1 January.
     pub fn of_week(text: &str, is_iso: bool) -> Option<DateTime> {
         let (year, week) = text.split_once("-W")?;
         let week = i64::try_from(number(week)?).ok().filter(|week| (1..=53).contains(week))?;
@@ -190,7 +194,8 @@ impl DateTime {
         (date_of_day(self.days()).0, self.day_of_year() / 7 + 1)
     }
 
-    /// The moment in a format of moment.js in English; what is in brackets, and what is no token, is text.
+    /// The moment in a format of moment.js in English; what is in brackets, and what is no token,
+    /// is text.
     pub fn format(self, format: &str) -> String {
         let mut shown = String::new();
         let mut rest = format;

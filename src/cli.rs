@@ -1,4 +1,5 @@
-//! The command line: which command, and the settings as typed. Nothing is looked up or checked beyond syntax.
+//! The command line: which command, and the settings as typed. Nothing is looked up or checked
+//! beyond syntax.
 
 use crate::settings::{self, SETTINGS};
 use lexopt::{Arg, Parser, ValueExt};
@@ -42,13 +43,15 @@ static COMMANDS: &[Command] = commands! {
     "help" "help" [] 0 "this text";
 };
 
-/// Settings as typed: variable name to value. A flag wins over the variable; an empty variable counts as unset.
+/// Settings as typed: variable name to value. A flag wins over the variable; an empty variable
+/// counts as unset.
 pub type Raw = BTreeMap<&'static str, String>;
 
 /// A command line and an environment, read.
 #[derive(Debug)]
 pub struct Parsed {
-    /// The name of the command, or `version`; `help` if the command or what belongs to it is wrong: then the configuration is not checked.
+    /// The name of the command, or `version`; `help` if the command or what belongs to it is
+    /// wrong: then the configuration is not checked.
     pub command: &'static str,
     pub words: Vec<String>,
     /// The command's own flags with their values.
@@ -127,7 +130,8 @@ impl Parsed {
                 .map(|setting| format!(", --{} is", setting.flag()));
             self.mistakes
                 .push(format!("--{flag} is not a flag{}; see --help", hint.unwrap_or_default()));
-            // Its value may be a secret, and must not be taken for an argument, which a message would repeat.
+            // Its value may be a secret, and must not be taken for an argument, which a message
+            // would repeat.
             let takes_value = meant.is_none_or(|setting| !setting.placeholder.is_empty());
             let is_value = |word: &OsStr| {
                 let word = word.to_string_lossy();
@@ -190,8 +194,10 @@ impl Parsed {
         let before = self.mistakes.len();
         if self.words.len() > *arguments {
             let word = self.words.last().map(String::as_str).unwrap_or_default();
-            self.mistakes
-                .push(format!("{name} does not take {word:?}: a path with spaces needs quotes, and a switch has its value after =, as in --read-only=false"));
+            self.mistakes.push(format!(
+                "{name} does not take {word:?}: a path with spaces needs quotes, and a switch has \
+                 its value after =, as in --read-only=false"
+            ));
         }
         for flag in self
             .flags
@@ -211,7 +217,11 @@ impl Parsed {
         } else if *name == "undo"
             && !["login", "since"].iter().all(|flag| self.flags.contains_key(flag))
         {
-            self.mistakes.push("undo needs --login ID (see grants; the name of an API token or machine client; local for stdio) and --since TIME (30m, 2h, 7d)".into());
+            self.mistakes.push(
+                "undo needs --login ID (see grants; the name of an API token or machine client; \
+                 local for stdio) and --since TIME (30m, 2h, 7d)"
+                    .into(),
+            );
         }
         self.command = if self.mistakes.len() > before { "help" } else { name };
     }
@@ -242,9 +252,9 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// The text of `--help`.
 pub fn help() -> String {
-    let mut text =
-        "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients\n\nUsage: vault-sync-mcp [COMMAND] [FLAGS]\n\nCommands:\n"
-            .to_owned();
+    let mut text = "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients\n\nUsage: \
+                    vault-sync-mcp [COMMAND] [FLAGS]\n\nCommands:\n"
+        .to_owned();
     for Command { usage, about, .. } in COMMANDS {
         let gap = if usage.len() > 22 {
             format!("\n{:25}", "")

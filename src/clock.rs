@@ -1,7 +1,7 @@
 //! The clocks, which nothing else reads, and days and times of RFC 3339.
 //!
-//! Decisions take a [`Moment`] as an argument, so that a test can set any time and clock jumps are plain test cases.
-//! Deadlines use the monotonic clock and are not affected by jumps.
+//! Decisions take a [`Moment`] as an argument, so that a test can set any time and clock jumps are
+//! plain test cases. Deadlines use the monotonic clock and are not affected by jumps.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tz::UtcDateTime;
@@ -67,7 +67,8 @@ pub fn date_of_day(days_since_1970: i64) -> (i64, u64, u64) {
     })
 }
 
-/// The days from 1970-01-01 to a Gregorian date, the inverse of [`date_of_day`]; `None` for a date that does not exist.
+/// The days from 1970-01-01 to a Gregorian date, the inverse of [`date_of_day`]; `None` for a date
+/// that does not exist.
 pub fn days_of(year: i64, month: u64, day: u64) -> Option<i64> {
     let (year, month, day) = (year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?);
     UtcDateTime::new(year, month, day, 0, 0, 0, 0)
@@ -95,7 +96,8 @@ impl Deadline {
         self.0.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
-    /// Calls `attempt`, with a pause after each time, until it gives a value; `None` when the deadline has passed.
+    /// Calls `attempt`, with a pause after each time, until it gives a value; `None` when the
+    /// deadline has passed.
     ///
     /// # Errors
     /// Those of `attempt`.

@@ -1,5 +1,5 @@
-//! Cursors of paged lists: the last name of a page, so that a cursor stays valid when files are added or removed, and
-//! across restarts. Base64, because cursors are opaque to clients (MCP).
+//! Cursors of paged lists: the last name of a page, so that a cursor stays valid when files are
+//! added or removed, and across restarts. Base64, because cursors are opaque to clients (MCP).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -8,15 +8,17 @@ use crate::percent::decode;
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Decodes a query string or a form body. `None`, because nothing is guessed, for more than [`limits::FORM_FIELDS`] fields, a `%`
-    /// without two hex digits, bytes that are not UTF-8, and the same field twice. RFC 6749 section 3.1: request parameters
-    /// must not be included more than once; parsers differ in which of the two counts, which an attacker can exploit.
+    /// Decodes a query string or a form body. `None`, because nothing is guessed, for more than
+    /// [`limits::FORM_FIELDS`] fields, a `%` without two hex digits, bytes that are not UTF-8, and
+    /// the same field twice. RFC 6749 section 3.1: request parameters must not be included more
+    /// than once; parsers differ in which of the two counts, which an attacker can exploit.
     pub fn parse(text: &str) -> Option<Form> {
         let mut fields: Vec<(String, String)> = Vec::new();
         for part in text.split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let (name, value) = (decode(name, true)?, decode(value, true)?);
-            // RFC 8707 section 2 allows `resource` more than once; the same resource twice counts once.
+            // RFC 8707 section 2 allows `resource` more than once; the same resource twice counts
+            // once.
             let is_repeated = fields
                 .iter()
                 .any(|(known, old)| *known == name && !(name == "resource" && *old == value));

@@ -2,7 +2,8 @@
 
 use std::sync::{LockResult, PoisonError};
 
-/// A panic ends one request and not the server ([`crate::mcp::tools::call`]); what a lock guards must stay usable.
+/// A panic ends one request and not the server ([`crate::mcp::tools::call`]); what a lock guards
+/// must stay usable.
 pub trait Unpoisoned<T> {
     /// The guard, even if a thread panicked while holding it.
     fn unpoisoned(self) -> T;

@@ -11,7 +11,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether an address belongs to it. An IPv4 address counts as such also where it is written as an IPv6 one.
+    /// Whether an address belongs to it. An IPv4 address counts as such also where it is written as
+    /// an IPv6 one.
     pub fn contains(&self, address: IpAddr) -> bool {
         bits(address.to_canonical(), self.prefix) == bits(self.address, self.prefix)
     }

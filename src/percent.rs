@@ -1,7 +1,7 @@
 //! Percent-encoding (RFC 3986 section 2.1).
 
-/// Undoes percent-encoding, once; with `plus`, a `+` is a space as in forms. `None` for a broken escape or bytes that
-/// are not UTF-8.
+/// Undoes percent-encoding, once; with `plus`, a `+` is a space as in forms. `None` for a broken
+/// escape or bytes that are not UTF-8.
 pub fn decode(text: &str, plus: bool) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -19,7 +19,8 @@ pub fn decode(text: &str, plus: bool) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3 and those in `keep`.
+/// Percent-encodes everything but the unreserved characters of RFC 3986 section 2.3 and those in
+/// `keep`.
 pub fn encode(text: &str, keep: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -23,8 +23,8 @@ impl Access {
         }
     }
 
-    /// Reads a scope string. Names that are not ours (`offline_access`, `claudeai`, OpenID's) are ignored, because
-    /// clients send them unasked; `None` when nothing of ours is in it.
+    /// Reads a scope string. Names that are not ours (`offline_access`, `claudeai`, OpenID's) are
+    /// ignored, because clients send them unasked; `None` when nothing of ours is in it.
     pub fn of_scope(scope: &str) -> Option<Access> {
         let has = |wanted: &str| scope.split_ascii_whitespace().any(|name| name == wanted);
         if has("vault:write") {
@@ -38,11 +38,13 @@ impl Access {
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// A user of `AUTH_USERS`, `token:NAME` of `API_TOKENS`, `client:ID` of `CLIENT_CREDENTIALS`, or `local` on stdio.
+    /// A user of `AUTH_USERS`, `token:NAME` of `API_TOKENS`, `client:ID` of `CLIENT_CREDENTIALS`,
+    /// or `local` on stdio.
     pub subject: String,
     /// The OAuth client's id, empty where there is none.
     pub client: String,
-    /// What the owner calls the login: the id of its grant as `grants` prints it, the name of the API token or machine client.
+    /// What the owner calls the login: the id of its grant as `grants` prints it, the name of the
+    /// API token or machine client.
     pub login: String,
     /// What the caller may do.
     pub access: Access,
@@ -51,7 +53,8 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The person at the keyboard of a stdio session: whoever can start the program may do everything it can.
+    /// The person at the keyboard of a stdio session: whoever can start the program may do
+    /// everything it can.
     pub fn local() -> Principal {
         Principal {
             subject: "local".into(),
@@ -62,9 +65,9 @@ impl Principal {
         }
     }
 
-    /// Identifies a login, as the owner of sessions and streams. Two logins of one user and client are the
-    /// same if both have the whole vault: a client that logs in again, perhaps for more, keeps its session. What a request may do is
-    /// decided by its own token.
+    /// Identifies a login, as the owner of sessions and streams. Two logins of one user and client
+    /// are the same if both have the whole vault: a client that logs in again, perhaps for more,
+    /// keeps its session. What a request may do is decided by its own token.
     pub fn key(&self) -> String {
         let of_folders = if self.folders.is_some() { self.login.as_str() } else { "" };
         format!("{}\n{}\n{of_folders}", self.subject, self.client)

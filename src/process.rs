@@ -1,5 +1,5 @@
-//! Runs other programs: each in its own process group, never through a shell, with pipes that are drained, and never without
-//! end. The only module that starts one.
+//! Runs other programs: each in its own process group, never through a shell, with pipes that are
+//! drained, and never without end. The only module that starts one.
 
 use crate::clock::Deadline;
 use crate::limits;
@@ -18,14 +18,16 @@ use std::time::Duration;
 /// Events in the queue; while it is full, the pipes are not read.
 const EVENTS: usize = 64;
 
-/// A program to be started: in its own process group, so that all of it can be ended; without a terminal to prompt on.
+/// A program to be started: in its own process group, so that all of it can be ended; without a
+/// terminal to prompt on.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     command
 }
 
-/// A program in this process's own group that prints to this process's output: the supervisor starts a session like this.
+/// A program in this process's own group that prints to this process's output: the supervisor
+/// starts a session like this.
 pub fn in_this_group(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.stdin(Stdio::piped());
@@ -41,7 +43,8 @@ pub fn own_executable() -> io::Result<PathBuf> {
 /// How a program is run.
 #[derive(Debug, Clone, Copy)]
 pub struct SpawnOptions {
-    /// Its standard input stays open until [`Process::end`] or the end of this process, however it ends.
+    /// Its standard input stays open until [`Process::end`] or the end of this process, however it
+    /// ends.
     pub hold_stdin: bool,
     /// Bytes kept of its output, and of its errors.
     pub keep: usize,
@@ -72,7 +75,8 @@ enum Event {
 pub struct Process {
     events: Receiver<Event>,
     group: Pid,
-    /// Dropping it closes the program's standard input, by which a supervisor knows that it must end.
+    /// Dropping it closes the program's standard input, by which a supervisor knows that it must
+    /// end.
     stdin_guard: Option<Sender<()>>,
     keep: usize,
     has_ended: bool,
@@ -120,7 +124,8 @@ impl Process {
             Ok(())
         };
         let ready = threads();
-        // The thread that waits for the end gets the child, and is the last one: no other can fail after it.
+        // The thread that waits for the end gets the child, and is the last one: no other can fail
+        // after it.
         let waits =
             move || drop(sender.send(Event::Ended(wait(&mut child, spawn.kill_group_at_end))));
         if let Err(error) = ready.and_then(|()| thread(waits)) {
@@ -131,8 +136,9 @@ impl Process {
         Ok(process)
     }
 
-    /// Closes the program's standard input, asks the whole group to end, and kills it if it does not within `grace`: programs remove
-    /// their lock files when they are asked to end, but not when they are killed.
+    /// Closes the program's standard input, asks the whole group to end, and kills it if it does
+    /// not within `grace`: programs remove their lock files when they are asked to end, but not
+    /// when they are killed.
     pub fn end(&mut self, grace: Duration) {
         self.stdin_guard = None;
         if self.has_ended {
@@ -149,9 +155,10 @@ impl Process {
         }
     }
 
-    /// How it ended; its pipes are read at most `linger` longer. `None` if it has not ended by the deadline, or `proceed` returns false
-    /// before: it may still run. `proceed` is called after each event, and at least every [`limits::HANG_UP_EVERY`], with the output that
-    /// was kept so far, and may take from it.
+    /// How it ended; its pipes are read at most `linger` longer. `None` if it has not ended by the
+    /// deadline, or `proceed` returns false before: it may still run. `proceed` is called after
+    /// each event, and at least every [`limits::HANG_UP_EVERY`], with the output that was kept so
+    /// far, and may take from it.
     pub fn wait_with_output(
         &mut self,
         mut until: Deadline,
@@ -228,15 +235,16 @@ fn read(
     })
 }
 
-/// A program's output for a client: one line of at most `most` characters, without absolute paths of this
-/// machine or a password in a URL.
+/// A program's output for a client: one line of at most `most` characters, without absolute paths
+/// of this machine or a password in a URL.
 pub fn plain(text: &[u8], most: usize) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     redacted(&lines.join(" ")).chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
-/// Text without the user and password of a URL, and with only the last component of an absolute path.
+/// Text without the user and password of a URL, and with only the last component of an absolute
+/// path.
 fn redacted(words: &str) -> String {
     static RULES: LazyLock<[Option<(Regex, &str)>; 3]> = LazyLock::new(|| {
         let rule = |pattern: &str, shown| Regex::new(pattern).ok().map(|pattern| (pattern, shown));

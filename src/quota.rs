@@ -1,4 +1,5 @@
-//! A number of permits that is shared: workers, event streams, password checks, searches by regular expression.
+//! A number of permits that is shared: workers, event streams, password checks, searches by regular
+//! expression.
 
 use crate::clock::Deadline;
 use crate::lock::Unpoisoned;
@@ -64,8 +65,9 @@ impl Quota {
         Quota::new(Bounds { total: 1, per_owner: 1, waiting: 0 })
     }
 
-    /// Takes a permit, waiting at most for `patience` while all are in use or `owner` has its share. Who came first is
-    /// served first, but for those whose owner has its share: they hold up nobody else.
+    /// Takes a permit, waiting at most for `patience` while all are in use or `owner` has its
+    /// share. Who came first is served first, but for those whose owner has its share: they hold up
+    /// nobody else.
     pub fn take(self: &Arc<Self>, owner: &str, patience: Duration) -> Option<Permit> {
         let permit = || Permit { quota: Arc::clone(self), owner: owner.to_owned() };
         let mut state = self.state.lock().unpoisoned();

@@ -1,4 +1,5 @@
-//! Making, hashing and comparing secrets. [`SecretHash`] hides itself in `Debug`; tokens are plain text and must not be logged.
+//! Making, hashing and comparing secrets. [`SecretHash`] hides itself in `Debug`; tokens are plain
+//! text and must not be logged.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,10 +8,11 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// The SHA-256 of a secret: all that is ever kept of one. 32 bytes; written as 64 lower-case hex digits.
+/// The SHA-256 of a secret: all that is ever kept of one. 32 bytes; written as 64 lower-case hex
+/// digits.
 ///
-/// The secrets made here have 256 random bits, so a plain hash is enough: there is nothing to guess, and a slow hash
-/// would only make invalid tokens cost more CPU time.
+/// The secrets made here have 256 random bits, so a plain hash is enough: there is nothing to
+/// guess, and a slow hash would only make invalid tokens cost more CPU time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretHash([u8; 32]);
 
@@ -64,7 +66,8 @@ pub fn new_token() -> String {
     hex(&random::<32>())
 }
 
-/// A new identifier that need not be secret but must not collide or be guessed: 16 random bytes as hex.
+/// A new identifier that need not be secret but must not collide or be guessed: 16 random bytes as
+/// hex.
 pub fn new_id() -> String {
     hex(&random::<16>())
 }
@@ -80,7 +83,8 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// The PKCE challenge of a verifier with method S256: `BASE64URL(SHA256(verifier))` (RFC 7636 section 4.2).
+/// The PKCE challenge of a verifier with method S256: `BASE64URL(SHA256(verifier))` (RFC 7636
+/// section 4.2).
 pub fn s256(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
@@ -90,8 +94,9 @@ pub fn equal(left: &str, right: &str) -> bool {
     left.as_bytes().ct_eq(right.as_bytes()).into()
 }
 
-/// `HEX(HMAC-SHA256(key, text))`. Of a refresh token it is the next one: everyone who holds the old token gets the same, so two processes
-/// that refresh at once, or one whose answer was lost, all end with the same working token; and without the key it cannot be computed.
+/// `HEX(HMAC-SHA256(key, text))`. Of a refresh token it is the next one: everyone who holds the old
+/// token gets the same, so two processes that refresh at once, or one whose answer was lost, all
+/// end with the same working token; and without the key it cannot be computed.
 pub fn keyed_hash(key: &[u8; 32], text: &str) -> String {
     // A key shorter than the hash's block is padded with zeros (RFC 2104 section 2).
     let mut block = [0_u8; 64];
@@ -101,9 +106,9 @@ pub fn keyed_hash(key: &[u8; 32], text: &str) -> String {
     hex(&mac.finalize().into_bytes())
 }
 
-/// A token that says which family of refresh tokens it belongs to: `VALUE.FAMILY.TAG`, the tag the first 32 digits of
-/// `HEX(HMAC-SHA256(key, "line VALUE.FAMILY"))`. So any token of a family is recognized while the key exists, however
-/// many followed it, without storing any.
+/// A token that says which family of refresh tokens it belongs to: `VALUE.FAMILY.TAG`, the tag the
+/// first 32 digits of `HEX(HMAC-SHA256(key, "line VALUE.FAMILY"))`. So any token of a family is
+/// recognized while the key exists, however many followed it, without storing any.
 pub fn in_family(key: &[u8; 32], value: &str, family: &str) -> String {
     format!("{value}.{family}.{}", family_tag(key, value, family))
 }
@@ -116,7 +121,8 @@ pub fn family_of<'a>(key: &[u8; 32], token: &'a str) -> Option<&'a str> {
 }
 
 fn family_tag(key: &[u8; 32], value: &str, family: &str) -> String {
-    // Tokens contain no space, so this text is never a token, and its MAC never the one that a successor is made from.
+    // Tokens contain no space, so this text is never a token, and its MAC never the one that a
+    // successor is made from.
     let mut tag = keyed_hash(key, &format!("line {value}.{family}"));
     tag.truncate(32);
     tag

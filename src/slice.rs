@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A part by a range that was found in the very same text or slice.
 pub trait Part<Range, Of: ?Sized> {
-    /// The part. A range that does not fit is a mistake in this program: a debug build panics, so that tests and fuzz targets
-    /// find it; a release build logs the caller, counts it in [`mistakes`] and returns an empty part. That may make a snippet shorter; a
-    /// call that has met one changes no file.
+    /// The part. A range that does not fit is a mistake in this program: a debug build panics, so
+    /// that tests and fuzz targets find it; a release build logs the caller, counts it in
+    /// [`mistakes`] and returns an empty part. That may make a snippet shorter; a call that has met
+    /// one changes no file.
     fn part(&self, range: Range) -> &Of;
 }
 
@@ -30,8 +31,8 @@ impl<T, Range: SliceIndex<[T], Output = [T]>> Part<Range, [T]> for [T] {
 
 static MISTAKES: AtomicUsize = AtomicUsize::new(0);
 
-/// How many ranges did not fit since the start. A call that finds another number at its end than at its beginning does not know
-/// that what it has computed is whole.
+/// How many ranges did not fit since the start. A call that finds another number at its end than at
+/// its beginning does not know that what it has computed is whole.
 pub fn mistakes() -> usize {
     MISTAKES.load(Ordering::Acquire)
 }

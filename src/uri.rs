@@ -4,8 +4,9 @@ use crate::percent;
 
 const SCHEME: &str = "vault:///";
 
-/// The URI of a path below the vault's root: `vault:///` and the path, everything but unreserved characters and `/`
-/// percent-encoded (RFC 3986 section 2), so that every name comes back as it was.
+/// The URI of a path below the vault's root: `vault:///` and the path, everything but unreserved
+/// characters and `/` percent-encoded (RFC 3986 section 2), so that every name comes back as it
+/// was.
 pub fn of_path(path: &str) -> String {
     format!("{SCHEME}{}", percent::encode(path, "/"))
 }
@@ -25,7 +26,8 @@ pub fn to_path(uri: &str) -> Option<String> {
     if path.contains(['?', '#']) { None } else { percent::decode(path, false) }
 }
 
-/// The URI of the rest of a text, from a line and a character of it on, both counted from 1: [`of_path`] with a query.
+/// The URI of the rest of a text, from a line and a character of it on, both counted from 1:
+/// [`of_path`] with a query.
 pub fn of_rest(path: &str, line: usize, column: usize) -> String {
     format!("{}?line={line}&column={column}", of_path(path))
 }

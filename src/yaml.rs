@@ -1,6 +1,7 @@
-//! YAML with a budget. `serde_yaml` limits only the depth: nested aliases (`&a [*b, *b, …]`) expand to gigabytes while
-//! values are built, and its scanner takes time quadratic in the number of open brackets. So brackets are counted before
-//! the parser runs, and nodes and bytes while values are built; an alias counts each time it is expanded.
+//! YAML with a budget. `serde_yaml` limits only the depth: nested aliases (`&a [*b, *b, …]`) expand
+//! to gigabytes while values are built, and its scanner takes time quadratic in the number of open
+//! brackets. So brackets are counted before the parser runs, and nodes and bytes while values are
+//! built; an alias counts each time it is expanded.
 
 use crate::limits;
 use serde::de::{self, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
@@ -12,11 +13,13 @@ use std::fmt;
 /// The error for a mapping with a name that it has already.
 const TWICE: &str = "duplicate key";
 
-/// The value of a YAML document that begins after `line` lines of its file. An integer that does not fit into 64 bits becomes text.
+/// The value of a YAML document that begins after `line` lines of its file. An integer that does
+/// not fit into 64 bits becomes text.
 ///
 /// # Errors
-/// What completes "it is …", in one line and without the text itself: a syntax error with line and column, or more nodes, bytes or open
-/// brackets than [`limits::YAML_NODES`], [`limits::YAML_BYTES`] and [`limits::YAML_BRACKETS`] allow.
+/// What completes "it is …", in one line and without the text itself: a syntax error with line and
+/// column, or more nodes, bytes or open brackets than [`limits::YAML_NODES`],
+/// [`limits::YAML_BYTES`] and [`limits::YAML_BRACKETS`] allow.
 pub fn parse(text: &str, line: usize) -> Result<Value, String> {
     let too_large = || "YAML that expands to too many values".to_owned();
     if max_open_brackets(text) > limits::YAML_BRACKETS {

@@ -1,11 +1,12 @@
-//! Bodies of known length and in the chunked transfer coding (RFC 9112 section 7.1), decoded without a socket.
+//! Bodies of known length and in the chunked transfer coding (RFC 9112 section 7.1), decoded
+//! without a socket.
 
 use super::error::Refusal;
 use super::head::Framing;
 use crate::limits;
 
-/// Decodes a body that arrives in pieces. Of a chunked one extensions are skipped and trailers discarded, both within
-/// bounds; everything else must be exactly as the RFC specifies.
+/// Decodes a body that arrives in pieces. Of a chunked one extensions are skipped and trailers
+/// discarded, both within bounds; everything else must be exactly as the RFC specifies.
 #[derive(Debug)]
 pub struct Decoder {
     state: State,
@@ -43,8 +44,9 @@ impl Decoder {
         self.state == State::Done
     }
 
-    /// Decodes `bytes`, appends the content to `body`, and gives the number of bytes consumed. What is not consumed is a line that has
-    /// not ended yet, to be given again with what follows, or comes after the body.
+    /// Decodes `bytes`, appends the content to `body`, and gives the number of bytes consumed. What
+    /// is not consumed is a line that has not ended yet, to be given again with what follows, or
+    /// comes after the body.
     ///
     /// # Errors
     /// [`Refusal::BODY_TOO_LARGE`], or [`Refusal::malformed`] for anything but strict chunks.
@@ -83,7 +85,8 @@ impl Decoder {
     }
 
     fn after_line(&mut self, line: &[u8], have: usize) -> Result<State, Refusal> {
-        // RFC 9112 section 7.1: chunk extensions and trailers are made of tokens, quoted strings and field values.
+        // RFC 9112 section 7.1: chunk extensions and trailers are made of tokens, quoted strings
+        // and field values.
         if line.iter().any(|&byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
             return Err(Refusal::malformed("a chunk extension or trailer has a control character"));
         }

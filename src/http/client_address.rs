@@ -7,8 +7,8 @@ use std::net::IpAddr;
 use std::sync::Once;
 
 /// The client's address, for the log: the peer's, unless the peer is a trusted proxy; then the last
-/// address of `X-Forwarded-For` that is not a trusted proxy itself. Whatever is to the left of that was written by the client
-/// and proves nothing.
+/// address of `X-Forwarded-For` that is not a trusted proxy itself. Whatever is to the left of that
+/// was written by the client and proves nothing.
 pub fn client_address(peer: IpAddr, head: &Head, trusted: &[Network]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut address = peer.to_canonical();
@@ -16,7 +16,10 @@ pub fn client_address(peer: IpAddr, head: &Head, trusted: &[Network]) -> IpAddr 
         static WARNED: Once = Once::new();
         if head.all("x-forwarded-for").next().is_some() {
             WARNED.call_once(|| {
-                log::warn!("{address} sends X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your proxy, the log shows its address in place of its clients'");
+                log::warn!(
+                    "{address} sends X-Forwarded-For and is not in TRUSTED_PROXIES: if it is your \
+                     proxy, the log shows its address in place of its clients'"
+                );
             });
         }
         return address;

@@ -1,7 +1,8 @@
-//! One connection: read a request, have it admitted and served, write the answer, keep the connection or close it.
+//! One connection: read a request, have it admitted and served, write the answer, keep the
+//! connection or close it.
 //!
-//! Deadlines are totals: each read may take what is left of the whole, so a peer that sends one byte now and then
-//! gains nothing.
+//! Deadlines are totals: each read may take what is left of the whole, so a peer that sends one
+//! byte now and then gains nothing.
 
 use super::body::Decoder;
 use super::error::Refusal;
@@ -27,7 +28,8 @@ enum Next {
     Keep,
     /// Close at once: the peer is done, or gone.
     Close,
-    /// Close so that the peer can still read the answer although it may have sent more than was read.
+    /// Close so that the peer can still read the answer although it may have sent more than was
+    /// read.
     Linger,
 }
 
@@ -135,7 +137,8 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter body.
+    /// Reads the body whole. `Ok(None)`: the peer left in the middle, which is never a shorter
+    /// body.
     fn read_body(
         &mut self,
         head: &Head,
@@ -167,7 +170,8 @@ impl<S: Service> Connection<'_, S> {
             if decoder.is_done() {
                 return Ok(Some(body));
             }
-            // One-byte chunks with long extensions would keep a request alive that carries almost no body.
+            // One-byte chunks with long extensions would keep a request alive that carries almost
+            // no body.
             if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::malformed("more chunk framing than body"));
             }
@@ -180,8 +184,8 @@ impl<S: Service> Connection<'_, S> {
         }
     }
 
-    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the connection can be kept:
-    /// clients make their next request on it right away.
+    /// Answers a request whose body is not wanted. A small body is read and dropped, so that the
+    /// connection can be kept: clients make their next request on it right away.
     fn answer_unread(&mut self, head: &Head, answer: Response) -> Next {
         let small = match head.framing {
             Framing::None => Some(0),
@@ -290,7 +294,8 @@ impl<S: Service> Connection<'_, S> {
         Next::Close
     }
 
-    /// Waits until the peer of a stream closes its connection, or the stream has ended, or the server stops.
+    /// Waits until the peer of a stream closes its connection, or the stream has ended, or the
+    /// server stops.
     fn wait_for_hang_up(&self) {
         self.peer.set(Activity::Streaming);
         let _ = self.peer.socket.set_read_timeout(None);
@@ -315,8 +320,8 @@ impl<S: Service> Connection<'_, S> {
         })
     }
 
-    /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a reset instead
-    /// would destroy the answer before the peer has read it.
+    /// RFC 9112 section 9.6: half-close, then read what the peer still sends, within bounds; a
+    /// reset instead would destroy the answer before the peer has read it.
     fn linger(&mut self) {
         self.peer.set(Activity::Reading);
         if self.peer.socket.shutdown(Shutdown::Write).is_err() {
@@ -336,7 +341,8 @@ impl<S: Service> Connection<'_, S> {
     }
 }
 
-/// The time by which received bytes extend a deadline: a slow body may finish, one that stalls may not.
+/// The time by which received bytes extend a deadline: a slow body may finish, one that stalls may
+/// not.
 fn extra_time(received: usize) -> Duration {
     Duration::from_secs((received / limits::BODY_MIN_RATE) as u64)
 }

@@ -1,7 +1,7 @@
 //! Why the HTTP layer answers a request itself, in most cases before a handler sees it.
 
-/// A request that the HTTP layer answers itself. The connection closes after it, because what follows in the stream
-/// cannot be trusted to be a request.
+/// A request that the HTTP layer answers itself. The connection closes after it, because what
+/// follows in the stream cannot be trusted to be a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     /// RFC 9110 section 15.

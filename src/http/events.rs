@@ -1,8 +1,9 @@
 //! Server-sent events on one connection (HTML Living Standard, section 9.2).
 //!
-//! The sender of an event puts it into a bounded queue and goes on; each stream has a thread that writes. So a peer that
-//! reads slowly, or not at all, delays no other: it is dropped when it falls too far behind. The connection's own thread
-//! does the work that makes the events, or stays in a blocking read: that is how a hang-up is noticed at once.
+//! The sender of an event puts it into a bounded queue and goes on; each stream has a thread that
+//! writes. So a peer that reads slowly, or not at all, delays no other: it is dropped when it falls
+//! too far behind. The connection's own thread does the work that makes the events, or stays in a
+//! blocking read: that is how a hang-up is noticed at once.
 
 use super::Events;
 use super::peer::Peer;
@@ -28,7 +29,8 @@ pub struct EventStream {
 const HEARTBEAT: &str = ": ping\n\n";
 
 impl EventStream {
-    /// Starts a stream on a connection with this response head; gives the stream and the thread that writes it.
+    /// Starts a stream on a connection with this response head; gives the stream and the thread
+    /// that writes it.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -55,8 +57,8 @@ impl EventStream {
         Ok((stream, thread))
     }
 
-    /// Sends one `message` event. `json` is one line, because some clients parse each `data:` line as a whole document.
-    /// Gives whether the stream is still open.
+    /// Sends one `message` event. `json` is one line, because some clients parse each `data:` line
+    /// as a whole document. Gives whether the stream is still open.
     pub fn send(&self, json: &str) -> bool {
         self.enqueue(event(json))
     }
@@ -83,7 +85,8 @@ impl EventStream {
         self.queue.lock().unpoisoned().is_some()
     }
 
-    /// Ends the stream after what was sent, with its last message. Its connection's thread notices and ends too.
+    /// Ends the stream after what was sent, with its last message. Its connection's thread notices
+    /// and ends too.
     pub fn end(&self) {
         *self.queue.lock().unpoisoned() = None;
     }
@@ -118,7 +121,8 @@ impl Writer {
     }
 
     fn write_events(&self, head: &[u8]) -> io::Result<()> {
-        // With a first heartbeat, so that the client and every proxy in between see that the stream is open.
+        // With a first heartbeat, so that the client and every proxy in between see that the stream
+        // is open.
         self.write(head, HEARTBEAT)?;
         loop {
             let next = self.queue.recv_timeout(limits::HEARTBEAT);

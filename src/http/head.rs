@@ -1,7 +1,8 @@
 //! The request head: parsed from bytes to a checked [`Head`].
 //!
-//! `httparse` knows the grammar; what it accepts and RFC 9112 or plain caution does not is refused here, because
-//! requests get smuggled past a proxy where two programs read the same bytes differently.
+//! `httparse` knows the grammar; what it accepts and RFC 9112 or plain caution does not is refused
+//! here, because requests get smuggled past a proxy where two programs read the same bytes
+//! differently.
 
 use super::error::Refusal;
 use crate::limits;
@@ -25,7 +26,8 @@ pub struct Head {
     pub method: Box<str>,
     /// The path of the target, still percent-encoded, without the query.
     pub path: Box<str>,
-    /// The query of the target, still encoded, without the question mark; empty when there is none.
+    /// The query of the target, still encoded, without the question mark; empty when there is
+    /// none.
     pub query: Box<str>,
     /// Whether the peer speaks HTTP/1.0, which knows no chunked coding.
     pub is_http_1_0: bool,
@@ -38,7 +40,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Parses the head at the start of `bytes`, and gives its length; `None` if it has not arrived whole.
+    /// Parses the head at the start of `bytes`, and gives its length; `None` if it has not arrived
+    /// whole.
     ///
     /// # Errors
     /// [`Refusal`] with the rule that was broken, in most cases before the head is complete.
@@ -48,7 +51,8 @@ impl Head {
         let parsed = request.parse(bytes);
         let length =
             if let Ok(httparse::Status::Complete(length)) = parsed { length } else { bytes.len() };
-        // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not many.
+        // RFC 9112 section 2.2: ignore at least one empty line before the request line. A few, not
+        // many.
         let start = bytes.iter().take_while(|byte| b"\r\n".contains(byte)).count();
         if start > 8 {
             return Err(Refusal::malformed("empty lines instead of a request"));
@@ -85,7 +89,8 @@ impl Head {
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut fields = Vec::with_capacity(request.headers.len());
         for field in request.headers.iter() {
-            // RFC 9110 section 5.5: no control characters but tab; bytes above 0x7f are opaque and stay.
+            // RFC 9110 section 5.5: no control characters but tab; bytes above 0x7f are opaque and
+            // stay.
             if field.value.iter().any(|&byte| byte < 0x20 && byte != b'\t' || byte == 0x7f) {
                 return Err(Refusal::malformed("a header value has a control character"));
             }
@@ -122,7 +127,8 @@ impl Head {
         }
     }
 
-    /// RFC 9112 sections 6.1 to 6.3, without their leniencies: one plain length, or exactly `chunked`, never both.
+    /// RFC 9112 sections 6.1 to 6.3, without their leniencies: one plain length, or exactly
+    /// `chunked`, never both.
     fn find_framing(&self) -> Result<Framing, Refusal> {
         match (self.single("content-length")?, self.single("transfer-encoding")?) {
             (None, None) => Ok(Framing::None),
@@ -141,8 +147,8 @@ impl Head {
         }
     }
 
-    /// RFC 9112 section 9.3: HTTP/1.1 stays open unless a header says otherwise. HTTP/1.0 is always closed; its keep-alive would
-    /// have to be negotiated, and no client needs it.
+    /// RFC 9112 section 9.3: HTTP/1.1 stays open unless a header says otherwise. HTTP/1.0 is always
+    /// closed; its keep-alive would have to be negotiated, and no client needs it.
     fn find_close(&self) -> bool {
         // A value that is not UTF-8 counts as close.
         let says_close = |value: &[u8]| {
@@ -153,7 +159,8 @@ impl Head {
         self.is_http_1_0 || self.all("connection").any(says_close)
     }
 
-    /// All values of a header, in order, as bytes without surrounding white space. `name` in any case.
+    /// All values of a header, in order, as bytes without surrounding white space. `name` in any
+    /// case.
     pub fn all<'head>(&'head self, name: &'head str) -> impl Iterator<Item = &'head [u8]> {
         self.fields
             .iter()
@@ -193,7 +200,11 @@ mod tests {
 
     #[test]
     fn a_plain_request_is_read() {
-        let head = whole("POST /mcp?x=1 HTTP/1.1\r\nHost: a\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: 5\r\n\r\n").unwrap();
+        let head = whole(
+            "POST /mcp?x=1 HTTP/1.1\r\nHost: a\r\nX-Two:  b \r\nx-two: c\r\nContent-Length: \
+             5\r\n\r\n",
+        )
+        .unwrap();
         assert_eq!((&*head.method, &*head.path, &*head.query), ("POST", "/mcp", "x=1"));
         assert_eq!(head.framing, Framing::Length(5));
         assert_eq!(head.text("x-TWO"), Some("b"));
@@ -232,14 +243,16 @@ mod tests {
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413),
             (
-                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: \
+                 chunked\r\n\r\n",
                 400,
             ),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 400),
             (
-                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+                "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: \
+                 chunked\r\n\r\n",
                 400,
             ),
             ("POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", 400),

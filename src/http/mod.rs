@@ -1,4 +1,5 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112) on blocking sockets: one thread for each connection, a bound on everything.
+//! HTTP/1.1 (RFC 9110, RFC 9112) on blocking sockets: one thread for each connection, a bound on
+//! everything.
 //!
 //! This module can be read as an HTTP server and nothing more; it knows no JSON, no MCP, no OAuth.
 //!
@@ -12,9 +13,9 @@
 //! | [`error`] | why the HTTP layer answers a request itself |
 //! | `shared` | what all connections of a server share |
 //!
-//! A request is handled in two steps, because the body of a request without a token is not worth reading: [`Service::admit`] sees the
-//! head alone and may answer at once (401, 404, 413); only then is the body read, within the bound that the route
-//! allows, and given to [`Service::serve`].
+//! A request is handled in two steps, because the body of a request without a token is not worth
+//! reading: [`Service::admit`] sees the head alone and may answer at once (401, 404, 413); only
+//! then is the body read, within the bound that the route allows, and given to [`Service::serve`].
 
 pub mod body;
 pub mod client_address;
@@ -41,13 +42,15 @@ pub trait Service: Send + Sync + 'static {
     /// What [`Service::admit`] found out and [`Service::serve`] needs: the route, the caller.
     type Ticket: Send;
 
-    /// Looks at a request's head before its body is read. `peer` is the address at the other end of the socket.
+    /// Looks at a request's head before its body is read. `peer` is the address at the other end of
+    /// the socket.
     ///
     /// # Errors
     /// The answer, when the request is not to be read any further.
     fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Self::Ticket>, Box<Response>>;
 
-    /// Answers a request that was admitted and has arrived whole. `peer` tells whether the answer is still wanted.
+    /// Answers a request that was admitted and has arrived whole. `peer` tells whether the answer
+    /// is still wanted.
     fn serve(&self, head: &Head, body: Vec<u8>, ticket: Self::Ticket, peer: &Peer) -> Reply;
 
     /// The answer to a request whose handler panicked.
@@ -59,8 +62,9 @@ pub trait Service: Send + Sync + 'static {
 pub struct Admission<T> {
     /// Bytes of body that this route takes.
     pub body_max: usize,
-    /// The login that it belongs to: then it waits for a worker, and its connection is evicted last. Other requests take no worker: the
-    /// number of connections bounds them, and `oauth::password` the costly ones.
+    /// The login that it belongs to: then it waits for a worker, and its connection is evicted
+    /// last. Other requests take no worker: the number of connections bounds them, and
+    /// `oauth::password` the costly ones.
     pub login: Option<String>,
     /// Passed on to [`Service::serve`].
     pub ticket: T,
@@ -80,8 +84,8 @@ pub struct Events {
     pub may_continue: Option<Box<dyn Fn() -> bool + Send>>,
     /// The last event, for a stream that this side ends.
     pub last_message: Option<String>,
-    /// Runs on the connection's thread while the request holds a worker. What it returns is kept while others write to the
-    /// stream, until that ends; if it returns nothing, the stream ends.
+    /// Runs on the connection's thread while the request holds a worker. What it returns is kept
+    /// while others write to the stream, until that ends; if it returns nothing, the stream ends.
     pub work: Work,
 }
 

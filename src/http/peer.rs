@@ -29,7 +29,8 @@ pub(super) enum Activity {
     Closed,
 }
 
-/// Sends something that the answer may contain at this point, and that a closed connection answers with a reset.
+/// Sends something that the answer may contain at this point, and that a closed connection answers
+/// with a reset.
 pub(super) type Probe = Box<dyn FnOnce() + Send>;
 
 /// One connection, as the rest of the server and the handlers of its requests see it.
@@ -46,7 +47,8 @@ pub struct Peer {
     pub(super) started: Instant,
 }
 
-/// Activities in which a connection may be closed for another, those first that cost the peer least.
+/// Activities in which a connection may be closed for another, those first that cost the peer
+/// least.
 pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
 
 impl Peer {
@@ -63,8 +65,9 @@ impl Peer {
         }
     }
 
-    /// Whether the peer of a request in progress has closed its connection, or reset it. One that has closed only its sending half (`nc -N`)
-    /// still waits for its answer. The two look alike until something is sent, so after a while the probe is.
+    /// Whether the peer of a request in progress has closed its connection, or reset it. One that
+    /// has closed only its sending half (`nc -N`) still waits for its answer. The two look alike
+    /// until something is sent, so after a while the probe is.
     pub fn has_hung_up(&self) -> bool {
         let mut polled = [PollFd::new(&self.socket, PollFlags::empty())];
         let _ = poll(&mut polled, Some(&Timespec::default()));
@@ -97,8 +100,9 @@ impl Peer {
         Box::new(move || drop((&peer.socket).write_all(b"HTTP/1.1 102 Processing\r\n\r\n")))
     }
 
-    /// Sets the activity, unless the connection was closed from outside; returns whether it did. If not, the caller must not
-    /// begin anything: its answer could not be sent. Where that is ignored, the next read or write fails.
+    /// Sets the activity, unless the connection was closed from outside; returns whether it did. If
+    /// not, the caller must not begin anything: its answer could not be sent. Where that is
+    /// ignored, the next read or write fails.
     pub(super) fn set(&self, activity: Activity) -> bool {
         self.since_us.store(self.started.elapsed().as_micros() as u64, Ordering::Relaxed);
         let unless_closed = |now| (now != Activity::Closed as u8).then_some(activity as u8);
@@ -132,7 +136,8 @@ impl Peer {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
-    /// Whether this is its activity, and it is idle or has been slow with its request or its answer for long enough.
+    /// Whether this is its activity, and it is idle or has been slow with its request or its answer
+    /// for long enough.
     pub(super) fn is_closable(&self, expected: Activity) -> bool {
         self.is(expected)
             && (expected == Activity::Idle

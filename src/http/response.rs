@@ -50,8 +50,8 @@ impl Response {
         response
     }
 
-    /// Adds a header line. Control characters but tab, and characters that are not ASCII, are dropped from the value: no value
-    /// needs them, so one that has them is an attack or a mistake.
+    /// Adds a header line. Control characters but tab, and characters that are not ASCII, are
+    /// dropped from the value: no value needs them, so one that has them is an attack or a mistake.
     pub fn header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Response {
         let clean = |c: char| (' '..='~').contains(&c) || c == '\t';
         let value = value.into();
@@ -70,7 +70,8 @@ impl Response {
     }
 }
 
-/// The head of a response as bytes: status line, Date, headers, Content-Length unless it is a stream, `Connection: close` if asked for.
+/// The head of a response as bytes: status line, Date, headers, Content-Length unless it is a
+/// stream, `Connection: close` if asked for.
 pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: SystemTime) -> Vec<u8> {
     let mut head = String::with_capacity(256);
     // Writing to a String cannot fail.
@@ -95,8 +96,9 @@ pub fn head_bytes(response: &Response, is_stream: bool, close: bool, now: System
     head.into_bytes()
 }
 
-/// Writes two pieces, in one system call where they fit. A peer that takes nothing for a while, or too little for too
-/// long, is given up on. `progress` is called at the beginning and whenever the peer has taken something.
+/// Writes two pieces, in one system call where they fit. A peer that takes nothing for a while, or
+/// too little for too long, is given up on. `progress` is called at the beginning and whenever the
+/// peer has taken something.
 pub(super) fn write_in_time(
     socket: &TcpStream,
     head: &[u8],
@@ -174,7 +176,8 @@ mod tests {
         let json = text(&Response::json(200, "{}"), false);
         assert_eq!(
             json,
-            "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nContent-Type: \
+             application/json\r\nContent-Length: 2\r\n\r\n"
         );
     }
 }

@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is bound.
+/// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is
+/// bound.
 ///
 /// # Errors
 /// What the operating system says: the port is in use, or not allowed.
@@ -40,8 +41,8 @@ pub struct Running<S> {
 }
 
 impl<S: Service> Running<S> {
-    /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests of logins at a time, half of them of one
-    /// login, so that no login keeps the others out.
+    /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests
+    /// of logins at a time, half of them of one login, so that no login keeps the others out.
     ///
     /// # Errors
     /// When the accept thread cannot be started.
@@ -77,8 +78,9 @@ impl<S: Service> Running<S> {
         self.address
     }
 
-    /// Stops: no new connections, idle ones closed, event streams ended cleanly, and running requests are waited for,
-    /// [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections that were still busy then.
+    /// Stops: no new connections, idle ones closed, event streams ended cleanly, and running
+    /// requests are waited for, [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections
+    /// that were still busy then.
     pub fn stop(self) -> usize {
         self.shared.stopping.store(true, Ordering::Release);
         // The accept thread waits in the kernel; a connection of our own wakes it.
@@ -184,8 +186,9 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether one more connection can be accepted, after closing another if needed. If this address has
-/// [`limits::HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of those is closed, too.
+/// Whether one more connection can be accepted, after closing another if needed. If this address
+/// has [`limits::HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of
+/// those is closed, too.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, open, headless) = {
         let peers = shared.peers.lock().unpoisoned();
@@ -212,8 +215,9 @@ fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
     let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
 }
 
-/// Closes a connection; returns whether it found one. Of those without a login first the one idle for longest, then the one longest at its
-/// request, then the one longest at its answer; else the oldest of the address with most unfinished requests. Those of a login come last, in
+/// Closes a connection; returns whether it found one. Of those without a login first the one idle
+/// for longest, then the one longest at its request, then the one longest at its answer; else the
+/// oldest of the address with most unfinished requests. Those of a login come last, in
 /// the same order of activities.
 fn close_one<S>(shared: &Shared<S>) -> bool {
     let peers = shared.peers.lock().unpoisoned();
@@ -246,7 +250,8 @@ fn close_one<S>(shared: &Shared<S>) -> bool {
     close_longest(false) || close_of_busiest_address() || close_longest(true)
 }
 
-/// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and takes it at once.
+/// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and
+/// takes it at once.
 fn refuse_with_503(peer: &Peer) {
     let answer = Response::refusal(Refusal::BUSY);
     let mut bytes = response::head_bytes(&answer, false, true, clock::system());

@@ -8,7 +8,8 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A share of the total allowed for bodies being read or handled, or for answers that peers have not taken yet.
+/// A share of the total allowed for bodies being read or handled, or for answers that peers have
+/// not taken yet.
 pub(super) struct Reserved<'a> {
     total: &'a AtomicUsize,
     bytes: usize,
@@ -19,8 +20,8 @@ impl<'a> Reserved<'a> {
         Reserved { total, bytes: 0 }
     }
 
-    /// Reserves more; whether that is allowed. A little always is: the number of connections bounds it, and large bodies
-    /// must not keep all users from logging in.
+    /// Reserves more; whether that is allowed. A little always is: the number of connections bounds
+    /// it, and large bodies must not keep all users from logging in.
     pub(super) fn reserve(&mut self, bytes: usize) -> bool {
         let before = self.total.fetch_add(bytes, Ordering::AcqRel);
         self.bytes += bytes;
@@ -52,7 +53,8 @@ pub(super) fn read_by(
     }
 }
 
-/// Bytes read ahead of what was consumed: at most one head, or one piece of a body, and what came with it.
+/// Bytes read ahead of what was consumed: at most one head, or one piece of a body, and what came
+/// with it.
 #[derive(Default)]
 pub(super) struct Buffer(Vec<u8>);
 
@@ -68,8 +70,8 @@ impl Buffer {
         self.0.drain(..count.min(self.0.len()));
     }
 
-    /// Reads more; gives the number of bytes, 0 at the end of the stream. Callers consume, or refuse at [`limits::HEAD_BYTES`], so it
-    /// never holds more than that and a piece.
+    /// Reads more; gives the number of bytes, 0 at the end of the stream. Callers consume, or
+    /// refuse at [`limits::HEAD_BYTES`], so it never holds more than that and a piece.
     pub(super) fn fill(&mut self, socket: &TcpStream, deadline: Deadline) -> io::Result<usize> {
         let mut piece = [0; Buffer::PIECE];
         let count = read_by(socket, &mut piece, deadline)?;

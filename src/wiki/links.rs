@@ -32,8 +32,8 @@ impl Pages {
         self.find(link_target(link), "")
     }
 
-    /// The file that a link's target means; of several that Obsidian ranks equally, the first in the same tree. `from` is the file
-    /// with the link, empty for none.
+    /// The file that a link's target means; of several that Obsidian ranks equally, the first in
+    /// the same tree. `from` is the file with the link, empty for none.
     pub fn find(&self, target: &str, from: &str) -> Option<&str> {
         let tree = |path: &str| path.split_once('/').map(|(top, _)| top.to_owned());
         let source = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -47,7 +47,8 @@ impl Pages {
     }
 }
 
-/// Characters of an HTML tag that are read: what ends no tag is scanned again from each of its tags.
+/// Characters of an HTML tag that are read: what ends no tag is scanned again from each of its
+/// tags.
 const TAG_CHARS: usize = 1_000;
 
 /// Where an HTML tag ends; a `>` in quotes does not end it.
@@ -90,7 +91,8 @@ pub fn remote_images(text: &str) -> Vec<usize> {
     found
 }
 
-/// A line of a page in lower case, and the text after it, in which what begins in the line may go on.
+/// A line of a page in lower case, and the text after it, in which what begins in the line may go
+/// on.
 struct PageLine<'a> {
     line: &'a str,
     below: &'a str,
@@ -105,7 +107,8 @@ impl PageLine<'_> {
 
     fn has_remote_image(&self) -> bool {
         self.line.split("![").skip(1).any(|image| {
-            // What follows an embed (`![[file]]`) on its line is no part of it; `![[alt]](target)` is an image.
+            // What follows an embed (`![[file]]`) on its line is no part of it; `![[alt]](target)`
+            // is an image.
             let embed = image.strip_prefix('[').and_then(|inner| inner.split_once("]]"));
             if let Some((file, _)) =
                 embed.filter(|(file, rest)| !file.contains('[') && !rest.starts_with(['(', '[']))
@@ -128,8 +131,8 @@ impl PageLine<'_> {
         })
     }
 
-    /// Whether the line has an HTML tag that loads something, and `//` follows: anywhere in the line, or in a tag that goes on below it, up
-    /// to a blank line.
+    /// Whether the line has an HTML tag that loads something, and `//` follows: anywhere in the
+    /// line, or in a tag that goes on below it, up to a blank line.
     fn has_loading_tag(&self) -> bool {
         const TAGS: [&str; 9] = [
             "<img", "<iframe", "<video", "<audio", "<source", "<embed", "<object", "<link",

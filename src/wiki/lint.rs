@@ -1,5 +1,5 @@
-//! The rules of the wiki that a program can check: the deterministic part of the skill `second-brain-lint`. Nothing is
-//! repaired.
+//! The rules of the wiki that a program can check: the deterministic part of the skill
+//! `second-brain-lint`. Nothing is repaired.
 
 use super::TREES;
 use super::links::{Pages, remote_images};
@@ -24,7 +24,8 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Pages without a subject of their own, which need no heading with their name, and no links to them.
+/// Pages without a subject of their own, which need no heading with their name, and no links to
+/// them.
 const STRUCTURAL: [&str; 2] = ["index.md", "log.md"];
 
 /// Checks the three trees. Findings are sorted by page and line.
@@ -76,7 +77,8 @@ fn index_of(tree: &str) -> String {
     format!("{tree}/wiki/index.md")
 }
 
-/// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree, or at the root.
+/// Finds what older wikis had for actions: a page `priorities.md`, a folder `reminders`; in a tree,
+/// or at the root.
 fn check_for_actions(everything: &[Arc<Entry>], found: &mut Vec<Finding>) {
     for entry in everything {
         let above = entry.path.match_indices("reminders/").find_map(|(at, _)| {

@@ -1,4 +1,5 @@
-//! The wiki that toolset `agent` maintains: its initial files, and the rules that a program can check.
+//! The wiki that toolset `agent` maintains: its initial files, and the rules that a program can
+//! check.
 //!
 //! | file | holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! A new wiki: its trees, its index and log pages, its rules, and the three skills. The files themselves are
-//! `fixtures/wiki`; a test compares the two.
+//! A new wiki: its trees, its index and log pages, its rules, and the three skills. The files
+//! themselves are `fixtures/wiki`; a test compares the two.
 
 use crate::disk::{self, Mode};
 use std::io;
@@ -25,10 +25,11 @@ pub static FILES: &[(&str, &[u8])] = files![
 ];
 
 /// Its folders, including those without a file.
-const FOLDERS: &str = "work/wiki/entities work/wiki/concepts work/wiki/sources life/wiki/entities life/wiki/concepts life/wiki/sources \
-    shared/wiki/entities raw/assets";
+const FOLDERS: &str = "work/wiki/entities work/wiki/concepts work/wiki/sources life/wiki/entities \
+                       life/wiki/concepts life/wiki/sources shared/wiki/entities raw/assets";
 
-/// Writes the starter wiki into a vault, and overwrites nothing. Returns each folder and file, in order, and whether it is new.
+/// Writes the starter wiki into a vault, and overwrites nothing. Returns each folder and file, in
+/// order, and whether it is new.
 ///
 /// # Errors
 /// The path, and what the disk says of it. What was written before stays; the next run goes on.

@@ -1,5 +1,5 @@
-//! Bases: `.base` files, and code blocks of the language `base` in notes. Keys that are not known belong to a view's layout and are
-//! passed over.
+//! Bases: `.base` files, and code blocks of the language `base` in notes. Keys that are not known
+//! belong to a view's layout and are passed over.
 
 use super::Failure;
 use super::parse::{Expr, ParseContext, parse};
@@ -22,7 +22,8 @@ pub(super) struct Base {
     pub(super) view: Option<View>,
 }
 
-/// An expression, or why it is not one: a mistake in a formula or summary does not affect views that do not use it.
+/// An expression, or why it is not one: a mistake in a formula or summary does not affect views
+/// that do not use it.
 pub(super) type Formula = Result<Expr, String>;
 
 /// One view of a base.
@@ -47,11 +48,12 @@ pub(super) struct Sort<Key = String> {
 }
 
 impl Base {
-    /// Parses a base and one view, the first unless it is named; mistakes in other views do not matter. `first_line` is the line of its
-    /// file on which it begins, counted from 0.
+    /// Parses a base and one view, the first unless it is named; mistakes in other views do not
+    /// matter. `first_line` is the line of its file on which it begins, counted from 0.
     ///
     /// # Errors
-    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part, [`Failure::Argument`] for a name that no view has.
+    /// [`Failure::Malformed`], [`Failure::Wrong`] naming the part, [`Failure::Argument`] for a name
+    /// that no view has.
     pub(super) fn parse(
         text: &str,
         first_line: usize,
@@ -240,8 +242,8 @@ fn formulas_in(expr: &Expr) -> impl Iterator<Item = &str> {
         .filter_map(|part| if let Expr::Formula(name) = part { Some(name.as_str()) } else { None })
 }
 
-/// Refuses an expression that uses a formula that is malformed or uses its own value. `above` are the formulas that use the
-/// expression, `seen` those that were checked.
+/// Refuses an expression that uses a formula that is malformed or uses its own value. `above` are
+/// the formulas that use the expression, `seen` those that were checked.
 ///
 /// # Errors
 /// [`Failure::Wrong`].
@@ -266,8 +268,8 @@ pub(super) fn refuse_broken<'e>(
     Ok(())
 }
 
-/// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks of the language `base` are numbered
-/// from 1.
+/// The text of a base in a note, and the line on which it begins, counted from 0: the code blocks
+/// of the language `base` are numbered from 1.
 pub(super) fn in_note(text: &str, wanted: usize) -> Option<(String, usize)> {
     let lines = lines(text);
     // The marks of a quote or callout, and the content after them.

@@ -50,7 +50,8 @@ pub(super) struct Evaluator<'a> {
     held: Cell<usize>,
 }
 
-/// Bytes that the values of all queries take together: each query alone may be small, and sixteen of them are not.
+/// Bytes that the values of all queries take together: each query alone may be small, and sixteen
+/// of them are not.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 impl Drop for Evaluator<'_> {
@@ -65,7 +66,8 @@ pub(super) struct Row<'e> {
     formulas: RefCell<HashMap<String, Outcome>>,
 }
 
-/// What a function over a list (`value`, `index`, `acc`), or a summary (`values`), is evaluated with.
+/// What a function over a list (`value`, `index`, `acc`), or a summary (`values`), is evaluated
+/// with.
 pub(super) type Locals = BTreeMap<&'static str, Value>;
 
 impl<'e> Row<'e> {
@@ -103,7 +105,8 @@ impl<'a> Evaluator<'a> {
     pub(super) fn value(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
         self.spend(1)?;
         let depth = self.depth.get();
-        // An expression of the greatest depth may use a formula of that depth, and that another one.
+        // An expression of the greatest depth may use a formula of that depth, and that another
+        // one.
         if depth > limits::QUERY_DEPTH * 3 {
             return Err("formulas use formulas that use formulas, too deeply".into());
         }
@@ -180,8 +183,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The first part whose truth is `decisive` decides: `true` for any of them, `false` for all. One that cannot be computed is neither true
-    /// nor false: unless another decides, its error is the outcome, so that `not` does not make it true.
+    /// The first part whose truth is `decisive` decides: `true` for any of them, `false` for all.
+    /// One that cannot be computed is neither true nor false: unless another decides, its error is
+    /// the outcome, so that `not` does not make it true.
     fn decide(&self, decisive: bool, parts: &[Expr], row: &Row<'_>, locals: &Locals) -> Outcome {
         let mut outcome = Ok(Value::Bool(!decisive));
         for part in parts {
@@ -203,9 +207,10 @@ impl<'a> Evaluator<'a> {
         outcome.is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may. A step is about one evaluated part of an
-    /// expression; work on long texts and lists counts by its measured time, and what is made by its size: at least a step for every
-    /// eight bytes. Cancellation and deadline are checked now and then.
+    /// Counts work, so that no expression takes longer than a search may. A step is about one
+    /// evaluated part of an expression; work on long texts and lists counts by its measured time,
+    /// and what is made by its size: at least a step for every eight bytes. Cancellation and
+    /// deadline are checked now and then.
     pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
         let before = self.steps.get();
         let left = before.saturating_sub(steps as u64);
@@ -221,7 +226,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Counts memory that a value takes. Beyond [`limits::QUERY_MEMORY`] of all queries together this query ends.
+    /// Counts memory that a value takes. Beyond [`limits::QUERY_MEMORY`] of all queries together
+    /// this query ends.
     pub(super) fn hold(&self, bytes: usize) -> Result<(), String> {
         self.held.set(self.held.get() + bytes);
         if HELD.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > limits::QUERY_MEMORY {
@@ -284,7 +290,8 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether the query was stopped before its end: its steps are used up, its time is over, or it was cancelled.
+    /// Whether the query was stopped before its end: its steps are used up, its time is over, or it
+    /// was cancelled.
     pub(super) fn is_spent(&self) -> bool {
         self.steps.get() == 0
     }
@@ -394,7 +401,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
-        // There can be far more comparisons than values. For each a text may be parsed, or a link resolved.
+        // There can be far more comparisons than values. For each a text may be parsed, or a link
+        // resolved.
         let length = |value: &Value| match value {
             Value::Text(text) => text.len(),
             Value::Link(link) => link.path.len(),

@@ -134,7 +134,8 @@ impl<'a> Evaluator<'a> {
         self.link_index()?.file_of(&link.path, &link.folder)
     }
 
-    /// The files that link to a path; if it resolves to no file, those with a link that is written like it.
+    /// The files that link to a path; if it resolves to no file, those with a link that is written
+    /// like it.
     pub(super) fn linkers(&self, path: &str) -> Result<Linkers, String> {
         if let Some(known) = self.linkers.borrow().get(path) {
             return Ok(Rc::clone(known));

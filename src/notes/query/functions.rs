@@ -244,7 +244,8 @@ impl Evaluator<'_> {
                     Value::Pattern(pattern) => pattern.regex.find_iter(text).count(),
                     _ => text.matches(&argument).count(),
                 };
-                // For each reference to a group, the groups of all matches together are no longer than the text.
+                // For each reference to a group, the groups of all matches together are no longer
+                // than the text.
                 let most = text.len() * (1 + with.matches('$').count()) + count * with.len();
                 self.spend(most / 16)?;
                 if most > limits::QUERY_TEXT_BYTES * 10 {
@@ -434,7 +435,8 @@ fn of_number(number: f64, name: &str, first: &Value) -> Outcome {
             let digits = digits()?;
             let factor = 10_f64.powi(digits as i32);
             let scaled = number.abs() * factor;
-            // JavaScript rounds halves away from zero, Rust's formatter to even. `mul_add` gives what the product was rounded by.
+            // JavaScript rounds halves away from zero, Rust's formatter to even. `mul_add` gives
+            // what the product was rounded by.
             let is_half = scaled.fract() == 0.5 && number.abs().mul_add(factor, -scaled) == 0.0;
             let rounded =
                 if is_half { (scaled + 0.5).floor() / factor * number.signum() } else { number };
@@ -466,7 +468,8 @@ fn replace(text: &str, wanted: &Value, with: &str) -> String {
     }
 }
 
-/// A JavaScript replacement in the regex crate's syntax: `$1` is the first group whatever follows, and there are no names.
+/// A JavaScript replacement in the regex crate's syntax: `$1` is the first group whatever follows,
+/// and there are no names.
 fn dollar_groups(with: &str) -> String {
     static DOLLAR: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\$(\$|&|[0-9]{1,2})?").ok());

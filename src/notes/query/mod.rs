@@ -1,4 +1,5 @@
-//! Questions about properties, tags, dates and links: the expression language of Obsidian's Bases, and bases themselves.
+//! Questions about properties, tags, dates and links: the expression language of Obsidian's Bases,
+//! and bases themselves.
 //!
 //! | file | holds |
 //! |---|---|
@@ -32,7 +33,8 @@ use crate::vault;
 pub enum Failure {
     /// An expression is wrong; the message says where.
     Wrong(String),
-    /// A base is malformed; the message completes "it is". The first line that has the text `near` is the wrong one.
+    /// A base is malformed; the message completes "it is". The first line that has the text `near`
+    /// is the wrong one.
     Malformed {
         what: String,
         near: Option<String>,
@@ -43,7 +45,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The same with the line of a base's text. `first_line` is the line of its file on which it begins, counted from 0.
+    /// The same with the line of a base's text. `first_line` is the line of its file on which it
+    /// begins, counted from 0.
     fn with_line(self, text: &str, first_line: usize) -> Failure {
         match self {
             Failure::Malformed { what, near: Some(near) } => {

@@ -1,5 +1,5 @@
-//! Parses expressions into trees. Names of functions, file properties and formulas are checked here, so that an unknown one
-//! is not found only when a note is evaluated.
+//! Parses expressions into trees. Names of functions, file properties and formulas are checked
+//! here, so that an unknown one is not found only when a note is evaluated.
 
 use super::signatures::{GLOBALS, METHODS, NEED_THE_APP, Names, names};
 use super::value::{Pattern, Value};
@@ -16,7 +16,8 @@ use std::rc::Rc;
 pub(super) enum Expr {
     Value(Value),
     List(Vec<Expr>),
-    /// A property of the note; inside of `filter`, `map` and `reduce` also `value`, `index` and `acc`, in a summary `values`.
+    /// A property of the note; inside of `filter`, `map` and `reduce` also `value`, `index` and
+    /// `acc`, in a summary `values`.
     Name(String),
     /// All properties of the note.
     Note,
@@ -57,8 +58,8 @@ impl Expr {
         std::iter::once(self).chain(below.into_iter().flat_map(Expr::parts)).collect()
     }
 
-    /// Strings, escaped as in JSON, that the frontmatter of every matching note contains: those of equalities that have to
-    /// hold.
+    /// Strings, escaped as in JSON, that the frontmatter of every matching note contains: those of
+    /// equalities that have to hold.
     pub(super) fn required(&self) -> Vec<String> {
         match self {
             Expr::Binary("&&", one, another) => [one.required(), another.required()].concat(),
@@ -78,7 +79,8 @@ impl Expr {
     }
 }
 
-/// Operators and their precedence; the higher binds more tightly. Longer ones come before those they begin with.
+/// Operators and their precedence; the higher binds more tightly. Longer ones come before those
+/// they begin with.
 const OPERATORS: [(&str, u8); 13] = [
     ("||", 1),
     ("&&", 2),
@@ -160,7 +162,8 @@ pub(super) fn parse(text: &str, context: &ParseContext) -> Result<Expr, Wrong> {
     if parser.at < text.len() { Err(parser.unexpected()) } else { Ok(expr) }
 }
 
-/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`; or a computed one, with a call, `*`, `+`, `["…"]` or `.month`.
+/// The expression of a property id: `file.name`, `formula.price`, `note.status` or `status`; or a
+/// computed one, with a call, `*`, `+`, `["…"]` or `.month`.
 ///
 /// # Errors
 /// [`Wrong`].
@@ -204,7 +207,8 @@ impl<'a> Parser<'a> {
             Some('=') => "unexpected =; equality is ==".to_owned(),
             Some(c) if c.is_alphabetic() => {
                 format!(
-                    "unexpected {c}; write &&, || and !, list.contains(value), and durations in quotes: now() - \"7d\""
+                    "unexpected {c}; write &&, || and !, list.contains(value), and durations in \
+                     quotes: now() - \"7d\""
                 )
             }
             Some(c) => format!("unexpected {c}"),
@@ -410,7 +414,13 @@ impl<'a> Parser<'a> {
                 let name = self.name()?;
                 if self.take("(") {
                     if NEED_THE_APP.contains(&name) {
-                        return Err(self.wrong(at, format!("{name}() shows something in Obsidian's window and is not supported here")));
+                        return Err(self.wrong(
+                            at,
+                            format!(
+                                "{name}() shows something in Obsidian's window and is not \
+                                 supported here"
+                            ),
+                        ));
                     }
                     let (known, arguments) = self.function(&GLOBALS, name, at)?;
                     return Ok(Expr::Call(known, arguments));
@@ -440,7 +450,8 @@ impl<'a> Parser<'a> {
             if digits(fraction) == 0 {
                 return Err(self.wrong(
                     self.at + end,
-                    "digits are missing after the decimal point; a function of a number needs it in parentheses: (1).round()",
+                    "digits are missing after the decimal point; a function of a number needs it \
+                     in parentheses: (1).round()",
                 ));
             }
             end += 1 + digits(fraction);

@@ -68,7 +68,9 @@ impl<'a> Expressions<'a> {
         let condition = condition.map_err(|wrong| Failure::Wrong(format!("In where, {wrong}")))?;
         if matches!(condition, Some(Expr::Value(Value::Text(_)) | Expr::List(_))) {
             return Err(Failure::Wrong(
-                "In where, all of it is a text or a list, which is no condition: leave out the quotes or brackets around it".into(),
+                "In where, all of it is a text or a list, which is no condition: leave out the \
+                 quotes or brackets around it"
+                    .into(),
             ));
         }
         let expr_of = |part: &str, id: &str| {
@@ -104,7 +106,8 @@ impl<'a> Expressions<'a> {
         {
             let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
             return Err(Failure::Argument(format!(
-                "At most {columns} columns and summaries can be shown, with {bytes} bytes of names."
+                "At most {columns} columns and summaries can be shown, with {bytes} bytes of \
+                 names."
             )));
         }
         let cells = columns

@@ -15,13 +15,15 @@ pub(super) const NEED_THE_APP: [&str; 3] = ["html", "icon", "image"];
 /// Functions of a value, by how many arguments they take.
 pub(super) const METHODS: [Names; 6] = [
     (
-        "abs asFile ceil date flat floor isEmpty isTruthy keys lower mean relative reverse sort time title toString trim unique values",
+        "abs asFile ceil date flat floor isEmpty isTruthy keys lower mean relative reverse sort \
+         time title toString trim unique values",
         0,
         0,
     ),
     ("asLink round", 0, 1),
     (
-        "contains endsWith filter format hasLink hasProperty inFolder isType join linksTo map matches repeat startsWith toFixed",
+        "contains endsWith filter format hasLink hasProperty inFolder isType join linksTo map \
+         matches repeat startsWith toFixed",
         1,
         1,
     ),

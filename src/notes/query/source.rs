@@ -9,6 +9,7 @@ pub struct Source<'a> {
     pub vault: &'a Vault,
     pub zone: &'a Zone,
     pub now: Moment,
-    /// Takes the number of files done and of all files, (0, 0) to report nothing; returns whether to continue.
+    /// Takes the number of files done and of all files, (0, 0) to report nothing; returns whether
+    /// to continue.
     pub proceed: &'a dyn Fn(usize, usize) -> bool,
 }

@@ -1,4 +1,5 @@
-//! The answer to a query: the matching files as rows, sorted and grouped, with summaries; or only counts.
+//! The answer to a query: the matching files as rows, sorted and grouped, with summaries; or only
+//! counts.
 
 use super::Failure;
 use super::base::{Base, Formula, Sort, in_note, refuse_broken};
@@ -356,8 +357,8 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
     fitting_in(limits::QUERY_PAGE_CHARS / 2, groups)
 }
 
-/// The number of the first row of a page: the one after the last row of the previous page, wherever that is now. If changed keys have
-/// moved that row, the one that followed it.
+/// The number of the first row of a page: the one after the last row of the previous page, wherever
+/// that is now. If changed keys have moved that row, the one that followed it.
 fn first_of_page(rows: &[Sorted<'_>], after: Option<&LastRow>) -> usize {
     let Some(LastRow { number, name, keys }) = after else { return 0 };
     let found = rows.iter().enumerate().find(|(_, sorted)| *sorted.row.entry.path == **name);
@@ -402,7 +403,8 @@ fn count_by(
             "Argument count must be tag, property, folder, or value: and a property.".into(),
         ));
     }
-    // Names of tags and properties are compared without case, and shown as they are written most often.
+    // Names of tags and properties are compared without case, and shown as they are written most
+    // often.
     let key_of = |name: &str| {
         if value.is_none() && count != "folder" { fold(name) } else { name.to_owned() }
     };
@@ -532,7 +534,9 @@ fn summarize(
         }
         _ => {
             return Err(Failure::Wrong(format!(
-                "There is no summary {name:?}; there are Average, Min, Max, Sum, Range, Median, Stddev, Earliest, Latest, Checked, Unchecked, Empty, Filled and Unique, and the base's own"
+                "There is no summary {name:?}; there are Average, Min, Max, Sum, Range, Median, \
+                 Stddev, Earliest, Latest, Checked, Unchecked, Empty, Filled and Unique, and the \
+                 base's own"
             )));
         }
     }))
