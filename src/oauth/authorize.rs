@@ -1,6 +1,7 @@
 //! The authorization endpoint: from a client's request to a code, once a person has logged in.
 //!
-//! There is no browser session: every approval takes the password, so a forged request (CSRF) finds no session to use.
+//! There is no browser session: every approval takes the password, so a forged request (CSRF) finds
+//! no session to use.
 
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
@@ -24,42 +25,52 @@ pub struct AuthorizeRequest {
     pub redirect: Redirect,
     /// What the client asks for; everything if it asks for nothing we know.
     pub access: Access,
-    /// Whether the browser may be sent to the redirect before anybody has logged in: to an address that the owner knows. Anyone
-    /// may register any URI of an application's scheme and, where `REDIRECT_HOSTS` is `*`, of any site; no person has agreed
-    /// to be sent there yet (RFC 9700 section 4.11.2).
+    /// Whether the browser may be sent to the redirect before anybody has logged in: to an address
+    /// that the owner knows. Anyone may register any URI of an application's scheme and, where
+    /// `REDIRECT_HOSTS` is `*`, of any site; no person has agreed to be sent there yet (RFC 9700
+    /// section 4.11.2).
     pub may_send_back: bool,
     challenge: String,
 }
 
 impl Oauth {
-    /// Checks the parameters of a request. They are checked again when the form is sent, so nothing is stored in
-    /// between.
+    /// Checks the parameters of a request. They are checked again when the form is sent, so nothing
+    /// is stored in between.
     ///
     /// # Errors
-    /// [`AuthorizeError::Show`] until client and redirect URI are proven, [`AuthorizeError::SendBack`] after.
+    /// [`AuthorizeError::Show`] until client and redirect URI are proven,
+    /// [`AuthorizeError::SendBack`] after.
     pub fn check_authorization_request(
         &self,
         query: &Form,
     ) -> Result<AuthorizeRequest, AuthorizeError> {
         const UNKNOWN: AuthorizeError = AuthorizeError::Show {
             why: "This application is not registered here (or no longer).",
-            advice: "Remove the connector or server in the application and add it again: it then registers anew.",
+            advice: "Remove the connector or server in the application and add it again: it then \
+                     registers anew.",
         };
         const NO_REDIRECT: AuthorizeError = AuthorizeError::Show {
-            why: "The application asked to be sent to an address that it has not registered, or that is not allowed.",
-            advice: "If you did not start this yourself, close the page. Otherwise remove the connector and add it again.",
+            why: "The application asked to be sent to an address that it has not registered, or \
+                  that is not allowed.",
+            advice: "If you did not start this yourself, close the page. Otherwise remove the \
+                     connector and add it again.",
         };
         const UNREAD: AuthorizeError = AuthorizeError::Show {
-            why: "The application identifies itself by a document on another web site, which this server does not fetch.",
-            advice: "Let the application register itself here instead; with Claude, choose to register automatically.",
+            why: "The application identifies itself by a document on another web site, which this \
+                  server does not fetch.",
+            advice: "Let the application register itself here instead; with Claude, choose to \
+                     register automatically.",
         };
         const NOT_OFFERED: AuthorizeError = AuthorizeError::Show {
             why: "The application asked for a kind of login that is not offered here.",
-            advice: "It has to use response_type=code, a code_challenge with S256, and this server as resource. Otherwise close the page.",
+            advice: "It has to use response_type=code, a code_challenge with S256, and this \
+                     server as resource. Otherwise close the page.",
         };
         const NOT_ALLOWED: AuthorizeError = AuthorizeError::Show {
-            why: "The application wants you to be sent back to a web site that this server does not know.",
-            advice: "If you trust that site, the owner of the server can add its host to REDIRECT_HOSTS. Otherwise close the page.",
+            why: "The application wants you to be sent back to a web site or application that \
+                  this server does not know.",
+            advice: "If you trust it, the owner of the server can add its host, or the scheme of \
+                     its address (warp:), to REDIRECT_HOSTS. Otherwise close the page.",
         };
         let state = self.store.state();
         let id = query.get("client_id").unwrap_or_default();
@@ -125,8 +136,9 @@ impl Oauth {
         redirect.location(&[("error", code), ("error_description", description)], &self.origin)
     }
 
-    /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for any other request, after a change of
-    /// the password, and after a restart: its key is in memory alone, so that nothing that is stored can make one.
+    /// A proof that a user has logged in for this request: `EXPIRES.MAC.USER`. It is invalid for
+    /// any other request, after a change of the password, and after a restart: its key is in memory
+    /// alone, so that nothing that is stored can make one.
     pub fn proof_of_login(
         &self,
         request: &AuthorizeRequest,
@@ -151,7 +163,8 @@ impl Oauth {
         )
     }
 
-    /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this request.
+    /// The user that a proof of a login names; `None` when it is not, or no longer, valid for this
+    /// request.
     pub fn logged_in<'a>(
         &self,
         request: &AuthorizeRequest,
@@ -166,7 +179,8 @@ impl Oauth {
             .then_some(user)
     }
 
-    /// Grants what a logged-in person allows, in the whole vault or in folders; gives the URL that takes the code to the client.
+    /// Grants what a logged-in person allows, in the whole vault or in folders; gives the URL that
+    /// takes the code to the client.
     ///
     /// # Errors
     /// [`AuthorizeError::Unavailable`] when the code cannot be stored.
@@ -204,7 +218,8 @@ impl Oauth {
         });
         stored.map_err(|_| AuthorizeError::Unavailable)?;
         log::info!(
-            "login ok user={user:?} client={:?} name={:?} scope={:?}{in_folders} redirect={:?} from={}",
+            "login ok user={user:?} client={:?} name={:?} scope={:?}{in_folders} redirect={:?} \
+             from={}",
             client.short_id(),
             client.name,
             access.scope(),

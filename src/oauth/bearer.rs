@@ -1,4 +1,5 @@
-//! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge to send.
+//! The guard of the MCP endpoint: from an Authorization header to a [`Principal`], or the challenge
+//! to send.
 
 use super::Oauth;
 use crate::clock::Moment;
@@ -17,7 +18,8 @@ pub enum Challenge {
 }
 
 impl Oauth {
-    /// Who is calling, and with which token. Tokens are taken from the header only, never from the URL.
+    /// Who is calling, and with which token. Tokens are taken from the header only, never from the
+    /// URL.
     ///
     /// # Errors
     /// [`Challenge::NoToken`], [`Challenge::InvalidToken`].
@@ -72,7 +74,8 @@ impl Oauth {
         Some(Principal { subject, client, login, access: known.access, folders })
     }
 
-    /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata for `/mcp`.
+    /// The `WWW-Authenticate` header: one line, one scheme, the absolute URL of the metadata for
+    /// `/mcp`.
     pub fn challenge(&self, challenge: Challenge) -> String {
         let metadata = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
         let all = Access::Write.scope();

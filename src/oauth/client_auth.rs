@@ -20,11 +20,13 @@ pub enum Authenticated<'a> {
 }
 
 impl Oauth {
-    /// Finds the client that a request comes from, by the Authorization header and the form, and checks its secret. Both methods of
-    /// sending a secret are accepted, whatever was registered, and the same `client_id` twice is fine: Python's SDK sends it in both.
+    /// Finds the client that a request comes from, by the Authorization header and the form, and
+    /// checks its secret. Both methods of sending a secret are accepted, whatever was registered,
+    /// and the same `client_id` twice is fine: Python's SDK sends it in both.
     ///
     /// # Errors
-    /// `invalid_request` when there is no `client_id`, or two that differ, or a malformed header; `invalid_client`.
+    /// `invalid_request` when there is no `client_id`, or two that differ, or a malformed header;
+    /// `invalid_client`.
     pub(super) fn authenticate_client<'a>(
         &'a self,
         state: &State,
@@ -53,7 +55,8 @@ impl Oauth {
 /// The client's id, and its secret in each form that may be meant; none if no secret was sent.
 fn credentials(authorization: Option<&str>, form: &Form) -> Result<(String, Vec<String>), Error> {
     let in_body = form.get("client_id");
-    // Claude Code revokes with its Bearer token when plain revocation failed; the client id is in the body.
+    // Claude Code revokes with its Bearer token when plain revocation failed; the client id is in
+    // the body.
     let basic = authorization
         .and_then(|header| header.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
@@ -68,8 +71,8 @@ fn credentials(authorization: Option<&str>, form: &Form) -> Result<(String, Vec<
         .and_then(|bytes| String::from_utf8(bytes).ok())
         .ok_or_else(unreadable)?;
     let (id, secret) = pair.split_once(':').ok_or_else(unreadable)?;
-    // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids need no
-    // encoding; a secret that its owner chose may, so both forms are accepted.
+    // RFC 6749 section 2.3.1 wants both percent-encoded; the TypeScript SDK and curl do not. Ids
+    // need no encoding; a secret that its owner chose may, so both forms are accepted.
     let id = percent::decode(id, true).unwrap_or_else(|| id.to_owned());
     if in_body.is_some_and(|body| body != id) {
         return Err(Error::invalid_request("two different client ids"));

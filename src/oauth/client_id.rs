@@ -1,7 +1,8 @@
 //! Client ids that carry what was registered, so that a registration stores nothing: `MAC.PAYLOAD`.
 //!
-//! The payload is `Registered` as JSON in base64url, the MAC the first 32 hex digits of `HEX(HMAC-SHA256(key, "client
-//! PAYLOAD"))` with the key of the state. Whoever has the key can make such an id, which gives no more than to register.
+//! The payload is `Registered` as JSON in base64url, the MAC the first 32 hex digits of
+//! `HEX(HMAC-SHA256(key, "client PAYLOAD"))` with the key of the state. Whoever has the key can
+//! make such an id, which gives no more than to register.
 
 use super::store::Client;
 use crate::limits;

@@ -1,5 +1,6 @@
-//! Client ID metadata documents of two clients, built in: the client's id is the URL of a document about it. Documents of
-//! others are not fetched, because this program makes no network requests by itself. Facts only, as published.
+//! Client ID metadata documents of two clients, built in: the client's id is the URL of a document
+//! about it. Documents of others are not fetched, because this program makes no network requests by
+//! itself. Facts only, as published.
 
 use super::store::Client;
 use std::sync::{Arc, LazyLock};

@@ -5,7 +5,8 @@ use super::store;
 use serde_json::json;
 use std::borrow::Cow;
 
-/// An error of the token, registration or revocation endpoint (RFC 6749 section 5.2, RFC 7591 section 3.2.2).
+/// An error of the token, registration or revocation endpoint (RFC 6749 section 5.2, RFC 7591
+/// section 3.2.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     pub status: u16,
@@ -25,8 +26,8 @@ impl Error {
     /// The resource is not this server.
     pub const INVALID_TARGET: Error =
         Error::of(400, "invalid_target", "the resource is not this server");
-    /// The client is known not to exist, or its secret is wrong. On a 401 clients register again, so this is never
-    /// sent when the state cannot be looked up.
+    /// The client is known not to exist, or its secret is wrong. On a 401 clients register again,
+    /// so this is never sent when the state cannot be looked up.
     pub const INVALID_CLIENT: Error =
         Error::of(401, "invalid_client", "unknown client or wrong client secret; register again");
     /// The state cannot be stored at the moment. Never `invalid_*`: clients would discard
@@ -55,8 +56,8 @@ impl From<store::NotStored> for Error {
     }
 }
 
-/// An error of the authorization endpoint. It may leave this server only through a [`Redirect`], which exists only for a
-/// URI that the client has registered: an open redirect does not compile.
+/// An error of the authorization endpoint. It may leave this server only through a [`Redirect`],
+/// which exists only for a URI that the client has registered: an open redirect does not compile.
 #[derive(Debug)]
 pub enum AuthorizeError {
     /// Show a page; the request does not prove a redirect target.

@@ -1,4 +1,5 @@
-//! The documents by which clients discover the endpoints. They come from the configured origin alone, never from a Host header.
+//! The documents by which clients discover the endpoints. They come from the configured origin
+//! alone, never from a Host header.
 
 use crate::object::without_nulls;
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ pub fn protected_origin(origin: &str) -> Value {
     json!({ "resource": origin, "authorization_servers": [origin], "bearer_methods_supported": ["header"] })
 }
 
-/// The same for the MCP endpoint, for clients that want `resource` to equal the URL in use (RFC 9728 section 3.3).
+/// The same for the MCP endpoint, for clients that want `resource` to equal the URL in use (RFC
+/// 9728 section 3.3).
 pub fn protected_endpoint(origin: &str) -> Value {
     json!({
         "resource": format!("{origin}/mcp"),
@@ -19,8 +21,9 @@ pub fn protected_endpoint(origin: &str) -> Value {
     })
 }
 
-/// Authorization server metadata (RFC 8414). Clients refuse to go on without `S256`, or with any null. Support for
-/// client metadata documents is announced only where it is on: clients then use them instead of registering.
+/// Authorization server metadata (RFC 8414). Clients refuse to go on without `S256`, or with any
+/// null. Support for client metadata documents is announced only where it is on: clients then use
+/// them instead of registering.
 pub fn authorization_server(origin: &str, client_documents: bool) -> Value {
     let auth_methods = ["none", "client_secret_post", "client_secret_basic"];
     Value::Object(without_nulls(json!({

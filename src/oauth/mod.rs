@@ -1,5 +1,5 @@
-//! The authorization server and the guard of the resource server (OAuth 2.1), in one process. Decisions take plain
-//! values and the time, so every attack can be a test; HTTP is elsewhere.
+//! The authorization server and the guard of the resource server (OAuth 2.1), in one process.
+//! Decisions take plain values and the time, so every attack can be a test; HTTP is elsewhere.
 //!
 //! ```text
 //!  client                                           this module
@@ -82,7 +82,8 @@ pub struct Secret {
 }
 
 impl Logins {
-    /// A fingerprint that changes with a user's password; a grant that carries another fingerprint has ended.
+    /// A fingerprint that changes with a user's password; a grant that carries another fingerprint
+    /// has ended.
     pub fn password_fingerprint(&self, user: &str) -> Option<String> {
         self.users.get(user).map(|hash| fingerprint_of(hash))
     }
@@ -101,9 +102,11 @@ fn fingerprint_of(configured: &str) -> String {
 /// How strict the authorization server is.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// How long an exchanged refresh token still yields its successor, instead of ending the login.
+    /// How long an exchanged refresh token still yields its successor, instead of ending the
+    /// login.
     pub refresh_window: Duration,
-    /// Web sites, besides the well-known ones, to which people may be sent back; `*` for all.
+    /// Web sites and, with a colon, schemes of applications, besides the well-known ones, to which
+    /// people may be sent back; `*` for all sites.
     pub redirect_hosts: Vec<String>,
     /// Whether clients may identify themselves by a document that is built in here.
     pub client_documents: bool,
@@ -122,8 +125,16 @@ impl Default for Policy {
 impl Policy {
     /// Whether people may be sent back there.
     pub fn allows(&self, target: &RedirectTarget) -> bool {
-        let RedirectTarget::Web(host) = target else { return true };
-        self.is_listed_host(host) || self.redirect_hosts.iter().any(|known| known == "*")
+        match target {
+            RedirectTarget::Web(host) => {
+                self.is_listed_host(host) || self.redirect_hosts.iter().any(|known| known == "*")
+            }
+            RedirectTarget::Loopback(_) => true,
+            RedirectTarget::Application(scheme) => {
+                let is_named = |named: &String| named.strip_suffix(':') == Some(scheme);
+                redirect::is_known_scheme(scheme) || self.redirect_hosts.iter().any(is_named)
+            }
+        }
     }
 
     /// Whether a web site is well known, or named in the configuration.
@@ -144,7 +155,8 @@ pub struct Oauth {
     pub store: Store,
     passwords: Passwords,
     registrations_logged: LoggedRegistrations,
-    /// What proofs of a login are made with ([`Oauth::proof_of_login`]); another one after each start.
+    /// What proofs of a login are made with ([`Oauth::proof_of_login`]); another one after each
+    /// start.
     proof_key: [u8; 32],
 }
 
@@ -172,12 +184,13 @@ impl Oauth {
             .or_else(|| client_id::read(&state.key, id).map(Arc::new))
     }
 
-    /// Records that a grant is used, to the hour: a list of grants should show which are no longer used.
+    /// Records that a grant is used, to the hour: a list of grants should show which are no longer
+    /// used.
     fn note_use(&self, grant: &store::Grant, now: Moment) {
         if now.since(Moment(grant.last_use())) >= limits::USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
-            // `used` is shared by all copies of the state, so it has its value already; this only writes it. If that fails, it is not retried
-            // with each request.
+            // `used` is shared by all copies of the state, so it has its value already; this only
+            // writes it. If that fails, it is not retried with each request.
             let _ = self.store.change(now, |_| Ok::<(), store::NotStored>(()));
         }
     }

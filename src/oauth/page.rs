@@ -1,4 +1,5 @@
-//! The pages that a person sees. Plain HTML and a little CSS in one document: no scripts, nothing loaded from anywhere.
+//! The pages that a person sees. Plain HTML and a little CSS in one document: no scripts, nothing
+//! loaded from anywhere.
 
 use super::authorize::AuthorizeRequest;
 use super::redirect::{RedirectTarget, is_known_host};
@@ -18,8 +19,9 @@ pub enum Choice {
     Folders,
 }
 
-/// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the tools in use can do besides reading and
-/// changing notes. `user` and `choice` are what was typed and chosen.
+/// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the
+/// tools in use can do besides reading and changing notes. `user` and `choice` are what was typed
+/// and chosen.
 pub fn login(
     origin: &str,
     request: &AuthorizeRequest,
@@ -100,7 +102,8 @@ pub fn login(
     )
 }
 
-/// How the login page names where the person is sent back to, as HTML, and its warning; empty if there is none.
+/// How the login page names where the person is sent back to, as HTML, and its warning; empty if
+/// there is none.
 fn destination(target: &RedirectTarget) -> (String, &'static str) {
     match target {
         RedirectTarget::Web(host) => (
@@ -218,7 +221,8 @@ pub fn home(origin: &str) -> String {
     )
 }
 
-/// The page that opens a note in Obsidian on the device that shows it. It shows only what its URL says.
+/// The page that opens a note in Obsidian on the device that shows it. It shows only what its URL
+/// says.
 pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
     document(
         "Open in Obsidian",
@@ -248,9 +252,9 @@ fn document(title: &str, origin: &str, body: &str) -> String {
 /// The icon as a `data:` URL.
 const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%237c5cd6' d='M8 0l6 5-2 9-4 2-4-2-2-9z'/%3E%3C/svg%3E";
 
-/// The Content-Security-Policy of every page: nothing but our own inline style and the icon. There is no
-/// `form-action`, on purpose: browsers apply it to the redirects after the form too, and the last hops of a login
-/// (`claude.ai`, then an application's own scheme) cannot be known here.
+/// The Content-Security-Policy of every page: nothing but our own inline style and the icon. There
+/// is no `form-action`, on purpose: browsers apply it to the redirects after the form too, and the
+/// last hops of a login (`claude.ai`, then an application's own scheme) cannot be known here.
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
-//! Password checks. bcrypt is slow on purpose, so they are made one at a time in each of two lanes, on the threads of their
-//! requests, and the number that waits is bounded.
+//! Password checks. bcrypt is slow on purpose, so they are made one at a time in each of two lanes,
+//! on the threads of their requests, and the number that waits is bounded.
 //!
 //! ```text
 //!  browser with a mark of an earlier login ──▶ lane of known browsers ──▶ bcrypt ──▶ right
 //!  everybody else ───────────────────────────▶ lane of strangers ──────▶ bcrypt ──▶ wrong: the lane rests a second
 //! ```
 //!
-//! However many strangers try, from however many addresses, they fill their own lane: the owner's browser waits for no one
-//! but other known browsers, and guesses are as slow for a thousand attackers together as for one. No address decides
-//! anything, because behind a proxy all clients may have the same.
+//! However many strangers try, from however many addresses, they fill their own lane: the owner's
+//! browser waits for no one but other known browsers, and guesses are as slow for a thousand
+//! attackers together as for one. No address decides anything, because behind a proxy all clients
+//! may have the same.
 //!
-//! The mark is a cookie, `EXPIRES.MAC`. It gives a place and no access: whoever steals it still needs the password.
+//! The mark is a cookie, `EXPIRES.MAC`. It gives a place and no access: whoever steals it still
+//! needs the password.
 
 use super::Oauth;
 use crate::clock::Moment;
@@ -68,8 +70,9 @@ impl Passwords {
         self.strangers.close();
     }
 
-    /// Takes the same time for every user, known or not: a hash of cost n takes 2^n steps, so that one, and then one of each
-    /// cost from there to the highest, take together what one of the highest takes.
+    /// Takes the same time for every user, known or not: a hash of cost n takes 2^n steps, so that
+    /// one, and then one of each cost from there to the highest, take together what one of the
+    /// highest takes.
     fn is_right(&self, hash: Option<&str>, password: &str) -> bool {
         // bcrypt would truncate it, so it is wrong; what bcrypt reads of it is hashed all the same.
         let is_too_long = password.len() > limits::PASSWORD_BYTES;
@@ -96,14 +99,15 @@ fn hash_of_nothing(cost: u32) -> String {
 }
 
 impl Oauth {
-    /// Checks a person's password. This takes as long for a user name that does not exist as for a wrong password.
+    /// Checks a person's password. This takes as long for a user name that does not exist as for a
+    /// wrong password.
     pub fn log_in(&self, user: &str, password: &str, is_known_browser: bool) -> Login {
         let hash = self.logins.users.get(user).map(String::as_str);
         self.passwords.check(hash, password, is_known_browser)
     }
 
-    /// The cookie that marks a browser from which somebody has logged in, as a `Set-Cookie` header. It is sent back to this
-    /// server's own pages alone.
+    /// The cookie that marks a browser from which somebody has logged in, as a `Set-Cookie` header.
+    /// It is sent back to this server's own pages alone.
     pub fn browser_cookie(&self, now: Moment) -> String {
         let expires = now.after(limits::BROWSER_LIFE);
         let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };

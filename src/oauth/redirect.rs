@@ -1,4 +1,5 @@
-//! Redirect URIs: which may be registered, which match, and [`Redirect`], the only type that leads back to a client.
+//! Redirect URIs: which may be registered, which match, and [`Redirect`], the only type that leads
+//! back to a client.
 
 use crate::limits;
 use crate::percent;
@@ -13,9 +14,31 @@ const KNOWN_HOSTS: [&str; 6] = [
     "www.cursor.com",
 ];
 
-/// Schemes of applications that register themselves with the operating system and are known to speak MCP. Any other
-/// (`javascript:` above all) is refused.
-const APPLICATION_SCHEMES: [&str; 4] = ["claude", "cursor", "vscode", "vscode-insiders"];
+/// Schemes of applications that register themselves with the operating system and are known to
+/// speak MCP.
+const KNOWN_SCHEMES: [&str; 4] = ["claude", "cursor", "vscode", "vscode-insiders"];
+
+/// Schemes that browsers and operating systems handle themselves: no application gets an answer
+/// there.
+const RESERVED_SCHEMES: [&str; 17] = [
+    "about",
+    "blob",
+    "chrome",
+    "data",
+    "file",
+    "filesystem",
+    "ftp",
+    "http",
+    "https",
+    "intent",
+    "javascript",
+    "mailto",
+    "tel",
+    "vbscript",
+    "view-source",
+    "ws",
+    "wss",
+];
 
 /// Where a redirect URI leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +52,8 @@ pub enum RedirectTarget {
 }
 
 impl RedirectTarget {
-    /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host, user names in it,
-    /// fragments, odd characters, unknown schemes.
+    /// Where an acceptable redirect URI leads; `None` for any other: plain http to another host,
+    /// user names in it, fragments, odd characters, unknown schemes.
     pub fn of(uri: &str) -> Option<RedirectTarget> {
         let plain = uri.len() <= limits::URI_BYTES
             && uri
@@ -41,7 +64,10 @@ impl RedirectTarget {
         }
         let (scheme, rest) = uri.split_once(':')?;
         let scheme = scheme.to_ascii_lowercase();
-        if APPLICATION_SCHEMES.contains(&scheme.as_str()) {
+        // RFC 3986 section 3.1.
+        let is_scheme = scheme.starts_with(|first: char| first.is_ascii_lowercase())
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+        if is_scheme && !RESERVED_SCHEMES.contains(&scheme.as_str()) {
             return Some(RedirectTarget::Application(scheme));
         }
         let (host, _) = split_authority(rest.strip_prefix("//")?)?;
@@ -51,6 +77,11 @@ impl RedirectTarget {
             _ => None,
         }
     }
+}
+
+/// Whether a scheme is that of a well-known application.
+pub fn is_known_scheme(scheme: &str) -> bool {
+    KNOWN_SCHEMES.contains(&scheme)
 }
 
 /// Whether a host is that of a well-known client; for others the login page warns.
@@ -79,8 +110,8 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// Whether a redirect URI of a request is one that was registered: the same text, or, on loopback, the same but for the
-/// port (RFC 8252 section 7.3), because native clients listen on any free one.
+/// Whether a redirect URI of a request is one that was registered: the same text, or, on loopback,
+/// the same but for the port (RFC 8252 section 7.3), because native clients listen on any free one.
 pub fn matches(registered: &str, requested: &str) -> bool {
     let parts = |uri: &'_ str| {
         let (host, path) = split_authority(uri.strip_prefix("http://")?)?;
@@ -91,7 +122,8 @@ pub fn matches(registered: &str, requested: &str) -> bool {
     is_same && RedirectTarget::of(requested).is_some()
 }
 
-/// A redirect to a client that is proven: only [`Redirect::proven`] makes one, from a URI that matches a registration.
+/// A redirect to a client that is proven: only [`Redirect::proven`] makes one, from a URI that
+/// matches a registration.
 #[derive(Debug, Clone)]
 pub struct Redirect {
     uri: String,
@@ -117,7 +149,8 @@ impl Redirect {
         &self.target
     }
 
-    /// The URL to send the browser to: the parameters, then `state` as it came, then `iss` (RFC 9207).
+    /// The URL to send the browser to: the parameters, then `state` as it came, then `iss` (RFC
+    /// 9207).
     pub fn location(&self, parameters: &[(&str, &str)], issuer: &str) -> String {
         let mut location = self.uri.clone();
         let state = self.state.as_deref().map(|state| ("state", state));

@@ -1,5 +1,6 @@
-//! Dynamic client registration (RFC 7591). Anyone may register, as often as they like: it grants nothing and stores nothing.
-//! What was registered is in the `client_id` ([`super::client_id`]); a client is stored with its first grant.
+//! Dynamic client registration (RFC 7591). Anyone may register, as often as they like: it grants
+//! nothing and stores nothing. What was registered is in the `client_id` ([`super::client_id`]); a
+//! client is stored with its first grant.
 
 use super::redirect::RedirectTarget;
 use super::store::{self, Client};
@@ -18,9 +19,9 @@ use std::net::IpAddr;
 use std::sync::{LazyLock, Mutex};
 
 impl Oauth {
-    /// Registers a client: body in, answer out (201). Unknown members are ignored, the requested method is honoured and
-    /// always returned, redirect URIs come back byte for byte, and no member is ever null: clients were seen to break
-    /// without each of these.
+    /// Registers a client: body in, answer out (201). Unknown members are ignored, the requested
+    /// method is honoured and always returned, redirect URIs come back byte for byte, and no member
+    /// is ever null: clients were seen to break without each of these.
     ///
     /// # Errors
     /// `invalid_client_metadata`, `invalid_redirect_uri`.
@@ -38,22 +39,21 @@ impl Oauth {
         })?;
         let name = clean_name(&read::<String>(request.client_name).unwrap_or_default());
         // RFC 7591 section 2: the default is client_secret_basic.
-        let auth_method = match request
-            .token_endpoint_auth_method
-            .filter(|method| method.get() != "null")
-        {
-            None => "client_secret_basic",
-            Some(method) => match read::<String>(Some(method)).as_deref() {
-                Some("none") => "none",
-                Some("client_secret_post") => "client_secret_post",
-                Some("client_secret_basic") => "client_secret_basic",
-                _ => {
-                    return Err(wrong(
-                        "token_endpoint_auth_method must be none, client_secret_post or client_secret_basic",
-                    ));
-                }
-            },
-        };
+        let auth_method =
+            match request.token_endpoint_auth_method.filter(|method| method.get() != "null") {
+                None => "client_secret_basic",
+                Some(method) => match read::<String>(Some(method)).as_deref() {
+                    Some("none") => "none",
+                    Some("client_secret_post") => "client_secret_post",
+                    Some("client_secret_basic") => "client_secret_basic",
+                    _ => {
+                        return Err(wrong(
+                            "token_endpoint_auth_method must be none, client_secret_post or \
+                             client_secret_basic",
+                        ));
+                    }
+                },
+            };
         let client_secret = if auth_method == "none" { None } else { Some(secret::new_token()) };
         let client = Client {
             id: String::new(),
@@ -95,7 +95,8 @@ impl Oauth {
     }
 }
 
-/// Counts the log lines of registrations: anyone may cause them, and the log is the owner's only record of what clients did.
+/// Counts the log lines of registrations: anyone may cause them, and the log is the owner's only
+/// record of what clients did.
 #[derive(Default)]
 pub(super) struct LoggedRegistrations(Mutex<LoggedMinute>);
 
@@ -107,7 +108,8 @@ struct LoggedMinute {
 }
 
 impl LoggedRegistrations {
-    /// Counts one more; whether it may be logged: [`limits::REGISTRATIONS_LOGGED`] within a minute are.
+    /// Counts one more; whether it may be logged: [`limits::REGISTRATIONS_LOGGED`] within a minute
+    /// are.
     fn may_log(&self, now: Moment) -> bool {
         let mut logged = self.0.lock().unpoisoned();
         if logged.minute != now.0 / 60 {
@@ -121,8 +123,8 @@ impl LoggedRegistrations {
     }
 }
 
-/// The members of a registration that are read; the others are skipped without being built. Anyone may send one, and a
-/// tree of small values would take forty times the memory of its text.
+/// The members of a registration that are read; the others are skipped without being built. Anyone
+/// may send one, and a tree of small values would take forty times the memory of its text.
 #[derive(Deserialize)]
 struct RegistrationRequest<'a> {
     #[serde(borrow)]
@@ -138,8 +140,8 @@ fn read<T: DeserializeOwned>(value: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(value?.get()).ok()
 }
 
-/// One acceptable URI is enough for a registration; a bad one among them is refused when it is used. (Cursor sends
-/// three at once.)
+/// One acceptable URI is enough for a registration; a bad one among them is refused when it is
+/// used. (Cursor sends three at once.)
 fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<Vec<String>, Error> {
     let wrong = |why: &'static str| Error::of(400, "invalid_redirect_uri", why);
     let uris: Vec<String> = read(request.redirect_uris)
@@ -153,7 +155,8 @@ fn redirect_uris(request: &RegistrationRequest<'_>, policy: &Policy) -> Result<V
     }
     if !targets.iter().any(|target| policy.allows(target)) {
         return Err(wrong(
-            "no redirect URI leads to a host that this server knows; its owner can add one to REDIRECT_HOSTS",
+            "no redirect URI leads to a host or application that this server knows; its owner can \
+             add one to REDIRECT_HOSTS",
         ));
     }
     Ok(uris)
@@ -169,8 +172,8 @@ fn grant_types(request: &RegistrationRequest<'_>) -> Vec<&'static str> {
     if wanted.is_empty() { offered.into() } else { wanted }
 }
 
-/// A name as it is shown on the login page and in the log: no control, format or filler characters (those that are invisible, or
-/// change how others look), not too long.
+/// A name as it is shown on the login page and in the log: no control, format or filler characters
+/// (those that are invisible, or change how others look), not too long.
 fn clean_name(name: &str) -> String {
     static INVISIBLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let fillers = r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";

@@ -1,7 +1,7 @@
 //! Resource indicators (RFC 8707): whether a token is requested for this server.
 
-/// Whether a `resource` names this server: its origin or its MCP endpoint, as clients write them: upper case in the
-/// host, the default port, a trailing slash, a query.
+/// Whether a `resource` names this server: its origin or its MCP endpoint, as clients write them:
+/// upper case in the host, the default port, a trailing slash, a query.
 pub fn is_ours(origin: &str, resource: &str) -> bool {
     let resource = resource.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = resource.split_once("://") else { return false };

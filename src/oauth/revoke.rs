@@ -7,8 +7,9 @@ use crate::form::Form;
 use crate::secret::SecretHash;
 
 impl Oauth {
-    /// Ends a token of the calling client: a refresh token with its whole grant, an access token alone. A token that is
-    /// unknown, or another client's, changes nothing and is no error (RFC 7009 section 2.2).
+    /// Ends a token of the calling client: a refresh token with its whole grant, an access token
+    /// alone. A token that is unknown, or another client's, changes nothing and is no error (RFC
+    /// 7009 section 2.2).
     ///
     /// # Errors
     /// `invalid_request`, `invalid_client`, or that it cannot be stored.

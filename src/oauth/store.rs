@@ -1,15 +1,18 @@
 //! Clients, grants, codes and tokens: in memory, and with a state folder also in one file.
 //!
-//! A change is made on a copy, the copy is written to the disk, and only then does it take effect: an answer that was sent is
-//! never forgotten, and a change that could not be stored never happened (503).
+//! A change is made on a copy, the copy is written to the disk, and only then does it take effect:
+//! an answer that was sent is never forgotten, and a change that could not be stored never happened
+//! (503).
 //!
 //! # The file
 //!
-//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64 hex digits), and lists of
-//! [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with the members named as there. Times are seconds since 1970. Codes, tokens
-//! and client secrets are kept as SHA-256 in hex. With `key` the successor of a refresh token is computed from that token, a
-//! `client_id` is made and a browser is marked as known, none of which lets anybody in. So the file alone grants no access. A file that cannot be understood is renamed to `state.json.damaged-TIME-ID`, reported in
-//! the log, and the server starts without logins.
+//! `state.json` in the state folder, mode 0600, replaced atomically. JSON: `version` (2), `key` (64
+//! hex digits), and lists of [`Client`], [`Grant`], [`Code`] and [`AccessToken`] with the members
+//! named as there. Times are seconds since 1970. Codes, tokens and client secrets are kept as
+//! SHA-256 in hex. With `key` the successor of a refresh token is computed from that token, a
+//! `client_id` is made and a browser is marked as known, none of which lets anybody in. So the file
+//! alone grants no access. A file that cannot be understood is renamed to
+//! `state.json.damaged-TIME-ID`, reported in the log, and the server starts without logins.
 
 use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
@@ -26,7 +29,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
-/// Version 1 had no grants for folders: a program that knows only version 1 would give such a login the whole vault.
+/// Version 1 had no grants for folders: a program that knows only version 1 would give such a login
+/// the whole vault.
 const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const LOCK: &str = "state.lock";
@@ -36,7 +40,8 @@ const EARLIER_REGISTRATIONS: &str = "registrations.jsonl";
 /// A registered client (RFC 7591).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Client {
-    /// Its `client_id`, which carries the other members but for the last ([`super::client_id`]); of clients of earlier versions a UUID.
+    /// Its `client_id`, which carries the other members but for the last ([`super::client_id`]);
+    /// of clients of earlier versions a UUID.
     pub id: String,
     /// What it calls itself; proves nothing.
     pub name: String,
@@ -142,7 +147,8 @@ pub struct AccessToken {
     pub grant: Option<String>,
     /// The client's id.
     pub client: String,
-    /// Of a machine client's token: changes with its secret ([`super::Logins::secret_fingerprint`]).
+    /// Of a machine client's token: changes with its secret
+    /// ([`super::Logins::secret_fingerprint`]).
     #[serde(rename = "mark")]
     pub fingerprint: Option<String>,
     /// What it allows.
@@ -178,7 +184,8 @@ impl<'de> Deserialize<'de> for SecretHash {
 /// All that is remembered.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// The key of what must survive a restart: the succession of refresh tokens, client ids, marks of known browsers.
+    /// The key of what must survive a restart: the succession of refresh tokens, client ids, marks
+    /// of known browsers.
     pub key: [u8; 32],
     /// Clients that have logged in, by id.
     pub clients: BTreeMap<String, Arc<Client>>,
@@ -220,13 +227,14 @@ impl State {
             .insert(client.id.clone(), Arc::new(Client { granted: true, ..client.clone() }));
     }
 
-    /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged before, however long ago.
+    /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged
+    /// before, however long ago.
     pub fn grant_of_refresh(&self, token: &str) -> Option<&Grant> {
         secret::family_of(&self.key, token).and_then(|grant| self.grants.get(grant))
     }
 
-    /// Removes the grants, codes and tokens that `other` does not have: a change that ends logins holds in memory even if it
-    /// cannot be stored.
+    /// Removes the grants, codes and tokens that `other` does not have: a change that ends logins
+    /// holds in memory even if it cannot be stored.
     fn remove_ended(&mut self, other: &State) {
         self.grants.retain(|id, _| other.grants.contains_key(id));
         self.codes.retain(|hash, _| other.codes.contains_key(hash));
@@ -239,8 +247,8 @@ impl State {
         self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
     }
 
-    /// Adds an access token; beyond the limit, the least recently used one of the same grant (or machine client) is
-    /// removed.
+    /// Adds an access token; beyond the limit, the least recently used one of the same grant (or
+    /// machine client) is removed.
     pub fn add_access_token(&mut self, token: AccessToken) {
         let same = self
             .access_tokens
@@ -300,8 +308,8 @@ impl Store {
     /// A store that survives restarts, in `folder`.
     ///
     /// # Errors
-    /// A message for the person who starts the server: the folder or the file cannot be used. A file that is damaged, or written by a later
-    /// version, is no error: it is set aside.
+    /// A message for the person who starts the server: the folder or the file cannot be used. A
+    /// file that is damaged, or written by a later version, is no error: it is set aside.
     pub fn open(folder: &Path, now: Moment) -> Result<Store, String> {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.
@@ -343,7 +351,8 @@ impl Store {
         let file = folder.join(FILE);
         if matches!(file.try_exists(), Ok(false)) {
             return Err(format!(
-                "it has no {FILE}: it is another folder than the server's, or no one has logged in yet"
+                "it has no {FILE}: it is another folder than the server's, or no one has logged \
+                 in yet"
             ));
         }
         read(&file).map_err(|error| error.to_string())
@@ -368,12 +377,12 @@ impl Store {
         Arc::clone(&self.state.read().unpoisoned())
     }
 
-    /// Changes what is remembered. When this returns, the change is on the disk. A change that refuses changes nothing and
-    /// writes nothing.
+    /// Changes what is remembered. When this returns, the change is on the disk. A change that
+    /// refuses changes nothing and writes nothing.
     ///
     /// # Errors
-    /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, except that what was to be removed is
-    /// gone until the next start.
+    /// The refusal, or [`NotStored`]: it could not be stored, and nothing has changed, except that
+    /// what was to be removed is gone until the next start.
     pub fn change<T, E: From<NotStored>>(
         &self,
         now: Moment,
@@ -386,7 +395,8 @@ impl Store {
         let outcome = change(&mut next)?;
         let written = self.put(&next);
         if written.is_err() {
-            // What was ended is ended, at least until the next start: a full disk must not keep a stolen token alive.
+            // What was ended is ended, at least until the next start: a full disk must not keep a
+            // stolen token alive.
             let mut remembered = State::clone(&known);
             remembered.remove_ended(&next);
             next = remembered;
@@ -409,7 +419,8 @@ impl Store {
                 .collect();
             ids.iter().for_each(|id| state.end_grant(id));
             if id.is_none() {
-                // Machine clients have tokens without a grant, and a login may have a code that is not exchanged yet.
+                // Machine clients have tokens without a grant, and a login may have a code that is
+                // not exchanged yet.
                 state.access_tokens.clear();
                 state.codes.clear();
             }
@@ -431,7 +442,8 @@ impl Store {
     }
 }
 
-/// Adds the registrations of an earlier version that have not led to a login; they expire as they did there.
+/// Adds the registrations of an earlier version that have not led to a login; they expire as they
+/// did there.
 fn with_earlier_registrations(mut state: State, file: &Path) -> State {
     let lines = disk::read_at_most(file, limits::REGISTRATIONS_BYTES).unwrap_or_default();
     let clients = lines
@@ -522,7 +534,8 @@ fn decode(bytes: &[u8]) -> Result<State, String> {
     })
 }
 
-/// What the fuzz target `state` checks: a file that can be read is written, and read again, as the same.
+/// What the fuzz target `state` checks: a file that can be read is written, and read again, as the
+/// same.
 #[cfg(fuzzing)]
 pub fn fuzz(bytes: &[u8]) {
     let Ok(state) = decode(bytes) else { return };

@@ -2,11 +2,13 @@
 //!
 //! # Refresh tokens
 //!
-//! A refresh token is exchanged for its successor, and the successor is *computed* from it with a key of the server
-//! ([`secret::keyed_hash`]). So a client that presents an old token within the window of [`super::Policy`] gets the newest of
-//! its family: several processes of one client that refresh at once, and one whose answer was lost, all end with the same
-//! working token, and no token has to be kept in readable form. A token that is presented later than that has been
-//! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]). Access tokens are not touched by a refresh; other processes are using them.
+//! A refresh token is exchanged for its successor, and the successor is *computed* from it with a
+//! key of the server ([`secret::keyed_hash`]). So a client that presents an old token within the
+//! window of [`super::Policy`] gets the newest of its family: several processes of one client that
+//! refresh at once, and one whose answer was lost, all end with the same working token, and no
+//! token has to be kept in readable form. A token that is presented later than that has been
+//! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]).
+//! Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::Authenticated;
 use super::store::{AccessToken, Client, Grant, State};
@@ -48,8 +50,8 @@ impl Oauth {
     /// Answers a token request (RFC 6749 sections 4.1.3, 4.4.2 and 6).
     ///
     /// # Errors
-    /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh token used by its own
-    /// client when it must not be any more ends the grant.
+    /// As RFC 6749 section 5.2. What is refused changes nothing, except that a code or refresh
+    /// token used by its own client when it must not be any more ends the grant.
     pub fn exchange(
         &self,
         authorization: Option<&str>,
@@ -89,13 +91,15 @@ impl Oauth {
             (secret::new_token(), secret::new_token(), secret::new_id());
         let state = self.store.state();
         let refresh_token = secret::in_family(&state.key, &value, &grant_id);
-        // Looked up before the change, because a change copies the whole state under the writers' lock: no anonymous request costs that.
+        // Looked up before the change, because a change copies the whole state under the writers'
+        // lock: no anonymous request costs that.
         if !state.codes.contains_key(&code) {
             return Err(BAD_CODE);
         }
         let outcome = self.store.change(now, |state| {
             let known = state.codes.get(&code).ok_or(BAD_CODE)?;
-            // Client, address and verifier before anything else: someone who has only seen the code cannot use it up.
+            // Client, address and verifier before anything else: someone who has only seen the code
+            // cannot use it up.
             let is_theirs = known.client == client.id
                 && redirect_uri.is_none_or(|uri| uri == known.redirect_uri)
                 && verifier_matches(verifier, &known.challenge);
@@ -167,13 +171,19 @@ impl Oauth {
             }
             let mut grant = known.clone();
             if !self.logins.has_same_password(&grant) {
-                log::warn!("grant={:?} ended: its user was removed or has another password", grant.id);
+                log::warn!(
+                    "grant={:?} ended: its user was removed or has another password",
+                    grant.id
+                );
                 state.end_grant(&grant.id);
                 return Ok(None);
             }
-            let Some(newest) = newest_of_family(&mut grant, &state.key, token, self.policy.refresh_window, now) else {
+            let Some(newest) =
+                newest_of_family(&mut grant, &state.key, token, self.policy.refresh_window, now)
+            else {
                 log::warn!(
-                    "refresh token used long after its exchange: grant={:?} user={:?} client={:?} ended",
+                    "refresh token used long after its exchange: grant={:?} user={:?} client={:?} \
+                     ended",
                     grant.id,
                     grant.user,
                     client.short_id()
@@ -182,7 +192,8 @@ impl Oauth {
                 return Ok(None);
             };
             grant.used.store(now.0, Ordering::Relaxed);
-            // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token only.
+            // RFC 6749 section 6: a narrower scope may be asked for; it narrows this access token
+            // only.
             let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access);
             let access = asked.min(grant.access);
             add_access(state, &access_token, Holder::Grant(&grant.id), &client.id, access, now);
@@ -213,8 +224,9 @@ fn verifier_matches(verifier: &str, challenge: &str) -> bool {
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
 }
 
-/// The refresh token that the holder of `token` continues with: its successor, made now if `token` is the valid one, else
-/// the last in the chain of successors; `token` itself while no more can be remembered. `None` when it was exchanged too long ago.
+/// The refresh token that the holder of `token` continues with: its successor, made now if `token`
+/// is the valid one, else the last in the chain of successors; `token` itself while no more can be
+/// remembered. `None` when it was exchanged too long ago.
 fn newest_of_family(
     grant: &mut Grant,
     key: &[u8; 32],
@@ -234,8 +246,9 @@ fn newest_of_family(
                 .first()
                 .is_some_and(|(_, exchanged)| now.since(Moment(*exchanged)) < window)
         {
-            // The list is full of tokens that are still within the window. Dropping one would end an honest client's grant, so `token` is not
-            // exchanged this time, and stays the valid one.
+            // The list is full of tokens that are still within the window. Dropping one would end
+            // an honest client's grant, so `token` is not exchanged this time, and stays the valid
+            // one.
             return Some(token.to_owned());
         }
         let next = successor(token);
