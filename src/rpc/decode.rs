@@ -3,17 +3,19 @@
 use super::{Error, Id, Incoming, Message, Params};
 use crate::limits;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Decodes a body or line.
 ///
 /// # Errors
-/// Parse error (-32700) or invalid request (-32600), with the id of the message where it can be read.
+/// Parse error (-32700) or invalid request (-32600), with the id of the message where it can be
+/// read.
 pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
     if has_too_many_values(bytes) {
         return Err(Error::invalid_request("the message has too many values"));
     }
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| Error::parse(&error.to_string()))?;
+    let value: Value = serde_json::from_slice(&with_whole_characters(bytes))
+        .map_err(|error| Error::parse(&error.to_string()))?;
     match value {
         Value::Array(messages) if messages.is_empty() => {
             Err(Error::invalid_request("the batch is empty"))
@@ -24,6 +26,51 @@ pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
         Value::Array(messages) => Ok(Incoming::Batch(messages.into_iter().map(message).collect())),
         one => message(one).map(Incoming::One),
     }
+}
+
+/// JSON whose escapes are whole characters: half of a surrogate pair, as a client sends that cuts a
+/// text between the two, becomes U+FFFD.
+fn with_whole_characters(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut halves = Vec::new();
+    let mut at = 0;
+    // A backslash stands only in strings, where it escapes what follows.
+    while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += next;
+        let unit = escaped_unit(bytes, at);
+        at += match unit {
+            Some(0xd800..=0xdbff)
+                if matches!(escaped_unit(bytes, at + 6), Some(0xdc00..=0xdfff)) =>
+            {
+                12
+            }
+            Some(0xd800..=0xdfff) => {
+                halves.push(at + 2);
+                6
+            }
+            Some(_) => 6,
+            None => 2,
+        };
+    }
+    if halves.is_empty() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut whole = bytes.to_vec();
+    for half in halves {
+        if let Some(digits) = whole.get_mut(half..half + 4) {
+            digits.copy_from_slice(b"fffd");
+        }
+    }
+    Cow::Owned(whole)
+}
+
+/// The UTF-16 code unit of an escape such as `\u00e9` at this place.
+fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    // A sign would be taken for a part of the number.
+    let digits = std::str::from_utf8(digits)
+        .ok()
+        .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+    u16::from_str_radix(digits, 16).ok()
 }
 
 /// Counts the separators of values outside strings: far cheaper than parsing the values first.
@@ -116,6 +163,24 @@ mod tests {
         assert!(
             matches!(decode(br#"[{"jsonrpc":"2.0","method":"x"}]"#).unwrap(), Incoming::Batch(list) if list.len() == 1)
         );
+    }
+
+    #[test]
+    fn half_a_character_is_a_replacement_character() {
+        for (sent, read) in [
+            (r"boiler \ud83d", "boiler \u{fffd}"),
+            (r"\ud83d\ude00 \ude00\ud83dx", "\u{1f600} \u{fffd}\u{fffd}x"),
+            (r"\\ud83d \u00e9", r"\ud83d \u{e9}"),
+            (r"\uD83D\u0041", "\u{fffd}A"),
+        ] {
+            let read = read.replace(r"\u{e9}", "\u{e9}");
+            let message = decode(
+                format!(r#"{{"jsonrpc":"2.0","id":1.0,"method":"x","params":{{"a":"{sent}"}}}}"#)
+                    .as_bytes(),
+            )
+            .unwrap();
+            assert_eq!(message.one().unwrap().params().unwrap()["a"], *read, "{sent}");
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ impl Error {
         Error::new(-32603, "Internal error")
     }
 
-    /// No resource of this URI: -32002 in the legacy revisions; 2026-07-28 forbids that code and wants -32602.
+    /// No resource of this URI: -32002 in the legacy revisions; 2026-07-28 forbids that code and
+    /// wants -32602.
     pub fn resource_not_found(uri: &str, modern: bool) -> Error {
         let code = if modern { -32602 } else { -32002 };
         Error { data: Some(json!({ "uri": uri })), ..Error::new(code, "Resource not found") }
@@ -64,7 +65,8 @@ impl Error {
         Error::new(-32020, format!("Header mismatch: {why}"))
     }
 
-    /// -32022, modern era: an unsupported revision. Clients take this code as the sign of a modern server.
+    /// -32022, modern era: an unsupported revision. Clients take this code as the sign of a modern
+    /// server.
     pub fn unsupported_version(requested: &str, supported: &[&str]) -> Error {
         let data = json!({ "supported": supported, "requested": requested });
         Error { data: Some(data), ..Error::new(-32022, "Unsupported protocol version") }
@@ -81,7 +83,8 @@ impl Error {
         self.code
     }
 
-    /// The message as JSON text. Without an id the member is left out: null is not valid in any revision of MCP.
+    /// The message as JSON text. Without an id the member is left out: null is not valid in any
+    /// revision of MCP.
     pub fn to_json(&self) -> String {
         let error = Value::Object(without_nulls(
             json!({ "code": self.code, "message": self.message, "data": self.data }),

@@ -1,5 +1,5 @@
-//! JSON-RPC 2.0 as MCP uses it: messages in ([`decode`]), messages out ([`encode`]), errors ([`error`]). This module knows
-//! no method and no transport.
+//! JSON-RPC 2.0 as MCP uses it: messages in ([`decode`]), messages out ([`encode`]), errors
+//! ([`error`]). This module knows no method and no transport.
 
 pub mod decode;
 pub mod encode;
@@ -10,16 +10,19 @@ pub use error::Error;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The id of a request: an integer, or a text of bounded length; echoed as it came. MCP forbids null and fractions.
+/// The id of a request: an integer, or a text of bounded length; echoed as it came. MCP forbids
+/// null and fractions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Id(Value);
 
 impl Id {
     /// The id in a message; `None` for anything that is not an id.
     pub fn of(value: &Value) -> Option<Id> {
-        let is_id = value.is_i64()
-            || value.is_u64()
-            || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_BYTES);
+        // Some clients write every number with a fraction: 1.0.
+        let is_exact = |number: f64| number.fract() == 0.0 && number.abs() < (1_u64 << 53) as f64;
+        let is_whole = value.is_i64() || value.is_u64() || value.as_f64().is_some_and(is_exact);
+        let is_id =
+            is_whole || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_BYTES);
         is_id.then(|| Id(value.clone()))
     }
 
@@ -67,6 +70,14 @@ impl Message {
     pub fn params(&self) -> Option<&Params> {
         match self {
             Message::Request { params, .. } | Message::Notification { params, .. } => Some(params),
+            Message::Response => None,
+        }
+    }
+
+    /// The method, of a message that has one.
+    pub fn method(&self) -> Option<&str> {
+        match self {
+            Message::Request { method, .. } | Message::Notification { method, .. } => Some(method),
             Message::Response => None,
         }
     }
