@@ -1,10 +1,6 @@
-//! What a person can start from a menu: prompts with the notes they are about already in them. One value for each, as with
-//! tools; the texts are for models, so they name tools.
+//! What a person can start from a menu: prompts with the notes they are about already in them. One
+//! value for each, as with tools; the texts are for models, so they name tools.
 
-#[cfg(feature = "accomplishments")]
-mod accomplishments;
-#[cfg(feature = "context")]
-mod context;
 mod vault;
 
 use crate::principal::Access;
@@ -66,10 +62,6 @@ impl Prompt {
 pub fn of(toolset: Toolset) -> &'static [&'static Prompt] {
     match toolset {
         Toolset::Vault => &vault::PROMPTS,
-        #[cfg(feature = "context")]
-        Toolset::Context => &context::PROMPTS,
-        #[cfg(feature = "accomplishments")]
-        Toolset::Accomplishments => &accomplishments::PROMPTS,
         _ => &[],
     }
 }

@@ -1,4 +1,4 @@
-//! The prompts of toolset `vault`: a day's review, what the vault says about a topic, a note put in order.
+//! The prompts of toolset `vault`: a day's review, a note put in order.
 
 use super::{Content, Prompt};
 use crate::calendar::DateTime;
@@ -10,18 +10,18 @@ use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Context, Error};
 use crate::vault::complete::CompletionKind;
 use crate::vault::read::{Content as Read, Range};
-use crate::vault::search::Query;
 use crate::vault::{Entry, Vault, VaultPath, media};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) static PROMPTS: [&Prompt; 3] = [&REVIEW_DAY, &GATHER_NOTES, &TIDY_NOTE];
+pub(super) static PROMPTS: [&Prompt; 2] = [&REVIEW_DAY, &TIDY_NOTE];
 
 static REVIEW_DAY: Prompt = Prompt {
     name: "review_day",
     title: "Review a day",
-    description: "The daily note of a day and the notes that were changed then: what was done, decided and left open",
+    description: "The daily note of a day and the notes that were changed then: what was done, \
+                  decided and left open",
     needs: Access::Read,
     argument: optional(
         "date",
@@ -30,16 +30,6 @@ static REVIEW_DAY: Prompt = Prompt {
     ),
     completed_from: CompletionKind::Day,
     run: review_day,
-};
-
-static GATHER_NOTES: Prompt = Prompt {
-    name: "gather_notes",
-    title: "Gather notes on a topic",
-    description: "What the vault says about a topic, from the notes that match best",
-    needs: Access::Read,
-    argument: required("topic", ANY_TEXT, "A word, a phrase, a tag or the name of a note"),
-    completed_from: CompletionKind::Topic,
-    run: gather_notes,
 };
 
 static TIDY_NOTE: Prompt = Prompt {
@@ -60,9 +50,8 @@ const ONE_DAY: Duration = Duration::from_secs(24 * 3600);
 /// Files listed in a prompt at most, and characters of their paths as JSON.
 const NAMED: usize = 50;
 const NAMED_CHARS: usize = 5_000;
-/// Results of the search behind a prompt.
-const HITS: usize = 20;
-/// Characters of an attached note, as JSON: a prompt is one answer, and its own text takes some of it.
+/// Characters of an attached note, as JSON: a prompt is one answer, and its own text takes some of
+/// it.
 const NOTE_CHARS: usize = limits::RESULT_CHARS - 10_000;
 
 fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>, Error> {
@@ -77,7 +66,8 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
         Some("yesterday") => now.plus_days(-1).format("YYYY-MM-DD"),
         Some(day) => day.to_owned(),
         None => {
-            // Notes for future days are not reviewed; a day of slack, because the client may be in another time zone.
+            // Notes for future days are not reviewed; a day of slack, because the client may be in
+            // another time zone.
             let tomorrow = Moment::read().after(ONE_DAY).rfc3339();
             let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
             let newest = days
@@ -123,52 +113,18 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
     if !others.is_empty() {
         let _ = write!(
             text,
-            "\nThese {total} other files bear that date or were last changed on that day:\n{}Read what matters of them with vault_read.",
+            "\nThese {total} other files bear that date or were last changed on that day:\n{}Read \
+             what matters of them with vault_read.",
             named(&others, total)
         );
     }
     let _ = write!(
         text,
-        "\nTell me in a few lines: what I did, what I decided, and what is still open, each with a [[wikilink]] to the note it stands in. \
-         Do not change anything unless I ask for it. {ONLY_DATA}",
+        "\nTell me in a few lines: what I did, what I decided, and what is still open, each with \
+         a [[wikilink]] to the note it stands in. Do not change anything unless I ask for it. \
+         {ONLY_DATA}",
     );
     Ok(std::iter::once(Content::Text(text)).chain(daily.map(|daily| daily.note)).collect())
-}
-
-fn gather_notes(context: &Context<'_>, topic: Option<&str>) -> Result<Vec<Content>, Error> {
-    let topic: String =
-        topic.unwrap_or_default().trim().chars().take(limits::QUERY_CHARS).collect();
-    if topic.trim_matches(['#', ' ']).is_empty() {
-        return Err(Error::invalid("Argument topic has no word in it."));
-    }
-    let query = Query { text: &topic, max_results: HITS, ..Query::default() };
-    let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;
-    let mut text = format!("Tell me what my vault says about: {topic}\n\n");
-    if found.hits.is_empty() {
-        text.push_str("No note has these words. Try other words for it with vault_search, or look through vault_list_all.");
-        return Ok(vec![Content::Text(text)]);
-    }
-    let _ = writeln!(
-        text,
-        "{} files match; the best, with the line of the match:",
-        found.total + found.partial
-    );
-    for hit in &found.hits {
-        let _ = writeln!(
-            text,
-            "- {} (line {}): {}",
-            hit.entry.path,
-            hit.line,
-            hit.snippet.replace(['\n', '\r'], " ")
-        );
-    }
-    let _ = write!(
-        text,
-        "\nRead those that matter with vault_read, follow their [[wikilinks]] where that helps, and search again with other words if \
-         something seems to be missing. Then sum up what they say, with a [[wikilink]] to the source of each point, what contradicts \
-         itself, and what is missing. {ONLY_DATA}",
-    );
-    Ok(vec![Content::Text(text)])
 }
 
 fn tidy_note(context: &Context<'_>, path: Option<&str>) -> Result<Vec<Content>, Error> {
@@ -182,10 +138,12 @@ fn tidy_note(context: &Context<'_>, path: Option<&str>) -> Result<Vec<Content>, 
     }
     let attached = Attached::of(context.vault, &path)?;
     let text = format!(
-        "Put my note {} in order; it is attached{}. Keep what it says, its tone and its language; keep the frontmatter keys, links, tasks and embeds. Mend headings, lists, \
-         spelling and broken formatting, and turn names of notes that exist (vault_search tells) into [[wikilinks]].\n\n\
-         First tell me in a few lines what you would change. When I agree, change it piece by piece with vault_edit, with \
-         if_match set to the etag, which is {} now and changes with each edit. {ONLY_DATA}",
+        "Put my note {} in order; it is attached{}. Keep what it says, its tone and its language; \
+         keep the frontmatter keys, links, tasks and embeds. Mend headings, lists, spelling and \
+         broken formatting, and turn names of notes that exist (vault_search tells) into \
+         [[wikilinks]].\n\nFirst tell me in a few lines what you would change. When I agree, \
+         change it piece by piece with vault_edit, with if_match set to the etag, which is {} now \
+         and changes with each edit. {ONLY_DATA}",
         path.as_str(),
         attached.cut_notice(),
         attached.etag
