@@ -1,6 +1,7 @@
-//! The lines of a note and the kind of each: the part of CommonMark's block structure that tools and search need, with
-//! Obsidian's comments and math. Containers (quotes, callouts, lists) do not form a tree: a line's kind is that of the content after
-//! its markers, except that headings in containers are not headings of the note, as in Obsidian.
+//! The lines of a note and the kind of each: the part of CommonMark's block structure that tools
+//! and search need, with Obsidian's comments and math. Containers (quotes, callouts, lists) do not
+//! form a tree: a line's kind is that of the content after its markers, except that headings in
+//! containers are not headings of the note, as in Obsidian.
 
 use super::frontmatter;
 use super::html::begins_html;
@@ -19,7 +20,8 @@ pub enum Kind {
     Frontmatter,
     /// White space only.
     Blank,
-    /// Any other: of a paragraph, table, quote or HTML block, a thematic break, or text behind the end of a comment.
+    /// Any other: of a paragraph, table, quote or HTML block, a thematic break, or text behind the
+    /// end of a comment.
     Text,
     /// An ATX heading; its level.
     Heading(u8),
@@ -34,7 +36,8 @@ pub enum Kind {
     },
     /// In a code block, fences included.
     Code,
-    /// In a multi-line comment (`<!-- -->` or `%% %%`), math block, or `<pre>`, `<script>` or `<style>` element: no Markdown.
+    /// In a multi-line comment (`<!-- -->` or `%% %%`), math block, or `<pre>`, `<script>` or
+    /// `<style>` element: no Markdown.
     Opaque,
 }
 
@@ -48,7 +51,8 @@ pub struct Line {
     pub content: usize,
     /// Whether fenced code or an opaque construct begins here that ends on a later line.
     pub opens: bool,
-    /// Whether it is in an HTML block, which ends with the next blank line and contains no headings or list items.
+    /// Whether it is in an HTML block, which ends with the next blank line and contains no
+    /// headings or list items.
     pub is_html: bool,
 }
 
@@ -56,7 +60,8 @@ pub struct Line {
 pub fn lines(text: &str) -> Vec<Line> {
     let body = frontmatter::end(text);
     let mut reader = Reader { text, ..Reader::default() };
-    // Without frontmatter `body` is 0, or 3 after a byte order mark. With frontmatter it is larger, and the first line begins at 0.
+    // Without frontmatter `body` is 0, or 3 after a byte order mark. With frontmatter it is larger,
+    // and the first line begins at 0.
     let mut start = if body > 3 { 0 } else { body };
     for whole in text.part(start..).split_inclusive('\n') {
         let line =
@@ -95,7 +100,8 @@ struct Reader<'a> {
     html: Option<(usize, usize)>,
     /// Whether the current paragraph is a table; a table does not become a setext heading.
     is_table: bool,
-    /// Whether the current paragraph contains a quoted line; such a paragraph does not become a setext heading.
+    /// Whether the current paragraph contains a quoted line; such a paragraph does not become a
+    /// setext heading.
     is_quoted: bool,
     /// Whether math is open inside the current paragraph or list item.
     in_math: bool,
@@ -142,7 +148,8 @@ impl<'a> Reader<'a> {
                     Some(behind) if !behind.trim().is_empty() => Kind::Text,
                     _ => Kind::Opaque,
                 };
-                // The rest of the line belongs to an HTML block (CommonMark, "HTML blocks"), but not to Obsidian's comments and math.
+                // The rest of the line belongs to an HTML block (CommonMark, "HTML blocks"), but
+                // not to Obsidian's comments and math.
                 let ends_html = behind.is_some() && !matches!(opaque.closing, "%%" | "$$");
                 self.open = match behind {
                     None => Some(Open::Opaque(Opaque { fence, ..opaque })),
@@ -202,7 +209,8 @@ impl<'a> Reader<'a> {
             .filter(|_| !start.trimmed.is_empty() && unclosed(start.trimmed).is_none())
     }
 
-    /// The kind of a line, its content, and the width of the list marker if a list item begins here, or else 0.
+    /// The kind of a line, its content, and the width of the list marker if a list item begins
+    /// here, or else 0.
     fn classify(&mut self, start: &Start<'a>) -> (Kind, &'a str, usize) {
         let Start { quotes, rest, trimmed, indent, column, follows_text } = *start;
         if trimmed.is_empty() {
@@ -268,7 +276,8 @@ impl<'a> Reader<'a> {
 
     /// Follows math, comments and tables inside paragraphs.
     fn track_inline(&mut self, kind: Kind, content: &str) {
-        // An odd number of `$$` or `%%` in a line of a paragraph opens or closes inline math or a comment; a list item begins with neither open.
+        // An odd number of `$$` or `%%` in a line of a paragraph opens or closes inline math or a
+        // comment; a list item begins with neither open.
         let is_text = kind == Kind::Text;
         let has_content = is_text || matches!(kind, Kind::Item { .. });
         self.in_math = has_content && (is_text && self.in_math) != is_odd(content, "$$");
@@ -300,8 +309,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a line is in a paragraph, in a quote or not: neither in an HTML block, nor a thematic break, a heading or a comment on a line
-/// of its own.
+/// Whether a line is in a paragraph, in a quote or not: neither in an HTML block, nor a thematic
+/// break, a heading or a comment on a line of its own.
 fn in_paragraph(text: &str, line: &Line) -> bool {
     let (_, own) = unquoted(text.part(line.range.clone()));
     line.kind == Kind::Text
@@ -311,8 +320,8 @@ fn in_paragraph(text: &str, line: &Line) -> bool {
         && !own.trim_start().starts_with("<!--")
 }
 
-/// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a code block, the frontmatter, a
-/// heading. Lines missing from `lines` separate blocks.
+/// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a
+/// code block, the frontmatter, a heading. Lines missing from `lines` separate blocks.
 pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     let mut blocks: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
@@ -334,7 +343,8 @@ pub fn blocks(lines: &[Line]) -> Vec<Range<usize>> {
     blocks
 }
 
-/// The ranges of sections, each a heading with the text up to the next one; the text before the first heading is a section, too.
+/// The ranges of sections, each a heading with the text up to the next one; the text before the
+/// first heading is a section, too.
 pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
     let mut sections: Vec<Range<usize>> = Vec::new();
     let mut last = Kind::Blank;
@@ -350,7 +360,8 @@ pub fn sections(lines: &[Line]) -> Vec<Range<usize>> {
     sections
 }
 
-/// The line ending of the line at an offset, or else of the line before it; `\n` for a text of one line.
+/// The line ending of the line at an offset, or else of the line before it; `\n` for a text of one
+/// line.
 pub fn line_end(text: &str, at: usize) -> &'static str {
     let bytes = text.as_bytes();
     let behind =
@@ -516,7 +527,8 @@ mod tests {
 
     #[test]
     fn blocks_and_sections_are_ranges_of_lines() {
-        let text = "---\na: 1\n---\nintro\ngoes on\n\n# One\n- a\n  more\n- b\n```\nx\n\ny\n```\nSet\next\n---\nlast";
+        let text = "---\na: 1\n---\nintro\ngoes on\n\n# One\n- a\n  more\n- \
+                    b\n```\nx\n\ny\n```\nSet\next\n---\nlast";
         let of = |ranges: Vec<Range<usize>>| {
             ranges.into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
         };

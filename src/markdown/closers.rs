@@ -1,5 +1,5 @@
-//! Where the inline constructs of a block can close. Each place is found once and remembered until it is passed, so a block is
-//! read in a time that grows with its length, whatever it holds.
+//! Where the inline constructs of a block can close. Each place is found once and remembered until
+//! it is passed, so a block is read in a time that grows with its length, whatever it holds.
 
 use crate::limits;
 use std::collections::{HashMap, VecDeque};
@@ -30,12 +30,14 @@ impl<'a> Closers<'a> {
         self.line_end.from(self.text, at, self.end).unwrap_or(self.end)
     }
 
-    /// The end of what begins at `at`: a construct on one line, of [`limits::INLINE_BYTES`] at most.
+    /// The end of what begins at `at`: a construct on one line, of [`limits::INLINE_BYTES`] at
+    /// most.
     fn farthest(&mut self, at: usize) -> usize {
         self.line_end(at).min(at + limits::INLINE_BYTES)
     }
 
-    /// What is between the brackets of the wikilink that begins at `at`, if it is closed and contains no other.
+    /// What is between the brackets of the wikilink that begins at `at`, if it is closed and
+    /// contains no other.
     pub(super) fn wikilink(&mut self, at: usize) -> Option<&'a str> {
         let inner = at + 2;
         let close = self
@@ -46,7 +48,8 @@ impl<'a> Closers<'a> {
         self.text.get(inner..close).filter(|_| nested.is_none_or(|nested| nested >= close))
     }
 
-    /// The end of the destination `](…)` that begins at `at`: its parentheses are balanced, or it is in angle brackets.
+    /// The end of the destination `](…)` that begins at `at`: its parentheses are balanced, or it
+    /// is in angle brackets.
     pub(super) fn destination(&mut self, at: usize) -> Option<usize> {
         let (inner, farthest) = (at + 2, self.farthest(at));
         let is_bracketed = self.text.get(inner..).is_some_and(|rest| rest.starts_with('<'));
@@ -58,7 +61,8 @@ impl<'a> Closers<'a> {
         self.parentheses.close_around(from).map(|close| close + 1).filter(|end| *end <= farthest)
     }
 
-    /// The end of the code span that begins at `at` with `length` backticks: behind the next run of as many.
+    /// The end of the code span that begins at `at` with `length` backticks: behind the next run of
+    /// as many.
     pub(super) fn code_span(&mut self, at: usize, length: usize) -> Option<usize> {
         let runs =
             self.runs.get_or_insert_with(|| runs(self.text, at..self.end)).get_mut(&length)?;
@@ -115,7 +119,8 @@ struct Parentheses {
     line: Range<usize>,
     /// Where they are, in order.
     places: Vec<usize>,
-    /// For each the closing one of the pair that it is in: for a closing one itself, for an opening one that of the pair around.
+    /// For each the closing one of the pair that it is in: for a closing one itself, for an
+    /// opening one that of the pair around.
     closes: Vec<Option<usize>>,
 }
 

@@ -5,8 +5,9 @@ use crate::limits;
 use crate::slice::Part;
 use crate::yaml;
 
-/// The comment in a value of one line, as YAML reads it: it begins with the first `#` that can be removed, together with all that
-/// follows, without changing the value. `None` if the value goes on in the next line.
+/// The comment in a value of one line, as YAML reads it: it begins with the first `#` that can be
+/// removed, together with all that follows, without changing the value. `None` if the value goes on
+/// in the next line.
 pub(super) fn comment_of(value: &str) -> Option<Option<&str>> {
     // As an item of a list: at the beginning of a line `---` would be a marker.
     let parse = |value: &str| yaml::parse(&format!("- {value}"), 0);

@@ -26,7 +26,8 @@ impl Edit {
 /// Applies several edits, which must not overlap.
 pub fn apply_all(text: &str, edits: &[Edit]) -> String {
     let mut in_order: Vec<&Edit> = edits.iter().collect();
-    // An insertion comes before a replacement that begins at the same byte; insertions at one byte keep their order.
+    // An insertion comes before a replacement that begins at the same byte; insertions at one byte
+    // keep their order.
     in_order.sort_by_key(|edit| (edit.range.start, edit.range.end));
     let (mut made, mut at) = (String::with_capacity(text.len()), 0);
     for edit in in_order {

@@ -1,5 +1,5 @@
-//! The YAML block at the start of a note: where it is, and the tags in it. Read-only; callers write by replacing text, so that
-//! all other bytes are kept.
+//! The YAML block at the start of a note: where it is, and the tags in it. Read-only; callers write
+//! by replacing text, so that all other bytes are kept.
 
 use crate::limits;
 use crate::slice::Part;
@@ -9,8 +9,9 @@ use serde_yaml::Value;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The frontmatter of a note: the text between the fences; `None` if there is none. It must begin with `---` in the first line
-/// (a byte order mark before it is allowed) and be closed with `---` or `...`.
+/// The frontmatter of a note: the text between the fences; `None` if there is none. It must begin
+/// with `---` in the first line (a byte order mark before it is allowed) and be closed with `---`
+/// or `...`.
 pub fn block(text: &str) -> Option<&str> {
     let start = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (first, rest) = start.split_once('\n')?;
@@ -34,7 +35,8 @@ pub fn range(text: &str) -> Option<Range<usize>> {
     Some(start..start + block.len())
 }
 
-/// Where the body of a note begins: after the closing fence of its frontmatter, or after a byte order mark.
+/// Where the body of a note begins: after the closing fence of its frontmatter, or after a byte
+/// order mark.
 pub fn end(text: &str) -> usize {
     let Some(Range { end: fence, .. }) = range(text) else {
         return if text.starts_with('\u{feff}') { 3 } else { 0 };
@@ -43,7 +45,8 @@ pub fn end(text: &str) -> usize {
     fence + rest.find('\n').map_or(rest.len(), |at| at + 1)
 }
 
-/// The text up to the end of the frontmatter, to be kept without the rest of the note; empty if it is too long to be parsed.
+/// The text up to the end of the frontmatter, to be kept without the rest of the note; empty if it
+/// is too long to be parsed.
 pub fn head(text: &str) -> &str {
     text.get(..end(text)).filter(|head| head.len() <= limits::FRONTMATTER_BYTES).unwrap_or_default()
 }
@@ -60,7 +63,8 @@ pub fn values(block: &str) -> Result<Value, String> {
     yaml::parse(block, 1)
 }
 
-/// Whether a block may contain tags. Most notes have none, and parsing YAML costs more than all other processing of a small note.
+/// Whether a block may contain tags. Most notes have none, and parsing YAML costs more than all
+/// other processing of a small note.
 pub fn may_have_tags(block: &str) -> bool {
     let bytes = block.as_bytes();
     memchr::memchr2_iter(b't', b'T', bytes)
@@ -77,8 +81,8 @@ pub fn is_tags(name: &str) -> bool {
     name.eq_ignore_ascii_case("tags") || name.eq_ignore_ascii_case("tag")
 }
 
-/// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or spaces, without `#`, in
-/// order, each once.
+/// The tags of a note: frontmatter `tags` and `tag`, a list or a string separated by commas or
+/// spaces, without `#`, in order, each once.
 ///
 /// # Errors
 /// As [`values`]; the note then has no tags.
@@ -104,8 +108,8 @@ pub fn tags(text: &str) -> Result<Vec<String>, String> {
 /// The characters around the tags in the lines of `tags` and `tag`.
 const TAG_SEPARATORS: [char; 11] = [' ', '\t', ',', '[', ']', '"', '\'', '\r', '\n', '{', '}'];
 
-/// The ranges of the tags in a note's frontmatter, without `#`: in the lines of `tags` and `tag`, separated by white space, commas,
-/// brackets and quotes.
+/// The ranges of the tags in a note's frontmatter, without `#`: in the lines of `tags` and `tag`,
+/// separated by white space, commas, brackets and quotes.
 pub fn tag_ranges(text: &str) -> Vec<Range<usize>> {
     let Some(block) = range(text) else { return Vec::new() };
     let mut at = block.start;
@@ -145,11 +149,13 @@ fn names(value: &Value) -> Vec<String> {
     }
 }
 
-/// The characters outside quotes, each with its offset and the character before it: (offset, previous, character).
+/// The characters outside quotes, each with its offset and the character before it: (offset,
+/// previous, character).
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
     let (mut quote, mut before, mut last_visible) = (None, ' ', ' ');
     let (mut value_not_begun, mut just_closed, mut is_mark) = (true, false, false);
-    // A guess: a line that ends in a comma or bracket and begins with none is taken for the continuation of a flow list.
+    // A guess: a line that ends in a comma or bracket and begins with none is taken for the
+    // continuation of a flow list.
     let bare = text.trim();
     let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
     text.char_indices().filter_map(move |(at, c)| {

@@ -1,6 +1,7 @@
 //! HTML blocks that contain no Markdown.
 
-/// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6, conditions 6 and 7).
+/// Whether a line begins an HTML block that ends with the next blank line (CommonMark section 4.6,
+/// conditions 6 and 7).
 pub(super) fn begins_html(line: &str, follows_text: bool) -> bool {
     let Some(inner) = line.strip_prefix('<') else { return false };
     let name = inner.strip_prefix('/').unwrap_or(inner);
@@ -20,7 +21,7 @@ pub(super) fn begins_html(line: &str, follows_text: bool) -> bool {
 }
 
 /// The elements of condition 6.
-const HTML_BLOCKS: &str = "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt \
-    fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main \
-    menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead title tr \
-    track ul";
+const HTML_BLOCKS: &str = "address article aside base basefont blockquote body caption center col colgroup dd details \
+     dialog dir div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 \
+     head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option \
+     p param search section summary table tbody td tfoot th thead title tr track ul";

@@ -22,7 +22,8 @@ pub fn is_tag_name(name: &str) -> bool {
     tag_at(&tag, 0) == Some(0..tag.len())
 }
 
-/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters must be neither a digit nor a slash.
+/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters
+/// must be neither a digit nor a slash.
 fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text.get(..at)?.chars().next_back();
     if before.is_some_and(|c| !c.is_whitespace() && c != '\u{feff}') {
@@ -38,7 +39,8 @@ pub fn may_have_tags(text: &str) -> bool {
     memchr::memchr_iter(b'#', text.as_bytes()).any(|at| tag_at(text, at).is_some())
 }
 
-/// The inline tags of a note, as ranges including the `#`: outside code, HTML comments, math and link targets.
+/// The inline tags of a note, as ranges including the `#`: outside code, HTML comments, math and
+/// link targets.
 pub fn tags(text: &str) -> Vec<Range<usize>> {
     let mut tags = Vec::new();
     for block in prose(text, &lines(text)) {
@@ -58,7 +60,8 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
     tags
 }
 
-/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments, math, and raw HTML such as `<style>`.
+/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments, math, and raw HTML
+/// such as `<style>`.
 pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
@@ -154,7 +157,8 @@ pub(super) fn spans(text: &str, block: Range<usize>) -> Vec<(Span, Range<usize>)
     found
 }
 
-/// Whether in the text after `[[` one of these two brackets is closed with `](`, as that of a Markdown link.
+/// Whether in the text after `[[` one of these two brackets is closed with `](`, as that of a
+/// Markdown link.
 fn ends_link_text(inner: &str) -> bool {
     let (mut depth, mut is_escaped) = (0_i32, false);
     inner.char_indices().any(|(at, c)| {
@@ -178,8 +182,8 @@ fn backticks(text: &str) -> usize {
     text.bytes().take_while(|&byte| byte == b'`').count()
 }
 
-/// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space just inside the delimiters or a digit after
-/// them, so that prices do not count.
+/// The length of the math that a text begins with: `$$…$$`, or `$…$` without white space just
+/// inside the delimiters or a digit after them, so that prices do not count.
 fn math(text: &str) -> Option<usize> {
     if let Some(inner) = text.strip_prefix("$$") {
         return inner.find("$$").map(|close| close + 4);
@@ -221,7 +225,8 @@ mod tests {
             ),
             ("\u{feff}#first", &["#first"]),
             (
-                "<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x $$\n#too\n~~~\n#no\n~~~\n%%",
+                "<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x \
+                 $$\n#too\n~~~\n#no\n~~~\n%%",
                 &["#too"],
             ),
         ] {

@@ -21,8 +21,9 @@ pub enum Target<'a> {
     Line(usize),
 }
 
-/// The edit that inserts text at a position, and the line, from 1, in which the text then begins. With `create`, a missing heading is
-/// created: at the end of the note, or of the section that the path names, one level below it.
+/// The edit that inserts text at a position, and the line, from 1, in which the text then begins.
+/// With `create`, a missing heading is created: at the end of the note, or of the section that the
+/// path names, one level below it.
 ///
 /// # Errors
 /// [`PartError`].
@@ -34,7 +35,7 @@ pub fn insert(
     create: bool,
 ) -> Result<(Edit, usize), PartError> {
     let block;
-    let mut with_heading = None;
+    let mut headings = Vec::new();
     let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
@@ -51,9 +52,8 @@ pub fn insert(
                     .map(|name| name.trim().to_owned())
             };
             let own = new.lines().next().and_then(name);
-            with_heading = created
-                .filter(|heading| own.is_none() || own != name(heading))
-                .map(|heading| format!("{heading}\n{new}"));
+            headings = created;
+            headings.pop_if(|last| own.is_some() && own == name(last));
             (lines, None)
         }
         Target::Block(id) => {
@@ -78,7 +78,8 @@ pub fn insert(
     }
     let is_section = matches!(target, Target::Heading(_)) && position == Position::Replace;
     let below = if is_section { without_own_heading(note, lines.start, new) } else { new };
-    let (mut edit, line) = edit(note, &lines, id, with_heading.as_deref().unwrap_or(below));
+    let with_headings: String = headings.iter().map(|heading| format!("{heading}\n")).collect();
+    let (mut edit, line) = edit(note, &lines, id, &(with_headings + below));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
     let has_properties = |text: &str| frontmatter::range(text).is_some();
     let is_at_start = edit.range.start == frontmatter::end(note.text)
@@ -88,10 +89,11 @@ pub fn insert(
     if makes_frontmatter {
         edit.text.insert_str(0, line_end(note.text, 0));
     }
-    Ok((edit, line + usize::from(makes_frontmatter) + usize::from(with_heading.is_some())))
+    Ok((edit, line + usize::from(makes_frontmatter) + headings.len()))
 }
 
-/// A text without the heading of the section whose text begins at a line, if it begins with that: a section as it is read does.
+/// A text without the heading of the section whose text begins at a line, if it begins with that: a
+/// section as it is read does.
 fn without_own_heading<'a>(note: &Note<'_>, line: usize, new: &'a str) -> &'a str {
     let inserted = Note::of(new);
     let first = inserted.headings().into_iter().next().filter(|first| first.lines.start == 0);
@@ -127,20 +129,20 @@ fn at_block<'a>(
     (if stays { block.lines.clone() } else { with_id }, id)
 }
 
-/// The lines that the text replaces, and the line of the heading to create above it.
+/// The lines that the text replaces, and the lines of the headings to create above it.
 fn at_heading(
     note: &Note<'_>,
     wanted: &str,
     position: Position,
     new: &str,
     create: bool,
-) -> Result<(Range<usize>, Option<String>), PartError> {
+) -> Result<(Range<usize>, Vec<String>), PartError> {
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
         Err(PartError::Missing(known)) if create => {
-            let (line, heading) = new_heading(note, wanted).ok_or(PartError::Missing(known))?;
-            return Ok((line..line, Some(heading)));
+            let (line, created) = new_headings(note, wanted).ok_or(PartError::Missing(known))?;
+            return Ok((line..line, created));
         }
         Err(error) => return Err(error),
     };
@@ -159,28 +161,36 @@ fn at_heading(
                 ..last
         }
     };
-    Ok((lines, None))
+    Ok((lines, Vec::new()))
 }
 
-/// A heading to create and the line, from 0, before which it comes; `None` if its parent headings are missing or ambiguous.
-fn new_heading(note: &Note<'_>, wanted: &str) -> Option<(usize, String)> {
+/// A heading to create below those that are missing above it, and the line, from 0, before which
+/// they come; `None` if one above it is ambiguous.
+fn new_headings(note: &Note<'_>, wanted: &str) -> Option<(usize, Vec<String>)> {
     let headings = note.headings();
     let (above, name) =
         wanted.rsplit_once(" > ").map_or((None, wanted), |(above, name)| (Some(above), name));
-    let markers = name.trim().bytes().take_while(|byte| *byte == b'#').count();
-    let (level, section) = match above.map(|above| note.find_heading(&headings, above, true)) {
-        None => (2, note.body()..note.lines.len()),
-        Some(Ok(above)) => {
-            let heading = headings.get(above)?;
-            (heading.level + 1, heading.lines.end..note.section_end(&headings, above))
-        }
-        Some(Err(_)) => return None,
+    let level_of = |line: &str| line.trim().bytes().take_while(|byte| *byte == b'#').count();
+    let (level, at, mut created) = match above {
+        None => (2, note.behind_text(note.body()..note.lines.len()), Vec::new()),
+        Some(above) => match note.find_heading(&headings, above, true) {
+            Ok(number) => {
+                let heading = headings.get(number)?;
+                let section = heading.lines.end..note.section_end(&headings, number);
+                (usize::from(heading.level) + 1, note.behind_text(section), Vec::new())
+            }
+            Err(PartError::Missing(_)) => {
+                let (at, created) = new_headings(note, above)?;
+                (level_of(created.last()?) + 1, at, created)
+            }
+            Err(_) => return None,
+        },
     };
-    let level = if (1..=6).contains(&markers) { markers } else { usize::from(level.min(6)) };
-    let at = note.behind_text(section);
+    let level = Some(level_of(name)).filter(|own| (1..=6).contains(own)).unwrap_or(level.min(6));
     let name = name.trim().trim_start_matches('#').trim();
     let is_name = !name.is_empty() && !name.contains(['\n', '\r']);
-    is_name.then(|| (at, format!("{} {name}", "#".repeat(level))))
+    created.push(format!("{} {name}", "#".repeat(level)));
+    is_name.then_some((at, created))
 }
 
 /// A text with the id of the block that it replaces, unless it has that already.
@@ -199,7 +209,8 @@ fn with_id(text: &str, id: Option<&str>) -> String {
     }
 }
 
-/// The edit itself: the text with the note's line endings, separated from what it must not join; and the line, from 1, in which it then begins.
+/// The edit itself: the text with the note's line endings, separated from what it must not join;
+/// and the line, from 1, in which it then begins.
 fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (Edit, usize) {
     let (start, end) = (lines.start, lines.end);
     let is_at_end = end >= note.lines.len();
@@ -309,7 +320,8 @@ mod tests {
         assert_eq!(after, "> [!todo] T\n> - [ ] a ^x\n>   - [ ] b\n> - [ ] new\n");
     }
 
-    /// Inserted text neither absorbs its surroundings nor is absorbed by them; lists stay as they are.
+    /// Inserted text neither absorbs its surroundings nor is absorbed by them; lists stay as they
+    /// are.
     #[test]
     fn text_stays_apart_from_what_would_swallow_it() {
         use Position::{After, End, Start};
@@ -510,7 +522,8 @@ mod tests {
             format!("{table}\n{new}\n"),
             "a table is no row"
         );
-        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## Archive\n\n- [x] z\n";
+        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] \
+                     a\n\n\n***\n\n## Archive\n\n- [x] z\n";
         for (position, expected) in [
             (End, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
             (Start, board.replace("- [x] a\n", "- [x] n\n- [x] a\n")),
@@ -588,7 +601,8 @@ mod tests {
             true,
         );
         assert_eq!(other_level.unwrap(), "# A\n### Log\n- new\n");
-        assert!(matches!(create("# A", "X > Log"), Err(PartError::Missing(_))));
+        assert_eq!(create("# A\n", "X > Log").unwrap(), "# A\n## X\n### Log\n- new\n");
+        assert_eq!(create("# A\n", "A > X > # Log").unwrap(), "# A\n## X\n# Log\n- new\n");
         assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
     }
 

@@ -1,4 +1,5 @@
-//! Whether a text and the lines around it would form one block, so that a blank line has to separate them.
+//! Whether a text and the lines around it would form one block, so that a blank line has to
+//! separate them.
 
 use super::blocks::Kind;
 use super::marks::{can_interrupt_paragraph, is_delimiter_row, underline};
@@ -9,7 +10,8 @@ pub(super) fn is_underline(line: &str) -> bool {
     !line.trim().is_empty() && underline(line.trim_start()).is_some()
 }
 
-/// Whether the first line of a new text would continue line `before`, turn it into a heading, or be swallowed by its HTML block.
+/// Whether the first line of a new text would continue line `before`, turn it into a heading, or be
+/// swallowed by its HTML block.
 pub(super) fn needs_blank_line_above(note: &Note<'_>, before: usize, new: &Note<'_>) -> bool {
     let (above, first) = (note.line(before), new.line(0));
     let is_text = matches!(note.kind(before), Some(Kind::Text));

@@ -1,5 +1,5 @@
-//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order, indentation, number formats,
-//! unknown members. The text must be valid JSON.
+//! Positions in a JSON text, so that one value can be replaced and every other byte kept: order,
+//! indentation, number formats, unknown members. The text must be valid JSON.
 
 use super::edit::splice;
 use crate::slice::Part;
@@ -39,7 +39,8 @@ pub fn member(text: &str, at: usize, name: &str) -> Option<Range<usize>> {
     members(text, at).remove(name)
 }
 
-/// The text with some elements of an array removed, given by index. `array` is the offset of its opening bracket.
+/// The text with some elements of an array removed, given by index. `array` is the offset of its
+/// opening bracket.
 pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     let all = elements(text, array);
     let (Some(first), Some(last)) = (all.first(), all.last()) else { return text.to_owned() };
@@ -59,8 +60,8 @@ pub fn without(text: &str, array: usize, numbers: &[usize]) -> String {
     splice(text, start..last.end, &kept)
 }
 
-/// The text with an object appended to an array that is a member of the outermost object, on one line as Obsidian writes it. `array`
-/// is the offset of its opening bracket.
+/// The text with an object appended to an array that is a member of the outermost object, on one
+/// line as Obsidian writes it. `array` is the offset of its opening bracket.
 pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> String {
     let members: Vec<String> =
         members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
@@ -81,7 +82,8 @@ pub fn with_element(text: &str, array: usize, members: &[(&str, String)]) -> Str
     }
 }
 
-/// The text with a member of an object set to a value, added if it is missing. `object` is the offset of its opening brace.
+/// The text with a member of an object set to a value, added if it is missing. `object` is the
+/// offset of its opening brace.
 pub fn with_member(text: &str, object: usize, name: &str, value: &str) -> String {
     let all = members(text, object);
     if let Some(range) = all.get(name) {

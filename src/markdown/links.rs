@@ -18,7 +18,8 @@ pub enum Syntax {
     Wikilink,
     /// `[text](target)`
     Markdown,
-    /// The `file` of a node or the `background` of a group in a canvas: a path from the root, unencoded.
+    /// The `file` of a node or the `background` of a group in a canvas: a path from the root,
+    /// unencoded.
     CanvasPath,
 }
 
@@ -44,6 +45,16 @@ pub struct Link {
 }
 
 impl Link {
+    /// The same link with the path of its file: one to a part of its own note has none in the text.
+    #[must_use]
+    pub fn with_path(self, own: &str) -> Link {
+        if self.path.is_empty() {
+            Link { path: own.to_owned(), syntax: Syntax::CanvasPath, ..self }
+        } else {
+            self
+        }
+    }
+
     /// The same link with ranges in the outer text that contains `string`, in which it was found.
     fn inside(self, string: &Quoted) -> Link {
         let outer = |range: Range<usize>| string.outer(range);
@@ -77,7 +88,8 @@ impl Link {
     }
 }
 
-/// The links in a note or canvas, as identified by the file name, [`limits::LINKS`] at most; other files have none.
+/// The links in a note or canvas, as identified by the file name, [`limits::LINKS`] at most; other
+/// files have none.
 pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     match name.rsplit_once('.') {
         Some((_, ending)) if ending.eq_ignore_ascii_case("md") => links(text),
@@ -86,8 +98,8 @@ pub fn links_of(name: &str, text: &str) -> Vec<Link> {
     }
 }
 
-/// The internal links of a note, in order, [`limits::LINKS`] at most: whole strings in its frontmatter, and those in its text outside
-/// code, HTML comments and math.
+/// The internal links of a note, in order, [`limits::LINKS`] at most: whole strings in its
+/// frontmatter, and those in its text outside code, HTML comments and math.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links = in_frontmatter(text);
     for block in prose(text, &lines(text)) {
@@ -172,12 +184,14 @@ fn may_begin_value(before: &str) -> bool {
     }
     // A YAML anchor or tag precedes the value; one of more characters than this is not looked for.
     let near = before.part(floor(before, before.len().saturating_sub(limits::ANCHOR_BYTES))..);
-    let mark = near.rfind([' ', '\t']).filter(|at| near.part(at + 1..).starts_with(['&', '!']));
+    let space = near.bytes().rposition(|byte| matches!(byte, b' ' | b'\t'));
+    let mark = space.filter(|at| near.part(at + 1..).starts_with(['&', '!']));
     let before = mark.map_or(before, |at| before.part(..before.len() - near.len() + at).trim_end());
     before.is_empty() || before.ends_with([':', '-', ',', '[', '{', '?'])
 }
 
-/// The links in a canvas: files of nodes, backgrounds of groups, and links in texts. A malformed canvas has none.
+/// The links in a canvas: files of nodes, backgrounds of groups, and links in texts. A malformed
+/// canvas has none.
 fn in_canvas(text: &str) -> Vec<Link> {
     let start = json::start(text);
     if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text.part(start..))
@@ -296,7 +310,8 @@ pub fn split_subpath(target: &str) -> (&str, Option<&str>) {
     target.find('#').map_or((target, None), |at| (target.part(..at), target.get(at..)))
 }
 
-/// A target decoded as by JavaScript's `decodeURI`: characters that are reserved in URIs stay encoded.
+/// A target decoded as by JavaScript's `decodeURI`: characters that are reserved in URIs stay
+/// encoded.
 fn decode(target: &str) -> String {
     let bytes = target.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -328,8 +343,8 @@ fn encode(target: &str) -> String {
         .collect()
 }
 
-/// The last name of a path as [`comparable_name`] gives it, without any `.md` at its end: a link can only
-/// resolve to a file with the same key.
+/// The last name of a path as [`comparable_name`] gives it, without any `.md` at its end: a link
+/// can only resolve to a file with the same key.
 pub fn key_of(path: &str) -> String {
     let name = comparable_name(path.trim().rsplit('/').next().unwrap_or_default());
     name.trim_end_matches(".md").to_owned()

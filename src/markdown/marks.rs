@@ -1,4 +1,5 @@
-//! The markers in one line: of quotes, lists, fences, headings, tables, comments, math and raw elements.
+//! The markers in one line: of quotes, lists, fences, headings, tables, comments, math and raw
+//! elements.
 
 /// The number of a line's quote markers, and the line without them.
 pub(super) fn unquoted(line: &str) -> (usize, &str) {
@@ -60,7 +61,8 @@ pub(super) fn cells(row: &str) -> usize {
     row.strip_suffix('|').unwrap_or(row).split('|').count()
 }
 
-/// The closing delimiter of the comment, math or raw-text element that a line opens, if it is not on the same line.
+/// The closing delimiter of the comment, math or raw-text element that a line opens, if it is not
+/// on the same line.
 pub(super) fn unclosed(line: &str) -> Option<&'static str> {
     let marks = [
         ("<!--", "-->"),
@@ -96,7 +98,8 @@ pub(super) fn underline(line: &str) -> Option<u8> {
     if all('=') { Some(1) } else { all('-').then_some(2) }
 }
 
-/// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1 (CommonMark, "List items").
+/// Whether a list item can interrupt a paragraph: not if it is empty, or numbered other than 1
+/// (CommonMark, "List items").
 pub(super) fn can_interrupt_paragraph(item: &str) -> bool {
     let (marker, rest) = item.split_once([' ', '\t']).unwrap_or((item, ""));
     let number = marker.strip_suffix(['.', ')']).and_then(|number| number.parse().ok());

@@ -1,5 +1,5 @@
-//! Parsing and editing notes as Markdown, with Obsidian's extensions. Pure functions over text, no files; every element has its
-//! byte range.
+//! Parsing and editing notes as Markdown, with Obsidian's extensions. Pure functions over text, no
+//! files; every element has its byte range.
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,8 +40,8 @@ use crate::slice::Part;
 use crate::text::fold::fold;
 use std::collections::BTreeSet;
 
-/// The tags of a note, without `#`, in order and each once, compared without case: `tags` and `tag` of the frontmatter, then
-/// the inline ones.
+/// The tags of a note, without `#`, in order and each once, compared without case: `tags` and `tag`
+/// of the frontmatter, then the inline ones.
 ///
 /// # Errors
 /// As [`frontmatter::values`], returned together with the inline tags.
@@ -79,8 +79,9 @@ mod tests {
         }
     }
 
-    /// Every note of the sample vault, or of the folder that the variable `CORPUS` names, with text inserted at each heading and
-    /// block and each property set and removed: every byte outside stays, and so do headings, tasks and values.
+    /// Every note of the sample vault, or of the folder that the variable `CORPUS` names, with text
+    /// inserted at each heading and block and each property set and removed: every byte outside
+    /// stays, and so do headings, tasks and values.
     #[test]
     fn notes_of_real_vaults_keep_every_other_byte() {
         let folder = std::env::var("CORPUS")

@@ -22,8 +22,8 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// Whether a line is in this fence, which ends with the enclosing quote or list item; if so, whether it closes it. `unquoted` is the
-    /// line without quote markers.
+    /// Whether a line is in this fence, which ends with the enclosing quote or list item; if so,
+    /// whether it closes it. `unquoted` is the line without quote markers.
     pub(super) fn closes(self, line: &str, quotes: usize, unquoted: &str) -> Option<bool> {
         // In a fence outside quotes, a quote marker is code.
         let inner = if self.quotes == 0 { line } else { unquoted };

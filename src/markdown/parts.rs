@@ -1,4 +1,5 @@
-//! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines and tasks.
+//! The parts of a note that a caller can name: headings with their sections, blocks with ids, lines
+//! and tasks.
 
 use super::blocks::{Kind, Line, lines};
 use super::marks::{columns, heading, is_delimiter_row, is_rule, unquoted};
@@ -141,8 +142,8 @@ impl<'a> Note<'a> {
             .map_or(lines.start, |line| line + 1)
     }
 
-    /// The same, but before a `%%` comment of several lines that ends the note: plugins such as Kanban and Excalidraw keep data there, and
-    /// read it from the end.
+    /// The same, but before a `%%` comment of several lines that ends the note: plugins such as
+    /// Kanban and Excalidraw keep data there, and read it from the end.
     pub(super) fn behind_text(&self, lines: Range<usize>) -> usize {
         let end = self.behind_lines(lines.clone());
         let opens = |line: usize| self.lines.get(line).is_some_and(|line| line.opens);
@@ -157,9 +158,9 @@ impl<'a> Note<'a> {
         }
     }
 
-    /// The heading with a text, or the last one of a path (`A > B`), each in the section of the previous one. Exact matches are
-    /// preferred, then those that differ only in case, spaces and curly apostrophes, then, unless `strict`, those that Obsidian considers
-    /// equal.
+    /// The heading with a text, or the last one of a path (`A > B`), each in the section of the
+    /// previous one. Exact matches are preferred, then those that differ only in case, spaces and
+    /// curly apostrophes, then, unless `strict`, those that Obsidian considers equal.
     ///
     /// # Errors
     /// [`PartError`].
@@ -282,8 +283,8 @@ impl<'a> Note<'a> {
                     id_line: Some(number),
                 });
             } else if before.ends_with([' ', '\t']) && !continues {
-                // A paragraph right below a list item, both quoted or both not, belongs to the item; text behind a closing delimiter to what it
-                // closes.
+                // A paragraph right below a list item, both quoted or both not, belongs to the
+                // item; text behind a closing delimiter to what it closes.
                 let is_of_item = line.kind == Kind::Text
                     && first > 0
                     && matches!(self.kind(first - 1), Some(Kind::Item { .. }))
@@ -308,8 +309,8 @@ impl<'a> Note<'a> {
         before.is_some_and(|before| self.is_quote(before) || !self.is_quote(number))
     }
 
-    /// For each line the first line of the quote, table, list, code or opaque block, or paragraph to which it belongs: a block id on the next
-    /// line names everything from there.
+    /// For each line the first line of the quote, table, list, code or opaque block, or paragraph
+    /// to which it belongs: a block id on the next line names everything from there.
     fn block_starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.lines.len());
         // The first line of the current list.
@@ -357,8 +358,8 @@ impl<'a> Note<'a> {
         self.line(number).trim_start().starts_with('>')
     }
 
-    /// Whether a line of text begins with the end of a comment or of math: its content then starts after characters that are not quote
-    /// markers.
+    /// Whether a line of text begins with the end of a comment or of math: its content then starts
+    /// after characters that are not quote markers.
     fn closes(&self, number: usize) -> bool {
         let line = self.lines.get(number).filter(|line| line.kind == Kind::Text);
         line.is_some_and(|line| {
@@ -370,7 +371,8 @@ impl<'a> Note<'a> {
         })
     }
 
-    /// Whether a list item begins a new list after the one with the given first item: same indentation, but a different marker.
+    /// Whether a list item begins a new list after the one with the given first item: same
+    /// indentation, but a different marker.
     fn begins_new_list(&self, first: usize, number: usize) -> bool {
         let marker = |line: &str| {
             line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).chars().next()
@@ -429,7 +431,8 @@ fn without_closing(content: &str) -> &str {
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
 }
 
-/// The headings that a path names, each after those above it in the path: each name in the section of the one before.
+/// The headings that a path names, each after those above it in the path: each name in the section
+/// of the one before.
 fn heading_paths(
     headings: &[Heading],
     within: Range<usize>,
@@ -458,8 +461,8 @@ fn heading_paths(
     found
 }
 
-/// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one before. Empty if the subpath matches no
-/// heading.
+/// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one
+/// before. Empty if the subpath matches no heading.
 pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
     let path: Vec<String> =
         subpath.trim_start_matches('#').split('#').map(comparable_heading).collect();
@@ -468,13 +471,15 @@ pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
     found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
 }
 
-/// The text of a heading as written in a link: characters that would end the link or begin another part become spaces.
+/// The text of a heading as written in a link: characters that would end the link or begin another
+/// part become spaces.
 pub fn heading_in_link(heading: &str) -> String {
     let spaced = heading.replace(['#', '|', '^', ':', '\\', '[', ']'], " ").replace("%%", " ");
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A heading normalized as Obsidian does to match it with a link: punctuation becomes spaces, and case is ignored.
+/// A heading normalized as Obsidian does to match it with a link: punctuation becomes spaces, and
+/// case is ignored.
 pub fn comparable_heading(heading: &str) -> String {
     let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
     let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();
@@ -525,11 +530,15 @@ mod tests {
     fn headings_are_distinguished_from_similar_lines() {
         for (text, expected) in [
             (
-                "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n",
+                "\u{feff}---\r\na: b\r\n---\r\n# One ##\r\n```md\r\n## code\r\n````\r\n## \
+                 Two\r\n<!--\r\n## no\r\n-->\r\n%%\n## hidden\n%%\n    ## set \
+                 in\n#hashtag\n~~~\n```\n## still code\n~~~\n### C# ###\n## C#\n",
                 [(1, "One"), (2, "Two"), (3, "C#"), (2, "C#")].as_slice(),
             ),
             (
-                "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## A\nMine\n----\n> q\n---\n",
+                "Title\nmore\n===\n\n- item\n\n  para\n---\n\na | b\n--- | ---\n1 | \
+                 2\n---\n\n<div>\n---\n\n$$\nx\n---\n$$\n- item\n---\n\nx `%%` y\n## \
+                 A\nMine\n----\n> q\n---\n",
                 &[(1, "Title more"), (2, "A"), (2, "Mine")],
             ),
         ] {
@@ -546,7 +555,8 @@ mod tests {
 
     #[test]
     fn headings_have_levels_lines_and_sections() {
-        let text = "---\na: 1\n---\n# One #\nx\n\nTwo\nlines\n---\n### C#\n```\n# no\n```\n> # Quoted\n# Last";
+        let text = "---\na: 1\n---\n# One #\nx\n\nTwo\nlines\n---\n### C#\n```\n# no\n```\n> # \
+                    Quoted\n# Last";
         let note = Note::of(text);
         let headings = note.headings();
         let shown: Vec<_> = headings
@@ -599,7 +609,8 @@ mod tests {
 
     #[test]
     fn blocks_have_the_lines_to_which_their_id_belongs() {
-        let text = "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
+        let text = "para\ngoes on ^p1\n\n- a\n- b ^b\n- c\n  more ^c-2\n\n| t |\n|---|\n| x \
+                    |\n\n^table\n\n> quote\n^q\n\na^no ^no_\n`x` ^Last";
         let found: Vec<_> = Note::of(text)
             .blocks()
             .into_iter()
@@ -622,7 +633,8 @@ mod tests {
 
     #[test]
     fn tasks_are_list_items_with_a_box() {
-        let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] no\n%%\n- [[] d";
+        let text = "- [ ] a\n\t* [x] b [c]\n> 1. [ß] q\n```\n- [ ] no\n```\n- [] no\n%%\n- [ ] \
+                    no\n%%\n- [[] d";
         let found: Vec<_> = Note::of(text)
             .tasks()
             .into_iter()

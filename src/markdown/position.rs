@@ -7,7 +7,8 @@ use crate::slice::Part;
 use serde::Deserialize;
 use std::ops::Range;
 
-/// Where text goes: inside its target (`Start`, `End`), outside (`Before`, `After`), or instead of it; a line or block has no inside.
+/// Where text goes: inside its target (`Start`, `End`), outside (`Before`, `After`), or instead of
+/// it; a line or block has no inside.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Position {
@@ -19,7 +20,8 @@ pub enum Position {
     Replace,
 }
 
-/// The lines that new text replaces: all of `lines` for `Replace`, else none, where `lines` begin or end.
+/// The lines that new text replaces: all of `lines` for `Replace`, else none, where `lines` begin
+/// or end.
 pub(super) fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     match position {
         Position::Start | Position::Before => lines.start..lines.start,
@@ -28,8 +30,9 @@ pub(super) fn around(lines: Range<usize>, position: Position) -> Range<usize> {
     }
 }
 
-/// Where text goes at the start or end of lines. Rows of a table without its head go to the end of the last table, of a section that above
-/// its first subheading: below other text they would be no rows.
+/// Where text goes at the start or end of lines. Rows of a table without its head go to the end of
+/// the last table, of a section that above its first subheading: below other text they would be no
+/// rows.
 pub(super) fn inside(
     note: &Note<'_>,
     lines: Range<usize>,
@@ -65,8 +68,8 @@ pub(super) fn inside(
     }
 }
 
-/// The lines of a section where text goes. In a board of the plugin Kanban, which reads one list below a heading: those below
-/// `**Complete**` and above the rule before its archive.
+/// The lines of a section where text goes. In a board of the plugin Kanban, which reads one list
+/// below a heading: those below `**Complete**` and above the rule before its archive.
 pub(super) fn cards(note: &Note<'_>, lines: Range<usize>) -> Range<usize> {
     if !note.text.part(..note.start(note.body())).contains("kanban-plugin:") {
         return lines;

@@ -1,5 +1,6 @@
-//! Setting and removing properties in a note's frontmatter, keeping every other byte: comments, order, quotes, line endings. The
-//! result is parsed again and rejected unless it is exactly what was intended.
+//! Setting and removing properties in a note's frontmatter, keeping every other byte: comments,
+//! order, quotes, line endings. The result is parsed again and rejected unless it is exactly what
+//! was intended.
 
 use super::blocks::line_end;
 use super::comments::{SPACE, comment_after_scalar, comment_of, item, list_comments};
@@ -35,7 +36,8 @@ pub fn name_in(properties: &Mapping, name: &str) -> String {
     same.unwrap_or(name).to_owned()
 }
 
-/// The text with a property set, at the end of the frontmatter if it is new, or removed (`None`). Missing frontmatter is created.
+/// The text with a property set, at the end of the frontmatter if it is new, or removed (`None`).
+/// Missing frontmatter is created.
 ///
 /// # Errors
 /// If the frontmatter is malformed, or written in a form that cannot be changed safely.
@@ -59,13 +61,24 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     let Range { start, end } = block;
     let eol = line_end(text, 0);
     let edited = match (find_property(text, start..end, key), new) {
-        (Some(property), Some(new)) => replaced(text, &property, new, eol)
-            .map_err(|comment| format!("the comment {comment:?} at its {key:?} would be lost; remove or move it, and repeat the change"))?,
+        (Some(property), Some(new)) => replaced(text, &property, new, eol).map_err(|comment| {
+            format!(
+                "the comment {comment:?} is inside of its {key:?}, and would be lost; change it with \
+                 vault_edit"
+            )
+        })?,
         (Some(property), None) => {
-            let (first, last) = (property.lines.first().map_or(end, |line| line.start), property.lines.last().map_or(end, |line| line.end));
+            let (first, last) = (
+                property.lines.first().map_or(end, |line| line.start),
+                property.lines.last().map_or(end, |line| line.end),
+            );
             splice(text, first..last, "")
         }
-        (None, Some(new)) => splice(text, end..end, &format!("{}:{}{eol}", scalar(key, None, false), after_colon(new, eol))),
+        (None, Some(new)) => splice(
+            text,
+            end..end,
+            &format!("{}:{}{eol}", scalar(key, None, false), after_colon(new, eol)),
+        ),
         (None, None) => text.to_owned(),
     };
     match value {
@@ -78,7 +91,8 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
     }
 }
 
-/// A value as written after the colon of a new property: a list has one item per line, as Obsidian writes it.
+/// A value as written after the colon of a new property: a list has one item per line, as Obsidian
+/// writes it.
 fn after_colon(new: &Json, eol: &str) -> String {
     match new {
         Json::Array(items) if !items.is_empty() => {
@@ -158,7 +172,8 @@ pub fn key_range(text: &str, key: &str) -> Option<Range<usize>> {
     Some(start..start + text.get(start..property.value)?.trim_end_matches([':', ' ']).len())
 }
 
-/// How many brackets a line of YAML leaves open; an approximation suffices, since the result is parsed again.
+/// How many brackets a line of YAML leaves open; an approximation suffices, since the result is
+/// parsed again.
 fn depth(line: &str) -> i32 {
     let bracket = |c: char| i32::from(matches!(c, '[' | '{')) - i32::from(matches!(c, ']' | '}'));
     outside_quotes(without_comment(line.trim_end()).0).map(|(.., c)| bracket(c)).sum()
@@ -184,18 +199,15 @@ fn replaced<'a>(
     let comment = rest.part(value.len()..);
     let further: Vec<&str> =
         property.lines.iter().skip(1).filter_map(|line| text.get(line.clone())).collect();
-    let in_list = if value.trim_matches(SPACE).is_empty() { list_comments(&further) } else { None };
-    if let (Json::Array(items), Some(comments)) = (new, &in_list)
-        && let Some(list) = block_list(&further, comments, items, eol)
+    let is_list = value.trim_matches(SPACE).is_empty();
+    let comments = list_comments(&further).filter(|_| is_list);
+    if let Json::Array(items) = new
+        && comments.is_some()
+        && let Some(added) = added_lines(&further, items, eol)
     {
-        let empty = if items.is_empty() { " []" } else { "" };
-        return Ok(splice(
-            text,
-            property.value..end,
-            &format!("{empty}{comment}{ending}{}", list?),
-        ));
+        return Ok(splice(text, end..end, &added));
     }
-    let lost = match in_list {
+    let lost = match comments {
         Some(comments) => comments.into_iter().flatten().next(),
         None if value.trim_start().starts_with(['|', '>']) => comment_after_scalar(&further),
         None => further.iter().find_map(|line| Some(line.part(line.find('#')?..).trim_end())),
@@ -203,10 +215,22 @@ fn replaced<'a>(
     if let Some(lost) = lost {
         return Err(lost);
     }
+    if let Json::Array(items) = new
+        && is_list
+        && let Some(list) = block_list(&further, items, eol)
+    {
+        let empty = if items.is_empty() { " []" } else { "" };
+        return Ok(splice(text, property.value..end, &format!("{empty}{comment}{ending}{list}")));
+    }
     let old = value.trim_matches(SPACE);
     let shown = match new {
         Json::String(text) => scalar(text, quote_of(old), false),
-        Json::Array(items) => format!("[{}]", written_items(old, &further, items).join(", ")),
+        Json::Array(items) => {
+            // `[a,b]` stays as tight.
+            let is_tight = old.contains(',') && !old.contains([' ', '\t', '\n']);
+            let comma = if is_tight { "," } else { ", " };
+            format!("[{}]", written_items(old, &further, items).join(comma))
+        }
         Json::Null => String::new(),
         other => flow(other, None),
     };
@@ -228,51 +252,38 @@ fn read(value: &str) -> Option<Json> {
     serde_json::to_value(yaml::parse(value, 0).ok()?).ok()
 }
 
-/// The lines of a block list whose items take a line each: items that stay keep their line and the comments above it, new ones are
-/// written like the first. `None` if there is no item.
-///
-/// # Errors
-/// The comment that would be lost.
-fn block_list<'a>(
-    old: &[&str],
-    comments: &[Option<&'a str>],
-    items: &[Json],
-    eol: &str,
-) -> Option<Result<String, &'a str>> {
-    let sample = old.iter().find(|line| item(line).is_some())?;
-    let (indent, quote) =
-        (sample.part(..sample.len() - sample.trim_start().len()), quote_of(item(sample)?));
-    let mut wanted: Vec<&Json> = items.iter().collect();
-    let (mut kept, mut above, mut gone) = (Vec::new(), String::new(), None);
-    for (line, comment) in old.iter().zip(comments) {
-        let Some(own) = item(line) else {
-            above.push_str(line);
-            continue;
-        };
-        let value = read(own);
-        match wanted.iter().position(|item| value.as_ref() == Some(*item)) {
-            Some(at) => kept.push((wanted.remove(at), std::mem::take(&mut above) + line)),
-            None => gone = gone.or(*comment),
-        }
-    }
-    // An item that is removed takes its comment along; one that is replaced, or cannot be read alone, must not.
-    let is_rewritten = kept.is_empty() && !items.is_empty();
-    let lost = if is_rewritten {
-        comments.iter().flatten().next().copied()
-    } else {
-        gone.filter(|_| !wanted.is_empty())
-    };
-    if let Some(lost) = lost {
-        return Some(Err(lost));
-    }
-    let line = |new: &Json| match kept.iter().position(|(own, _)| *own == new) {
-        Some(at) => kept.remove(at).1,
-        None => format!("{indent}- {}{eol}", flow(new, quote)),
-    };
-    Some(Ok(items.iter().map(line).collect::<String>() + &above))
+/// The lines of the items that are new at the end of a block list whose others stay; `None` for any
+/// other change.
+fn added_lines(old: &[&str], items: &[Json], eol: &str) -> Option<String> {
+    let known: Vec<(&str, &str)> =
+        old.iter().filter_map(|line| Some((*line, item(line)?))).collect();
+    let (stay, new) = items.split_at_checked(known.len())?;
+    let is_same = |((_, item), stays): (&(&str, &str), &Json)| read(item).as_ref() == Some(stays);
+    let (sample, first) = known.first().filter(|_| known.iter().zip(stay).all(is_same))?;
+    let indent = sample.part(..sample.len() - sample.trim_start().len());
+    let line = |new: &Json| format!("{indent}- {}{eol}", flow(new, quote_of(first)));
+    Some(new.iter().map(line).collect())
 }
 
-/// The items of a list in one line; those that stay keep their spelling in the old value or its further lines.
+/// The lines of a block list whose items take a line each: items that stay keep their line, new
+/// ones are written like the first. `None` if there is no item, or one takes several lines.
+fn block_list(old: &[&str], items: &[Json], eol: &str) -> Option<String> {
+    let mut known: Vec<(Option<Json>, &str)> = Vec::new();
+    for line in old.iter().filter(|line| !line.trim().is_empty()) {
+        known.push((read(item(line)?), line));
+    }
+    let (_, sample) = known.first()?;
+    let indent = sample.part(..sample.len() - sample.trim_start().len());
+    let quote = quote_of(item(sample)?);
+    let line = |new: &Json| match known.iter().position(|(own, _)| own.as_ref() == Some(new)) {
+        Some(at) => known.remove(at).1.to_owned(),
+        None => format!("{indent}- {}{eol}", flow(new, quote)),
+    };
+    Some(items.iter().map(line).collect())
+}
+
+/// The items of a list in one line; those that stay keep their spelling in the old value or its
+/// further lines.
 fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     let known: Vec<&str> = match old.strip_prefix('[').and_then(|old| old.strip_suffix(']')) {
         Some(inner) => inner.split(',').map(str::trim).filter(|part| !part.is_empty()).collect(),
@@ -297,13 +308,15 @@ fn written_items(old: &str, further: &[&str], items: &[Json]) -> Vec<String> {
     items.iter().map(shown).collect()
 }
 
-/// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was (`quote`).
+/// A string as a YAML scalar on one line; quoted if it has to be, or if the old value was
+/// (`quote`).
 fn scalar(text: &str, quote: Option<char>, in_list: bool) -> String {
     let is_flow =
         |c: char| matches!(c, '[' | ']' | '{' | '}' | '\n' | '\r' | '\t') || in_list && c == ',';
     let plain = !text.contains(is_flow)
         && text.trim() == text
-        // Within brackets these begin a key or a value; lists without brackets are written with the same quotes.
+        // Within brackets these begin a key or a value; lists without brackets are written with the
+        // same quotes.
         && !(in_list && text.starts_with(['?', ':']))
         && yaml::parse(text, 0).is_ok_and(|value| value.as_str() == Some(text))
         // Other YAML parsers read a string such as a postcode as a number.
@@ -394,20 +407,22 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_rewritten_keeps_its_comment_or_is_not_changed() {
-        let with = |list: &str| format!("---\nk:\n{list}z: 1\n---\n");
-        for (before, new, after) in [
-            ("- a # 1\n- b # 2\n", &["b", "a"], Some("- b # 2\n- a # 1\n")),
-            ("- a # 1\n- b # 2\n", &["b", "c"], None),
-            ("- !x a # 1\n- b # 2\n", &["b", "c"], None),
-            ("- .inf # 1\n- b # 2\n", &["b", "c"], None),
-            ("- --- a # 1\n- b # 2\n", &["b", "c"], None),
-            ("- a\n- b # 2\n", &["c", "b"], Some("- c\n- b # 2\n")),
+    fn a_list_with_a_comment_in_it_is_not_changed() {
+        for before in [
+            "- a # 1\n- b\n",
+            "- a\n# of b\n- b\n",
+            "- !x a # 1\n- b # 2\n",
+            "- .inf # 1\n- b\n",
+            "- --- a # 1\n- b\n",
         ] {
-            let made = set(&with(before), "k", Some(&list(new)));
-            assert_eq!(made.ok(), after.map(with), "{before:?} {new:?}");
+            for new in [&["b"][..], &["b", "a"], &["c", "b"], &[]] {
+                let note = format!("---\nk:\n{before}z: 1\n---\n");
+                let why = set(&note, "k", Some(&list(new))).unwrap_err();
+                assert!(why.contains("vault_edit"), "{before:?} {new:?}: {why}");
+            }
         }
-        assert_eq!(set(&with("- a # 1\n- b\n"), "k", Some(&list(&["b"]))).unwrap(), with("- b\n"));
+        let grown = set("---\nk:\n- a # 1\n# 2\n- 'b'\n---\n", "k", Some(&list(&["a", "b", "c"])));
+        assert_eq!(grown.as_deref(), Ok("---\nk:\n- a # 1\n# 2\n- 'b'\n- c\n---\n"));
         for value in [" x\u{a0}", " \u{a0}", " [a,\nb]", " {a: 1,\nb: 2}"] {
             let note = format!("---\nk:{value}\n---\n");
             assert_eq!(
@@ -510,19 +525,9 @@ mod tests {
                 "---\nd: [A-2, 'A-3'] # c\n---\n",
             ),
             (
-                "---\nd:\n  - A-1 # one\n  # two\n  - A-2\nx: 1\n---\n",
-                list(&["A-1", "A-2", "A-3"]),
-                "---\nd:\n  - A-1 # one\n  # two\n  - A-2\n  - A-3\nx: 1\n---\n",
-            ),
-            (
                 "---\r\nd:\r\n- \"A-1\"\r\n- \"A-2\"\r\nx: 1\r\n---\r\n",
                 list(&["A-2", "A-3"]),
                 "---\r\nd:\r\n- \"A-2\"\r\n- \"A-3\"\r\nx: 1\r\n---\r\n",
-            ),
-            (
-                "---\nd:\n  # first\n  - A-1 # x\n  # last\nx: 1\n---\n",
-                list(&[]),
-                "---\nd: []\n  # first\n  # last\nx: 1\n---\n",
             ),
             ("---\nd:\n  - A-1\nx: 1\n---\n", list(&[]), "---\nd: []\nx: 1\n---\n"),
             (

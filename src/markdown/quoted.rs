@@ -74,11 +74,27 @@ impl Quoted {
     }
 }
 
-/// The character that an escape sequence stands for, and the sequence's length; `None` if JSON does not have it.
+/// The character that an escape sequence stands for, and the sequence's length; `None` if JSON does
+/// not have it.
 fn escaped(rest: &str) -> Option<(char, usize)> {
-    // A character beyond U+FFFF is a pair of sequences.
-    let lengths: &[usize] = if rest.starts_with("\\u") { &[12, 6] } else { &[2] };
-    lengths.iter().find_map(|&length| {
+    let c = match rest.as_bytes().get(1)? {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return escaped_by_number(rest),
+        _ => return None,
+    };
+    Some((c, 2))
+}
+
+/// As [`escaped`], for `\uXXXX`; a character beyond U+FFFF is a pair of them.
+fn escaped_by_number(rest: &str) -> Option<(char, usize)> {
+    [12, 6].into_iter().find_map(|length| {
         let text: String = serde_json::from_str(&format!("\"{}\"", rest.get(..length)?)).ok()?;
         let mut chars = text.chars();
         chars.next().filter(|_| chars.next().is_none()).map(|c| (c, length))
@@ -93,6 +109,7 @@ mod tests {
     fn a_string_is_read_with_the_offsets_of_its_bytes() {
         for (outer, text) in [
             (r#"x "a\"b\u00e9\ud83d\ude00\n" y"#, "a\"b\u{e9}\u{1f600}\n"),
+            (r#"x "\\\/\b\f\r\t" y"#, "\\/\u{8}\u{c}\r\t"),
             ("x 'it''s' y", "it's"),
             ("x \"\" y", ""),
         ] {

@@ -41,8 +41,8 @@ pub fn comparable_name(name: &str) -> String {
         .collect()
 }
 
-/// Files by their last name as [`comparable_name`] gives it, so that a link is resolved without looking at all files of its name: in a vault
-/// of folder notes every folder has an `index.md`.
+/// Files by their last name as [`comparable_name`] gives it, so that a link is resolved without
+/// looking at all files of its name: in a vault of folder notes every folder has an `index.md`.
 #[derive(Debug, Default, Clone)]
 pub struct Files(HashMap<Box<str>, SameName>);
 
@@ -51,7 +51,8 @@ pub struct Files(HashMap<Box<str>, SameName>);
 struct SameName {
     /// The comparable path, and the path.
     by_path: BTreeSet<(Arc<str>, Arc<str>)>,
-    /// With the length of the comparable path in front, as JavaScript counts it. Empty while there is only one file.
+    /// With the length of the comparable path in front, as JavaScript counts it. Empty while there
+    /// is only one file.
     by_length: BTreeSet<(usize, Arc<str>, Arc<str>)>,
 }
 
@@ -199,7 +200,8 @@ impl<'a> Among<'a, '_> {
         found.map_or(Resolved::Missing, Resolved::One)
     }
 
-    /// Resolves the path of a link in a note of the folder `source`. An empty path, which means the note itself, is [`Resolved::Missing`].
+    /// Resolves the path of a link in a note of the folder `source`. An empty path, which means the
+    /// note itself, is [`Resolved::Missing`].
     pub fn resolve(&self, path: &str, source: &str) -> Resolved<'a> {
         let wanted = comparable_name(path.trim());
         if name_of(&wanted).is_empty() {
@@ -244,7 +246,8 @@ impl<'a> Among<'a, '_> {
         if wanted.starts_with('/') {
             return Resolved::Missing;
         }
-        // As in Obsidian the ending may begin inside the name of a folder. First what is below the note's folder, then the shortest path.
+        // As in Obsidian the ending may begin inside the name of a folder. First what is below the
+        // note's folder, then the shortest path.
         let ending = wanted.trim_start_matches("./").trim_start_matches("../");
         let below = if source.is_empty() { source } else { source + "/" };
         let best = |below: &str| {

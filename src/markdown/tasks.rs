@@ -1,4 +1,5 @@
-//! Metadata after the text of a task: dates, priority and recurrence, as emoji of the Tasks plugin or as Dataview fields.
+//! Metadata after the text of a task: dates, priority and recurrence, as emoji of the Tasks plugin
+//! or as Dataview fields.
 
 use crate::clock::parse_date;
 use crate::text::floor;
@@ -74,7 +75,8 @@ mod tests {
     #[test]
     fn facts_are_read_in_both_notations() {
         let signs = fields_of(
-            "pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ 2026-11-22 ^id",
+            "pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ \
+             2026-11-22 ^id",
         );
         let expected = TaskFields {
             due: Some("2026-11-30"),
@@ -85,7 +87,8 @@ mod tests {
             is_recurring: true,
         };
         assert_eq!(signs, expected);
-        let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
+        let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] \
+                      [completion:: 2026-11-22] [priority:: medium] [repeat:: every month]";
         assert_eq!(fields_of(fields), expected);
         assert_eq!(
             fields_of(
