@@ -1,7 +1,9 @@
-//! vault-sync-mcp: an Obsidian vault for Claude and other MCP clients, behind OAuth 2.1, in one small binary.
+//! vault-sync-mcp: an Obsidian vault for Claude and other MCP clients, behind OAuth 2.1, in one
+//! small binary.
 //!
-//! This page is the map. Every file begins by saying what it holds; every top-level module has a row in the table; a test
-//! (`tests/tidy.rs`) reads the table below and fails when a module uses one that its row does not name.
+//! This page is the map. Every file begins by saying what it holds; every top-level module has a
+//! row in the table; a test (`tests/tidy.rs`) reads the table below and fails when a module uses
+//! one that its row does not name.
 //!
 //! # Modules
 //!
@@ -45,9 +47,11 @@
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
-//! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control socket is made by `commands`), no module but `process` starts
-//! another program (and the supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note is
-//! made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never for a client.
+//! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control
+//! socket is made by `commands`), no module but `process` starts another program (and the
+//! supervisor that it starts for `agent`), and nothing is asynchronous. An absolute path of a note
+//! is made in `vault` alone; it is handed to `git` and `agent`, whose programs need one, and never
+//! for a client.
 //!
 //! # One request
 //!
@@ -64,24 +68,19 @@
 //! | the method, the scope, the tool | `mcp/methods`, `mcp/mod`, `mcp/tools` | -32601, 403 `insufficient_scope`, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
 //! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
-//! | the edit; the new bytes on the disk; the last check; the rename | `vault/write`, `disk` | the same; the old bytes are in place |
+//! | the edit; a line in the log, with the old bytes; the new bytes on the disk; the last check; the rename | `vault/change`, `disk` | the same; the old bytes are in place |
 //! | the index is updated; one line in the log | `vault/index`, `mcp/tools` | |
 //! | the answer, in one write; or an event stream, if the client asked for progress | `http/conn`, `http/events` | a peer that does not read is disconnected; its disconnect cancels (2026-07-28) |
 //!
-//! A panic anywhere in between is that request's error and nothing else's. On stdio a message enters at JSON-RPC and
-//! leaves after the tool.
+//! A panic anywhere in between is that request's error and nothing else's. On stdio a message
+//! enters at JSON-RPC and leaves after the tool.
 //!
 //! # Where to add
 //!
-//! A tool: one file in its set, one line in the set's `TOOLS`. A prompt: a value in [`prompts`]. A method: a row in
-//! [`mcp::methods`]. An endpoint: a row in [`web::routes`]. A setting: a row in [`settings`], read in [`config`]. A
-//! bound: [`limits`], with its reason. A revision of the protocol: [`mcp::era`]. A module: its row above; that row is the
-//! discussion.
-
-#[cfg(all(windows, any(feature = "git", feature = "agent")))]
-compile_error!(
-    "git and agent need Unix; on Windows: --no-default-features --features notes,context,accomplishments"
-);
+//! A tool: one file in its set, one line in the set's `TOOLS`. A prompt: a value in [`prompts`]. A
+//! method: a row in [`mcp::methods`]. An endpoint: a row in [`web::routes`]. A setting: a row in
+//! [`settings`], read in [`config`]. A bound: [`limits`], with its reason. A revision of the
+//! protocol: [`mcp::era`]. A module: its row above; that row is the discussion.
 
 #[cfg(feature = "accomplishments")]
 pub mod accomplishments;
@@ -97,7 +96,6 @@ pub mod disk;
 pub mod form;
 #[cfg(feature = "git")]
 pub mod git;
-#[cfg(unix)]
 pub mod http;
 pub mod limits;
 pub mod lock;
@@ -110,7 +108,6 @@ pub mod oauth;
 pub mod object;
 pub mod percent;
 pub mod principal;
-#[cfg(unix)]
 pub mod process;
 pub mod prompts;
 pub mod quota;
@@ -123,7 +120,6 @@ pub mod text;
 pub mod tools;
 pub mod uri;
 pub mod vault;
-#[cfg(unix)]
 pub mod web;
 #[cfg(feature = "agent")]
 pub mod wiki;

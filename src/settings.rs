@@ -1,12 +1,13 @@
-//! The table of settings: variable, default, what it is. `--help`, the parser, the error messages and the check of
-//! the README all read it.
+//! The table of settings: variable, default, what it is. `--help`, the parser, the error messages
+//! and the check of the README all read it.
 
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
     /// The environment variable; also the setting's name in messages.
     pub variable: &'static str,
-    /// The placeholder for the value in `--help`; empty for a setting that is on when its flag is given.
+    /// The placeholder for the value in `--help`; empty for a setting that is on when its flag is
+    /// given.
     pub placeholder: &'static str,
     /// The default as shown to people; empty when there is none.
     pub default: &'static str,
@@ -16,7 +17,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The flag, without the dashes; empty for a secret, which must not be on a command line that other users can see.
+    /// The flag, without the dashes; empty for a secret, which must not be on a command line that
+    /// other users can see.
     pub fn flag(&self) -> String {
         if self.variable == "ANTHROPIC_API_KEY" {
             String::new()
@@ -47,13 +49,13 @@ pub static SETTINGS: &[Setting] = settings! {
     "API_TOKENS" "LIST" "" "laptop:9f86d081...:read"
         "API tokens: name:sha256, name:sha256:read or name:sha256:read=A/;B/:write=C/, separated by commas. See generate-token.";
     "STATE_DIR" "FOLDER" "" "/var/lib/vault-sync-mcp"
-        "Folder for logins that survive a restart, and for what tools replace and delete. Without one logins are kept in memory, and versions not at all.";
+        "Folder for logins, which survive a restart, and for what tools replace and delete. Without it STATE_DIRECTORY (systemd), else one for each vault in XDG_STATE_HOME or ~/.local/state. none keeps nothing.";
     "VERSIONS" "0|1" "1" "0"
         "Keep what tools replace and delete in STATE_DIR: 30 days, 256 MB, and the newest version of each file. 0 keeps nothing.";
     "REFRESH_WINDOW" "SECONDS" "3600" "600"
         "How long an exchanged refresh token still yields its successor; after that, using it ends the login.";
     "REDIRECT_HOSTS" "LIST" "" "app.example.com"
-        "Web sites, besides Claude's and other well-known clients', to which a login may lead back, separated by commas, or *.";
+        "Web sites, besides Claude's and other well-known clients', to which a login may lead back, or *, and schemes of applications (warp:), separated by commas.";
     "CLIENT_METADATA_DOCUMENTS" "" "false" "true"
         "Let Claude and Claude Code identify themselves by their published documents, which are built in, instead of registering.";
     "TOOLSETS" "LIST" "vault" "vault,context"
@@ -64,10 +66,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Lines that vault_read shows of a long file when no range is asked for.";
     "TIME_ZONE" "ZONE" "" "Europe/Berlin"
         "The time zone of days and times (daily:today, vault_query). Without it the system's.";
-    "SEARCH_MEMORY" "HOW" "full" "small"
-        "full: all texts are kept in memory, and a search reads no files. small: a third of that, and a search reads the files it shows.";
     "HIDE" "PATTERNS" "" "Private/;*.pdf"
-        "Files and folders that are hidden from every login: patterns as in .gitignore, separated by ;.";
+        "Files and folders that are hidden from every login: glob patterns in any case, separated by ;. A pattern with a slash before its end is a path from the vault's root.";
     "CONTEXT_CONFIG" "FILE" "" "/etc/vault-sync-mcp-context.yaml"
         "Toolset context: a YAML file with default_context, what fetch_context loads without a type.";
     "GIT_REMOTE" "NAME" "origin" "origin"
@@ -112,6 +112,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Toolset agent: how many sessions may run at the same time.";
     "ALLOWED_ORIGINS" "LIST" "" "https://app.example.com"
         "Further browser origins that may call, separated by commas, or *.";
+    "ALLOWED_HOSTS" "LIST" "" "vault:8090"
+        "Further names, with or without a port, under which clients reach this server, separated by commas.";
     "TRUSTED_PROXIES" "LIST" "" "127.0.0.1,172.16.0.0/12"
         "Addresses and networks of proxies whose X-Forwarded-For is believed, separated by commas.";
     "WORKERS" "NUMBER" "8 per processor core" "16"
@@ -122,8 +124,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "error, warn, info, debug or trace.";
 };
 
-/// The setting that was probably meant by an unknown name, of a variable or of a flag without its dashes: one typing mistake
-/// for every four letters, two at most.
+/// The setting that was probably meant by an unknown name, of a variable or of a flag without its
+/// dashes: one typing mistake for every four letters, two at most.
 pub fn meant_by(name: &str) -> Option<&'static Setting> {
     let name = name.to_ascii_uppercase().replace('-', "_");
     // Its name in other servers, too far from ours for the distance.

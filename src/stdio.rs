@@ -1,9 +1,9 @@
-//! MCP over stdin and stdout: one JSON message per line. For clients that start the program themselves; whoever can do
-//! that may do everything, so there is no login.
+//! MCP over stdin and stdout: one JSON message per line. For clients that start the program
+//! themselves; whoever can do that may do everything, so there is no login.
 //!
-//! One thread reads, another dispatches. Each tool call runs on a thread of its own, so that a slow one holds up no other;
-//! calls that name the same files run in the order of their arrival. All other messages are answered by the dispatching
-//! thread, in order.
+//! One thread reads, another dispatches. Whatever may wait for files or for the first index, tool
+//! calls above all, runs on a thread of its own, so that it holds up no other. All other messages
+//! are answered by the dispatching thread, in order.
 
 use crate::clock::Moment;
 use crate::limits;
@@ -15,15 +15,13 @@ use crate::mcp::{
 use crate::principal::Principal;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Error, Id, Incoming, Message};
-use serde_json::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Scope;
-use unicode_normalization::UnicodeNormalization;
 
 /// Serves one client until its end of the pipe closes.
 ///
@@ -39,13 +37,16 @@ pub fn serve(
         principal: Principal::local(),
         pipe: Arc::new(Pipe { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true) }),
         session: OnceLock::new(),
+        is_ready: AtomicBool::new(false),
+        attached: OnceLock::new(),
         requests: Requests::default(),
         subscriptions: Mutex::default(),
     };
     let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
-        // Requests before the end of input are still answered: the scope waits for them, but sessions of Claude Code are stopped.
+        // Requests before the end of input are still answered: the scope waits for them, but
+        // sessions of Claude Code are stopped.
         std::thread::Builder::new()
             .name("stdio".into())
             .spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
@@ -94,6 +95,10 @@ struct Client {
     /// Set by the legacy handshake, which is for the whole process.
     session: OnceLock<Arc<Session>>,
     requests: Requests,
+    /// Whether a legacy client has said that it is ready: from then on it is told of changes.
+    is_ready: AtomicBool,
+    /// Set when what it knows of the vault is recorded, which has to wait for the first index.
+    attached: OnceLock<()>,
     /// Requests that are answered for as long as both sides want.
     subscriptions: Mutex<HashMap<Id, (Arc<Subscription>, Permit)>>,
 }
@@ -137,51 +142,46 @@ impl Client {
 
     fn cancel(&self, id: &Id) {
         self.requests.cancel(id);
-        drop(self.subscriptions.lock().unpoisoned().remove(id));
+        let cancelled = self.subscriptions.lock().unpoisoned().remove(id);
+        if let Some((subscription, _)) = cancelled {
+            subscription.end();
+        }
     }
 
-    /// Gives each tool call a thread of its own; answers other messages one after the other, in order.
+    /// Gives each message that may wait for the vault a thread of its own; answers other messages
+    /// one after the other, in order.
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
         let calls = Quota::new(Bounds {
             total: limits::STDIO_CALLS,
             per_owner: usize::MAX,
             waiting: usize::MAX,
         });
-        // For each file a channel that closes when the last call that names it ends.
-        let mut last_call_of: HashMap<String, Receiver<()>> = HashMap::new();
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
-            let Some((message, files)) =
-                message.and_then(|message| Some((message, files_of_call(message)?)))
-            else {
+            let Some(message) = message.filter(|message| may_wait_for_vault(message)) else {
                 if !self.answer_line(line) {
                     return;
                 }
                 continue;
             };
-            last_call_of.retain(|_, end_of_call| {
-                matches!(end_of_call.try_recv(), Err(TryRecvError::Empty))
-            });
-            let (mut own_ends, mut earlier_calls): (Vec<SyncSender<()>>, Vec<Receiver<()>>) =
-                Default::default();
-            for path in files {
-                let (own_end, end_of_call) = sync_channel(0);
-                own_ends.push(own_end);
-                earlier_calls.extend(last_call_of.insert(path, end_of_call));
-            }
-            // Sessions of Claude Code have bounds of their own, and take minutes. A call that has waited for a permit long enough runs without one.
+            // Sessions of Claude Code have bounds of their own, and take minutes. A call that has
+            // waited for a permit long enough runs without one.
             let permit = if self.server.takes_long(message) {
                 None
             } else {
                 calls.take("", limits::STDIO_CALL_WAIT)
             };
             let id = message.id().cloned();
+            if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
+                self.is_ready.store(true, Ordering::Release);
+            }
             let run = move || {
-                let _until_the_end = (own_ends, permit);
-                // Each is closed without a message when that call has ended.
-                for earlier in earlier_calls {
-                    let _ = earlier.recv();
+                // Before any call, whose changes would be missed otherwise; whoever comes first
+                // does it.
+                if self.is_ready.load(Ordering::Acquire) {
+                    self.attached.get_or_init(|| self.attach_stream());
                 }
+                let _until_the_end = permit;
                 self.answer_line(line);
             };
             if std::thread::Builder::new()
@@ -200,7 +200,8 @@ impl Client {
     /// Answers a line; false when the answers are no longer read.
     fn answer_line(&self, line: Line) -> bool {
         let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
-        // A panic is an error of this request and of no other; one in a batch, which has no id of its own, is not answered.
+        // A panic is an error of this request and of no other; one in a batch, which has no id of
+        // its own, is not answered.
         let answer = match catch_unwind(AssertUnwindSafe(|| {
             self.answer(line.incoming, line.running.as_ref())
         })) {
@@ -261,13 +262,7 @@ impl Client {
                 .map_err(|error| error.answering(Some(id.clone())))?;
         }
         match self.handle(message, revision, running) {
-            Outcome::Nothing => {
-                if matches!(message, Message::Notification { method, .. } if method == "notifications/initialized")
-                {
-                    self.attach_stream();
-                }
-                Ok(None)
-            }
+            Outcome::Nothing => Ok(None),
             Outcome::Answer(answer) | Outcome::Forbidden { answer, .. } => Ok(Some(answer)),
             Outcome::Initialized(answer, revision) => self.initialized(message, answer, revision),
             Outcome::Listen(id, subscription) => self.listen(id, subscription, running),
@@ -276,8 +271,7 @@ impl Client {
 
     /// Sends notifications of changes to the client of a legacy session from now on.
     fn attach_stream(&self) {
-        if let Some(session) = self.session.get().filter(|session| !session.subscription.is_open())
-        {
+        if let Some(session) = self.session.get() {
             self.server.connect(&session.subscription, self.listener());
         }
     }
@@ -307,9 +301,14 @@ impl Client {
             .server
             .stream_permit(&self.principal)
             .map_err(|busy| busy.answering(Some(id.clone())))?;
+        // Before it is acknowledged: from then on a cancellation has to find it.
+        let held = (Arc::clone(&subscription), permit);
+        let replaced = self.subscriptions.lock().unpoisoned().insert(id.clone(), held);
+        if let Some((older, _)) = replaced {
+            older.end();
+        }
         self.server.connect(&subscription, self.listener());
-        drop(self.subscriptions.lock().unpoisoned().insert(id.clone(), (subscription, permit)));
-        // A cancellation that came meanwhile did not find the subscription.
+        // A cancellation that came before did not find it.
         if running.is_some_and(Running::is_cancelled) {
             self.cancel(&id);
         }
@@ -321,11 +320,10 @@ impl Client {
     }
 }
 
-/// For a tool call the files that it names, in NFC, each once; `None` for any other message.
-fn files_of_call(message: &Message) -> Option<BTreeSet<String>> {
-    let tool = crate::mcp::called(message)?;
-    let arguments = message.params()?.get("arguments").and_then(Value::as_object);
-    let paths =
-        arguments.into_iter().flat_map(|arguments| crate::mcp::tools::paths_of(tool, arguments));
-    Some(paths.map(|path| path.trim_matches('/').nfc().collect()).collect())
+/// The notification after which a legacy client is told of changes, for which the state of the
+/// vault is recorded.
+const INITIALIZED: &str = "notifications/initialized";
+
+fn may_wait_for_vault(message: &Message) -> bool {
+    message.method().is_some_and(|method| method == INITIALIZED || methods::reads_vault(method))
 }

@@ -22,8 +22,21 @@ fn a_canvas_is_edited_and_not_rewritten() {
         )
     };
     let expected = CANVAS
-        .replace("\"height\":10}\n", &format!("\"height\":10}},\n\t\t{{\"id\":\"{new_node}\",\"type\":\"file\",\"file\":\"accomplishments/New -one-.md\",\"x\":1420,\"y\":77,\"width\":400,\"height\":300,\"color\":\"3\"}}\n"))
-        .replace("\"toNode\":\"b\"}\n", &format!("\"toNode\":\"b\"}},\n\t\t{{\"id\":\"{new_edge}\",\"fromNode\":\"b\",\"fromSide\":\"right\",\"toNode\":\"{new_node}\",\"toSide\":\"left\"}}\n"));
+        .replace(
+            "\"height\":10}\n",
+            &format!(
+                "\"height\":10}},\n\t\t{{\"id\":\"{new_node}\",\"type\":\"file\",\"file\":\"\
+                 accomplishments/New \
+                 -one-.md\",\"x\":1420,\"y\":77,\"width\":400,\"height\":300,\"color\":\"3\"}}\n"
+            ),
+        )
+        .replace(
+            "\"toNode\":\"b\"}\n",
+            &format!(
+                "\"toNode\":\"b\"}},\n\t\t{{\"id\":\"{new_edge}\",\"fromNode\":\"b\",\"fromSide\":\
+                 \"right\",\"toNode\":\"{new_node}\",\"toSide\":\"left\"}}\n"
+            ),
+        );
     assert_eq!(after, expected);
     // A new title: the file, the nodes on both canvases, the heading that was made; no edge.
     let renamed = update(&server, "ACC-007", json!({ "title": "New: name?" }));
@@ -77,7 +90,8 @@ fn a_canvas_is_edited_and_not_rewritten() {
 
 #[test]
 fn another_title_rewrites_the_links_to_the_note() {
-    let day = "Done: [[Old plan#Tasks|that]], ![[accomplishments/Old plan]] and [it](accomplishments/Old%20plan.md), not `[[Old plan]]`.\r\n";
+    let day = "Done: [[Old plan#Tasks|that]], ![[accomplishments/Old plan]] and \
+               [it](accomplishments/Old%20plan.md), not `[[Old plan]]`.\r\n";
     let board = r#"{"nodes":[{"id":"n","type":"file","x":9,"y":9,"width":1,"height":1,"file":"accomplishments/Old plan.md"},{"id":"t","type":"text","x":0,"y":0,"width":1,"height":1,"text":"see [[Old plan]]"}],"edges":[]}"#;
     let folder =
         Folder::with(&[("day.md", day.as_bytes()), ("boards/own.canvas", board.as_bytes())]);
@@ -105,7 +119,8 @@ fn another_title_rewrites_the_links_to_the_note() {
     let text = |path: &str| String::from_utf8(folder.read(path)).unwrap();
     assert_eq!(
         text("day.md"),
-        "Done: [[New plan#Tasks|that]], ![[New plan]] and [it](New%20plan.md), not `[[Old plan]]`.\r\n"
+        "Done: [[New plan#Tasks|that]], ![[New plan]] and [it](New%20plan.md), not `[[Old \
+         plan]]`.\r\n"
     );
     assert_eq!(text("boards/own.canvas"), board.replace("Old", "New"));
     let own = text("accomplishments/New plan.md");
@@ -272,7 +287,9 @@ fn a_dependency_lies_on_one_canvas_and_may_be_missing() {
     );
     assert_eq!(made["accomplishment"]["canvas_source"], "projects/second.canvas");
     let status = |canvas: &str| {
-        server.call("get_project_status", json!({ "canvas_source": canvas }))["total_accomplishments"].clone()
+        server.call("get_project_status", json!({ "canvas_source": canvas }))
+            ["total_accomplishments"]
+            .clone()
     };
     assert_eq!(
         (status("projects/main.canvas"), status("projects/second.canvas")),
@@ -287,7 +304,11 @@ fn bytes_that_no_argument_names_stay() {
     // An edge that a person drew, and that no note knows.
     let hand = "{\"id\":\"hand\",\"fromNode\":\"c\",\"toNode\":\"b\",\"label\":\"mine\"}";
     let drawn = CANVAS
-        .replace("{\"id\":\"t\"", "{\"id\":\"c\",\"type\":\"file\",\"file\":\"accomplishments/Third.md\",\"x\":5,\"y\":500,\"width\":1,\"height\":1},\n\t\t{\"id\":\"t\"")
+        .replace(
+            "{\"id\":\"t\"",
+            "{\"id\":\"c\",\"type\":\"file\",\"file\":\"accomplishments/Third.md\",\"x\":5,\"y\":\
+             500,\"width\":1,\"height\":1},\n\t\t{\"id\":\"t\"",
+        )
         .replace("{\"id\":\"f\"", &format!("{hand},\n\t\t{{\"id\":\"f\""));
     std::fs::write(folder.vault().join("projects/main.canvas"), &drawn).unwrap();
     std::fs::write(
@@ -319,7 +340,8 @@ fn bytes_that_no_argument_names_stay() {
         "[]",
         "[[],[]]",
         "{\"nodes\":[[\"a\"]]}",
-        "{\"nodes\":[{\"id\":\"n\",\"type\":\"text\",\"x\":0,\"y\":1.7e308,\"width\":1,\"height\":1.7e308}]}",
+        "{\"nodes\":[{\"id\":\"n\",\"type\":\"text\",\"x\":0,\"y\":1.7e308,\"width\":1,\"height\":\
+         1.7e308}]}",
     ] {
         std::fs::write(folder.vault().join("projects/main.canvas"), odd).unwrap();
         let error = server.fail(
@@ -376,9 +398,11 @@ fn notes_are_brought_in_line_with_a_canvas() {
         edge("5", &a, &c, ",\"toEnd\":\"none\""),
     ];
     let text = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
-    let text = text
-        .replace("\"edges\":[]", &format!("\"edges\":[{}]", drawn.join(",")))
-        .replace("\"nodes\":[", "\"nodes\":[{\"id\":\"text\",\"type\":\"text\",\"text\":\"x\",\"x\":0,\"y\":0,\"width\":1,\"height\":1},");
+    let text = text.replace("\"edges\":[]", &format!("\"edges\":[{}]", drawn.join(","))).replace(
+        "\"nodes\":[",
+        "\"nodes\":[{\"id\":\"text\",\"type\":\"text\",\"text\":\"x\",\"x\":0,\"y\":0,\"width\":1,\
+         \"height\":1},",
+    );
     std::fs::write(folder.vault().join("projects/main.canvas"), &text).unwrap();
     let synced = server.call("sync_dependencies", json!({}));
     assert_eq!(
@@ -412,7 +436,8 @@ fn notes_are_brought_in_line_with_a_canvas() {
 fn a_document_that_is_on_the_canvas_is_a_document() {
     let canvas = CANVAS.replace(
         "\"nodes\":[",
-        "\"nodes\":[{\"id\":\"r\",\"type\":\"file\",\"file\":\"docs/r.md\",\"x\":0,\"y\":5000,\"width\":10,\"height\":10},",
+        "\"nodes\":[{\"id\":\"r\",\"type\":\"file\",\"file\":\"docs/r.md\",\"x\":0,\"y\":5000,\"\
+         width\":10,\"height\":10},",
     );
     let folder = Folder::with(&[
         ("accomplishments/First.md", first().as_bytes()),
@@ -444,7 +469,8 @@ fn notes_dragged_to_another_canvas_can_depend_on_each_other() {
     };
     let node = |id: &str, file: &str, x: usize| {
         format!(
-            "{{\"id\":\"{id}\",\"type\":\"file\",\"file\":\"accomplishments/{file}.md\",\"x\":{x},\"y\":0,\"width\":400,\"height\":300}}"
+            "{{\"id\":\"{id}\",\"type\":\"file\",\"file\":\"accomplishments/{file}.md\",\"x\":{x},\
+             \"y\":0,\"width\":400,\"height\":300}}"
         )
     };
     let other =

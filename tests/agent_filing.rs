@@ -128,7 +128,8 @@ fn a_session_changes_the_wiki_and_nothing_else() {
 fn a_page_that_was_changed_meanwhile_is_a_conflict_and_both_texts_are_kept() {
     let scene = Scene::waiting();
     let server = scene.serve(&[("COS_VAULT_TIMEOUT_MS", "60000")]);
-    let content = "write work/wiki/index.md session\nwrite life/wiki/index.md mine too\nwrite work/wiki/entities/B.md slow\n";
+    let content = "write work/wiki/index.md session\nwrite life/wiki/index.md mine too\nwrite \
+                   work/wiki/entities/B.md slow\n";
     let job =
         server.call("ingest", json!({ "content": content, "background": true }))["job_id"].clone();
     eventually("the session has written", || scene.has("waits"));
@@ -213,7 +214,9 @@ fn what_the_vault_does_not_take_is_kept() {
         ("COS_VAULT_TIMEOUT_MS", "60000"),
         ("COS_VAULT_ATTACH_DIRS", scene.folder.path().to_str().unwrap()),
     ]);
-    let content = "write work/wiki/entities/bob.md twin\nwrite work/wiki/entities/What? Why.md colon\nwrite work/wiki/entities/A.md # A\nwrite work/AGENTS.md no\nwrite work/wiki/entities/Z.md slow\n";
+    let content = "write work/wiki/entities/bob.md twin\nwrite work/wiki/entities/What? Why.md \
+                   colon\nwrite work/wiki/entities/A.md # A\nwrite work/AGENTS.md no\nwrite \
+                   work/wiki/entities/Z.md slow\n";
     let content = content.replace("What? Why.md", "What?.md");
     let files = [scene.folder.path().join("scan.txt")];
     let job = server
@@ -285,7 +288,8 @@ fn what_a_session_had_written_at_the_end_of_the_server_is_filed_and_committed() 
 #[test]
 fn a_line_too_long_to_read_ends_the_session_and_what_it_wrote_is_filed() {
     let body = format!(
-        "{INIT}echo changed > work/wiki/index.md\nhead -c 5000000 /dev/zero | tr '\\0' x\necho\n{RESULT}"
+        "{INIT}echo changed > work/wiki/index.md\nhead -c 5000000 /dev/zero | tr '\\0' \
+         x\necho\n{RESULT}"
     );
     let scene = Scene::with(&body);
     let error = scene.serve(&[]).fail("ingest", json!({ "content": "x" }));

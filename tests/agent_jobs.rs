@@ -1,4 +1,5 @@
-//! Toolset `agent`: what sessions cost, by which route they run, how a job that was cut off goes on, what comes with a call.
+//! Toolset `agent`: what sessions cost, by which route they run, how a job that was cut off goes
+//! on, what comes with a call.
 
 use crate::agent::{INIT, KEY, RESULT, Scene, WRITES};
 use crate::support::eventually;
@@ -6,7 +7,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A session whose model writes a page and ends with this cost; it keeps its prompt and command line in its HOME.
+/// A session whose model writes a page and ends with this cost; it keeps its prompt and command
+/// line in its HOME.
 fn writes(path: &str, text: &str) -> String {
     let keep = "cat > \"$HOME/prompt\"\nprintf '%s\\n' \"$@\" > \"$HOME/argv\"\n";
     let write = format!("mkdir -p \"$(dirname '{path}')\"\nprintf '%s' '{text}' > '{path}'\n");
@@ -190,7 +192,10 @@ fn a_call_may_ask_for_another_configured_model_and_for_less() {
 fn a_job_that_was_cut_off_goes_on_with_its_material_and_what_it_has_written() {
     let body = writes("life/wiki/entities/A.md", "# A").replace(
         INIT,
-        &format!("{INIT}if [ -e \"$HOME/cut\" ]; then mkdir -p life/wiki/concepts; echo '# B' > life/wiki/concepts/B.md; sleep 60; fi\n"),
+        &format!(
+            "{INIT}if [ -e \"$HOME/cut\" ]; then mkdir -p life/wiki/concepts; echo '# B' > \
+             life/wiki/concepts/B.md; sleep 60; fi\n"
+        ),
     );
     let scene = Scene::with(&body);
     std::fs::write(scene.home().join("cut"), "").unwrap();
@@ -288,7 +293,8 @@ fn files_may_come_with_the_call_and_what_a_session_cannot_read_is_refused() {
         "{error}"
     );
     assert!(
-        server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": "" }] }))["message"]
+        server.fail("ingest", json!({ "attachments": [{ "name": "a.txt", "data": "" }] }))
+            ["message"]
             .as_str()
             .unwrap()
             .contains("is empty")
@@ -417,7 +423,10 @@ fn check_reports_how_sessions_would_run() {
     };
     let said = check(&[("COS_VAULT_DAILY_BUDGET_USD", "7")]);
     assert!(
-        said.contains("Claude Code 2.1.400; claude-sonnet-4-6 files, claude-haiku-4-5 answers; 5 dollars a session, 7 dollars in 24 hours"),
+        said.contains(
+            "Claude Code 2.1.400; claude-sonnet-4-6 files, claude-haiku-4-5 answers; 5 dollars a \
+             session, 7 dollars in 24 hours"
+        ),
         "{said}"
     );
     std::fs::remove_dir_all(Path::new(&scene.folder.vault()).join(".claude")).unwrap();

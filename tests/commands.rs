@@ -338,7 +338,8 @@ fn the_demo_works_as_printed() {
     let quoted: Vec<&str> = curl.split('\'').collect();
     let (token, body) = (quoted[1], quoted[5]);
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{token}\r\nContent-Type: \
+         application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
     let answer =
@@ -406,13 +407,15 @@ fn a_server_is_tried_from_outside() {
     }
 }
 
-/// Proxies that are set up as they often are set up wrongly; each word is in the row of the one problem.
+/// Proxies that are set up as they often are set up wrongly; each word is in the row of the one
+/// problem.
 #[test]
 fn the_usual_mistakes_of_proxies_are_named() {
     let (_folder, server) = Server::sample();
     let page = |status: &str| {
         format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: \
+             close\r\n\r\n<html>"
         )
     };
     for (what, shown) in [
@@ -444,7 +447,8 @@ fn the_usual_mistakes_of_proxies_are_named() {
     assert!(err(&check_server(&gone).unwrap()).contains("does not reach the server"));
 }
 
-/// A proxy before a server that answers some requests by itself. What the server takes for its own URL is the proxy's.
+/// A proxy before a server that answers some requests by itself. What the server takes for its own
+/// URL is the proxy's.
 fn before(server: &Server, own: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (here, behind) = (listener.local_addr().unwrap().to_string(), server.address);

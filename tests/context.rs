@@ -23,11 +23,13 @@ fn people() -> Folder {
         ("z first.md", "---\ncontext: personal\ntags: [health, Body]\n---\nI run.\n"),
         (
             "job/plan.md",
-            "---\ncontext: [work, personal]\ntags: project/big, active\ntype: plan\npriority: 2\ndone: false\nsince: 2026-02-08\nempty:\n---\nThe plan is neural network research.",
+            "---\ncontext: [work, personal]\ntags: project/big, active\ntype: plan\npriority: \
+             2\ndone: false\nsince: 2026-02-08\nempty:\n---\nThe plan is neural network research.",
         ),
         (
             "job/old.md",
-            "---\ncontext: work\ntitle: An | old thing\ntags:\n  - active\n---\nneural net\nNeural NET\n",
+            "---\ncontext: work\ntitle: An | old thing\ntags:\n  - active\n---\nneural \
+             net\nNeural NET\n",
         ),
         ("broken.md", "---\ncontext: [personal\n---\nbroken frontmatter\n"),
         ("plain.md", "no frontmatter, no neurons\n"),
@@ -40,12 +42,28 @@ fn serve(folder: &Folder) -> Server {
     Server::with(&folder.vault(), &[("TOOLSETS", "context")])
 }
 
-/// The text of a call's result and what is said about it.
+/// The text of a call's result, which is all that there is.
 #[track_caller]
-fn fetch(server: &Server, tool: &str, arguments: Value) -> (String, Value) {
+fn fetch(server: &Server, tool: &str, arguments: Value) -> String {
     let result = server.result(tool, arguments);
-    assert_eq!(result["isError"], false, "{result}");
-    (result["content"][0]["text"].as_str().unwrap().to_owned(), result["structuredContent"].clone())
+    assert_eq!(
+        (&result["isError"], result.get("structuredContent")),
+        (&json!(false), None),
+        "{result}"
+    );
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// How many notes a text shows: whole, as rows of a table, or as numbered results.
+fn notes_in(text: &str) -> usize {
+    let rows = text.lines().filter(|line| line.starts_with("| ")).count().saturating_sub(1);
+    let is_result = |line: &str| {
+        line.split_once(". ")
+            .is_some_and(|(number, rest)| number.parse::<u32>().is_ok() && rest.contains(" match"))
+    };
+    text.matches(&head("")[..81]).count() / 2
+        + rows
+        + text.lines().filter(|line| is_result(line)).count()
 }
 
 fn head(path: &str) -> String {
@@ -57,7 +75,7 @@ fn a_context_is_its_notes_whole_and_the_oldest_first() {
     let folder = people();
     let server = serve(&folder);
     let text = |path: &str| String::from_utf8(folder.read(path)).unwrap();
-    let (document, about) = fetch(&server, "fetch_context", json!({ "context_type": "personal" }));
+    let document = fetch(&server, "fetch_context", json!({ "context_type": "personal" }));
     let expected = format!(
         "{}{}\n{}{}",
         head("z first.md"),
@@ -66,13 +84,9 @@ fn a_context_is_its_notes_whole_and_the_oldest_first() {
         text("job/plan.md")
     );
     assert_eq!(document, expected);
-    assert_eq!(
-        about,
-        json!({ "files": 2, "chunk_index": 0, "chunks": 1, "total_chars": expected.chars().count() })
-    );
-    let (words, about) = fetch(&server, "fetch_context", json!({ "context_type": "Personal" }));
+    let words = fetch(&server, "fetch_context", json!({ "context_type": "Personal" }));
     assert!(
-        words.contains("personal (2), work (2)") && about["files"] == 0,
+        words.contains("personal (2), work (2)") && notes_in(&words) == 0,
         "names are compared in their case: {words}"
     );
     let error = server.fail("fetch_context", json!({}));
@@ -104,16 +118,17 @@ fn properties_and_tags_choose_notes_as_stated() {
         (json!({ "tags": ["active"] }), &all[1..3]),
         (json!({ "tags": ["#active", "health"] }), &all[..3]),
         (json!({ "tags": ["active", "project/big"], "match_all_tags": true }), &all[1..2]),
-        (json!({ "tags": ["project"] }), &all[1..2]),
+        (json!({ "tags": ["project"] }), &[]),
+        (json!({ "tags": ["Project/Big"] }), &all[1..2]),
         (json!({ "tags": ["body"] }), &all[..1]),
         (json!({ "tags": ["active"], "properties": { "type": "plan" } }), &all[1..2]),
     ] {
-        let (document, about) = fetch(&server, "fetch_matching_files", arguments.clone());
+        let document = fetch(&server, "fetch_matching_files", arguments.clone());
         let found: Vec<&str> =
             all.into_iter().filter(|path| document.contains(&head(path))).collect();
         assert_eq!(found, expected, "{arguments}");
-        assert_eq!(about["files"], expected.len(), "{arguments}");
-        assert_eq!(fetch(&server, "fetch_frontmatter_index", arguments).1["files"], expected.len());
+        assert_eq!(notes_in(&document), expected.len(), "{arguments}");
+        assert_eq!(notes_in(&fetch(&server, "fetch_frontmatter_index", arguments)), expected.len());
     }
     for (arguments, word) in [
         (json!({ "properties": "context" }), "properties"),
@@ -135,13 +150,14 @@ fn properties_and_tags_choose_notes_as_stated() {
 fn the_index_is_a_table() {
     let folder = people();
     let server = serve(&folder);
-    let (table, _) = fetch(&server, "fetch_frontmatter_index", json!({ "tags": ["active"] }));
+    let table = fetch(&server, "fetch_frontmatter_index", json!({ "tags": ["active"] }));
     let rows: Vec<&str> = table.lines().collect();
     assert_eq!(rows[0], "| title | path | tags | context | type | modified | bytes |");
     assert_eq!(
         rows[2],
         format!(
-            "| plan | job/plan.md | project/big, active | work, personal | plan | 2026-02-02 | {} |",
+            "| plan | job/plan.md | project/big, active | work, personal | plan | 2026-02-02 | {} \
+             |",
             folder.read("job/plan.md").len()
         )
     );
@@ -166,7 +182,6 @@ fn all_chunks_together_are_the_whole() {
     let folder =
         vault(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
     let server = serve(&folder);
-    let body = |text: &str| text.split_once('\n').unwrap().1.to_owned();
     for (tool, arguments, files) in [
         ("fetch_context", json!({ "context_type": "c" }), 120),
         ("fetch_matching_files", json!({}), 120),
@@ -180,45 +195,42 @@ fn all_chunks_together_are_the_whole() {
             arguments["max_chars"] = max.into();
             server.result(tool, arguments)
         };
-        let (whole, about) = fetch(&server, tool, arguments.clone());
-        let one_chunk = about["chunks"] == 1;
-        assert!(whole.chars().count() <= 95_000 && about["files"] == files, "{tool}: {about}");
+        // The head of a table is repeated.
+        let without_head = |text: String| match tool {
+            "fetch_frontmatter_index" => text.splitn(3, '\n').nth(2).unwrap().to_owned(),
+            _ => text,
+        };
+        let whole = fetch(&server, tool, arguments.clone());
+        assert!(whole.chars().count() <= 95_000, "{tool}");
         let (mut together, mut index, mut chunks) = (String::new(), 0, 1);
         while index < chunks {
             let result = ask(index, 1_500);
             let text = result["content"][0]["text"].as_str().unwrap();
-            chunks = result["structuredContent"]["chunks"].as_u64().unwrap() as usize;
-            assert!(chunks > 1 && text.chars().count() <= 1_500, "{tool}");
+            let (header, text) = text.split_once('\n').unwrap();
+            chunks = header.split(' ').nth(3).unwrap().trim_matches([';', ',']).parse().unwrap();
+            assert!(chunks > 1 && header.len() + text.chars().count() < 1_500, "{tool}");
             assert!(
-                text.starts_with(&format!("Chunk {} of {chunks}", index + 1)),
-                "{tool}: {text}"
+                header.starts_with(&format!("Chunk {} of {chunks}", index + 1)),
+                "{tool}: {header}"
             );
-            assert_eq!(
-                result["structuredContent"]["next_chunk_index"].as_u64(),
-                (index + 1 < chunks).then_some(index as u64 + 1)
+            let next = format!(
+                "; for the next one call again with chunk_index {} and digest n",
+                index + 1
             );
-            let text = body(text);
-            // The head of a table is repeated.
-            together.push_str(if tool == "fetch_frontmatter_index" {
-                text.splitn(3, '\n').nth(2).unwrap()
-            } else {
-                &text
-            });
+            assert_eq!(header.contains(&next), index + 1 < chunks, "{header}");
+            together.push_str(&without_head(text.to_owned()));
             index += 1;
         }
-        if one_chunk {
-            let whole = if tool == "fetch_frontmatter_index" {
-                whole.splitn(3, '\n').nth(2).unwrap().to_owned()
-            } else {
-                whole
-            };
-            assert_eq!(together, whole, "{tool}");
-        } else {
-            assert_eq!(
-                together.chars().count(),
-                about["total_chars"].as_u64().unwrap() as usize,
-                "{tool}"
-            );
+        assert_eq!(
+            notes_in(&together) + usize::from(tool == "fetch_frontmatter_index"),
+            files,
+            "{tool}"
+        );
+        match whole.strip_prefix("Chunk 1 of ") {
+            None => assert_eq!(together, without_head(whole), "{tool}"),
+            Some(first) => {
+                assert!(together.starts_with(first.split_once('\n').unwrap().1), "{tool}")
+            }
         }
         let past: Value =
             serde_json::from_str(ask(chunks, 1_500)["content"][0]["text"].as_str().unwrap())
@@ -239,8 +251,14 @@ fn contents_are_searched_plain_or_by_expression() {
     let folder = people();
     let server = serve(&folder);
     let ask = |arguments: Value| fetch(&server, "search_vault_content", arguments);
-    let (text, about) = ask(json!({ "search_pattern": "NEURAL net", "context_chars": 6 }));
-    assert!(text.starts_with("3 matches in 2 notes for \"NEURAL net\"\n\n1. An | old thing (2 matches)\n   path: job/old.md\n"), "{text}");
+    let text = ask(json!({ "search_pattern": "NEURAL net", "context_chars": 6 }));
+    assert!(
+        text.starts_with(
+            "3 matches in 2 notes for \"NEURAL net\"\n\n1. An | old thing (2 matches)\n   path: \
+             job/old.md\n"
+        ),
+        "{text}"
+    );
     assert!(text.contains("tags: active; context: work"), "{text}");
     assert!(
         text.contains(
@@ -253,7 +271,7 @@ fn contents_are_searched_plain_or_by_expression() {
             && text.contains("line 10: ...an is **neural net**work r..."),
         "{text}"
     );
-    assert_eq!(about["files"], 2);
+    assert_eq!(notes_in(&text), 2);
     for (arguments, files) in [
         (json!({ "search_pattern": "Neural NET", "case_sensitive": true }), 1),
         (json!({ "search_pattern": "neural.*research", "regex": true }), 1),
@@ -265,7 +283,7 @@ fn contents_are_searched_plain_or_by_expression() {
         (json!({ "search_pattern": "not a note" }), 0),
         (json!({ "search_pattern": "hidden" }), 0),
     ] {
-        assert_eq!(ask(arguments.clone()).1["files"], files, "{arguments}");
+        assert_eq!(notes_in(&ask(arguments.clone())), files, "{arguments}");
     }
     for (arguments, word) in [
         (json!({ "search_pattern": "a(b", "regex": true }), "unclosed group"),
@@ -281,7 +299,11 @@ fn contents_are_searched_plain_or_by_expression() {
     std::fs::write(folder.vault().join("evil.md"), &evil).unwrap();
     let started = std::time::Instant::now();
     ask(json!({ "search_pattern": "(a+)+$", "regex": true }));
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(
+        !crate::support::thorough() || started.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 #[test]
@@ -291,7 +313,7 @@ fn one_note_is_loaded_by_its_path() {
     let text = String::from_utf8(folder.read("job/old.md")).unwrap();
     for path in ["job/old.md", "/job/old.md"] {
         assert_eq!(
-            fetch(&server, "fetch_specific_file", json!({ "file_path": path })).0,
+            fetch(&server, "fetch_specific_file", json!({ "file_path": path })),
             head("job/old.md") + &text
         );
     }
@@ -317,7 +339,7 @@ fn one_note_is_loaded_by_its_path() {
     // What the sync program writes is seen by the next call.
     std::fs::write(folder.vault().join("job/old.md"), "new").unwrap();
     assert_eq!(
-        fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })).0,
+        fetch(&server, "fetch_specific_file", json!({ "file_path": "job/old.md" })),
         head("job/old.md") + "new"
     );
 }
@@ -351,15 +373,16 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
     let file = folder.path().join("config.yaml");
     std::fs::write(
         &file,
-        "vault_path: \"/somewhere/else\"\ndefault_context:\n  properties:\n    context: \"personal\"\n  tags: [health]\n",
+        "vault_path: \"/somewhere/else\"\ndefault_context:\n  properties:\n    context: \
+         \"personal\"\n  tags: [health]\n",
     )
     .unwrap();
     let settings = [("TOOLSETS", "context"), ("CONTEXT_CONFIG", file.to_str().unwrap())];
     let server = Server::with(&folder.vault(), &settings);
-    let (document, about) = fetch(&server, "fetch_context", json!({}));
-    assert!(document.starts_with(&head("z first.md")) && about["files"] == 1, "{document}");
+    let document = fetch(&server, "fetch_context", json!({}));
+    assert!(document.starts_with(&head("z first.md")) && notes_in(&document) == 1, "{document}");
     assert_eq!(
-        fetch(&server, "fetch_context", json!({ "context_type": "work" })).1["files"],
+        notes_in(&fetch(&server, "fetch_context", json!({ "context_type": "work" }))),
         2,
         "a type wins"
     );
@@ -370,7 +393,7 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
     );
     std::fs::write(&file, crate::support::readme("context")).unwrap();
     let server = Server::with(&folder.vault(), &settings);
-    assert_eq!(fetch(&server, "fetch_context", json!({})).1["files"], 2, "as in the README");
+    assert_eq!(notes_in(&fetch(&server, "fetch_context", json!({}))), 2, "as in the README");
     for wrong in [
         "default_context: [",
         "default_context: 5",
@@ -399,7 +422,7 @@ fn the_configuration_file_of_the_source_works_as_it_is() {
 }
 
 #[test]
-fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
+fn what_there_is_to_load_can_be_seen() {
     let folder = people();
     let server = serve(&folder);
     let ask = |method: &str, params: Value| {
@@ -419,30 +442,10 @@ fn what_there_is_to_load_can_be_seen_and_started_from_a_menu() {
         (&json!(5), &json!(6), &json!(2))
     );
     assert!(!info.to_string().contains(folder.path().to_str().unwrap()), "nothing about the host");
-    let argument = json!({ "name": "context_type", "value": "W" });
-    let completed = ask(
-        "completion/complete",
-        json!({ "ref": { "type": "ref/prompt", "name": "load_context" }, "argument": argument }),
-    );
-    assert_eq!(completed["completion"]["values"], json!(["work"]));
-    let messages = ask(
-        "prompts/get",
-        json!({ "name": "load_context", "arguments": { "context_type": "work" } }),
-    )["messages"]
-        .clone();
-    assert!(
-        messages[0]["content"]["text"]
-            .as_str()
-            .unwrap()
-            .starts_with("This is my context \"work\", 2 notes"),
-        "{messages}"
-    );
-    assert!(messages[1]["content"]["text"].as_str().unwrap().starts_with(&head("job/plan.md")));
-    let unknown = server.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": { "name": "load_context" } })).json();
-    assert_eq!(unknown["error"]["code"], -32602);
 }
 
-/// A note that is large, or whose frontmatter is broken, cannot be chosen by its properties; the answer says which.
+/// A note that is large, or whose frontmatter is broken, cannot be chosen by its properties; the
+/// answer says which.
 #[test]
 fn large_and_malformed_notes_are_listed_as_left_out() {
     let large = format!("---\ncontext: p\n---\n{}", "long line\n".repeat(500_000));
@@ -451,16 +454,12 @@ fn large_and_malformed_notes_are_listed_as_left_out() {
         ("small.md", "---\ncontext: p\n---\nx\n"),
         ("broken.md", "---\nx: [1\n---\ny\n"),
     ]);
-    for memory in ["full", "small"] {
-        let server = Server::with(
-            &folder.vault(),
-            &[("TOOLSETS", "vault,context"), ("SEARCH_MEMORY", memory)],
-        );
-        let found = server.result("fetch_context", json!({ "context_type": "p", "max_chars": 1000 }))["structuredContent"].clone();
-        assert_eq!(found["files"], 2, "{memory}: {found}");
-        server.log_with("frontmatter of \"broken.md\" is ignored: not valid YAML at line 3");
-        server.log_with("\"large.md\" is larger than 4 MB");
-    }
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
+    let table =
+        fetch(&server, "fetch_frontmatter_index", json!({ "properties": { "context": "p" } }));
+    assert_eq!(notes_in(&table), 2, "{table}");
+    server.log_with("frontmatter of \"broken.md\" is ignored: not valid YAML at line 3");
+    server.log_with("\"large.md\" is larger than 4 MB");
 }
 
 #[test]
@@ -472,4 +471,42 @@ fn a_wrong_expression_is_reported_with_its_position() {
             .fail("search_vault_content", json!({ "search_pattern": pattern, "regex": true }));
         assert!(error["message"].as_str().unwrap().contains(position), "{pattern}: {error}");
     }
+}
+
+/// Each chunk is of the vault as it is then: a note that was changed moves to the end, and another
+/// would be in no chunk.
+#[test]
+fn chunks_of_notes_that_have_changed_since_are_refused() {
+    let notes: Vec<(String, String)> = (0..40)
+        .map(|n| (format!("n{n:02}.md"), format!("---\ncontext: c\n---\n{}", "line\n".repeat(60))))
+        .collect();
+    let folder =
+        vault(&notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect::<Vec<_>>());
+    let server = serve(&folder);
+    let (mut index, mut digest, mut seen) = (0, Value::Null, String::new());
+    let chunk = |index: u32, digest: &Value| {
+        server.result("fetch_context", json!({ "context_type": "c", "max_chars": 1000, "chunk_index": index, "digest": digest }))
+    };
+    // The digest of the first chunk is that of all.
+    loop {
+        let result = chunk(index, &digest);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        seen.push_str(text);
+        let Some((_, next)) = text.lines().next().unwrap().split_once("and digest ") else { break };
+        digest = next.trim_end_matches('.').into();
+        index += 1;
+    }
+    assert!(notes.iter().all(|(path, _)| seen.contains(&head(path))), "every note is in one");
+    std::fs::write(folder.vault().join("n01.md"), "---\ncontext: c\n---\nother\n").unwrap();
+    let refused: Value =
+        serde_json::from_str(chunk(2, &digest)["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert!(
+        refused["error"]["code"] == "CONFLICT"
+            && refused["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("have changed since the first chunk"),
+        "{refused}"
+    );
+    assert_eq!(chunk(2, &Value::Null)["isError"], false);
 }

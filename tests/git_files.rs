@@ -56,7 +56,8 @@ fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
     assert_eq!(git(&folder.vault(), &["status", "--porcelain"]), "");
 }
 
-/// Links, submodules, attributes, and files that become folders or the reverse: git pull brings them in, and then writing goes on.
+/// Links, submodules, attributes, and files that become folders or the reverse: git pull brings
+/// them in, and then writing goes on.
 #[test]
 fn what_only_git_pull_brings_in_is_refused_and_named() {
     let module = Repository::with(&[("m.txt", "m")]);
@@ -196,7 +197,8 @@ fn a_filter_inside_the_working_tree_is_found() {
     }
 }
 
-/// A link that a person put where a folder is to be leads to what is theirs, also outside the vault.
+/// A link that a person put where a folder is to be leads to what is theirs, also outside the
+/// vault.
 #[test]
 fn nothing_behind_a_link_is_overwritten_or_removed() {
     let repository = Repository::with(&[("a.md", &note("a")), ("d/g.md", "g")]);
@@ -241,7 +243,8 @@ fn filtered_files_and_notes_with_other_line_ends_count_as_unchanged() {
     is_clean(&repository);
 }
 
-/// Git looks into a file that was saved in the second of the index's own time; a newer index would hide the change.
+/// Git looks into a file that was saved in the second of the index's own time; a newer index would
+/// hide the change.
 #[test]
 fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
     for news in [false, true] {
@@ -326,7 +329,8 @@ fn real_repositories_of_many_kinds_work() {
     repository.git(&["commit", "-q", "--allow-empty", "-m", "a person's"]);
     assert_eq!(write(&repository.serve(), "ours.md", "new")["pushed"], true);
     assert_eq!(repository.at_remote(&["rev-list", "--count", "main"]).trim(), "3");
-    // A branch of another name; a shallow clone; CRLF by configuration; names with everything in them.
+    // A branch of another name; a shallow clone; CRLF by configuration; names with everything in
+    // them.
     let repository = Repository::with(&[("ours.md", &note("a"))]);
     repository.git(&["switch", "-q", "-c", "trunk/x"]);
     repository.git(&["push", "-q", "-u", "origin", "trunk/x"]);

@@ -107,7 +107,8 @@ fn what_could_not_be_committed_is_committed_after_a_restart() {
     assert!(!repository.folder.vault().join(".git/vault-sync-mcp.uncommitted").exists());
 }
 
-/// A commit of ours failed, and a person has committed that note and written a draft into it, or deleted it, since: it is theirs.
+/// A commit of ours failed, and a person has committed that note and written a draft into it, or
+/// deleted it, since: it is theirs.
 #[test]
 fn what_a_person_has_written_since_a_commit_failed_is_not_published() {
     let repository = Repository::with(&[

@@ -68,7 +68,11 @@ fn yaml_that_expands_without_bound_is_a_note_without_properties_also_after_a_res
             server.result("fetch_matching_files", json!({ "properties": { "status": "ok" } }));
         assert!(found["content"][0]["text"].as_str().unwrap().contains("plain.md"), "{found}");
         assert_eq!(server.call("list_accomplishments", json!({}))["count"], 0);
-        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+        assert!(
+            !thorough() || started.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            started.elapsed()
+        );
         assert!(server.peak_kb() < 60_000, "{} kB", server.peak_kb());
         server.log_with("bomb.md");
         server.kill();
@@ -88,7 +92,8 @@ fn properties_take_no_more_memory_than_a_few_times_their_text() {
     let found =
         server.result("fetch_matching_files", json!({ "properties": { "list": "nothing" } }));
     assert_eq!(found["isError"], false, "{found}");
-    // 58 to 115 MB, as the allocator gives memory back; 376 MB when each item was a value of its own.
+    // 58 to 115 MB, as the allocator gives memory back; 376 MB when each item was a value of its
+    // own.
     eventually("12 MB of lists take less than 160 MB", || server.memory_kb() < 160_000);
 }
 
@@ -110,13 +115,17 @@ fn expressions_that_take_long_leave_workers_for_others_and_end_with_their_client
     for _ in 0..20 {
         let asked = Instant::now();
         server.call("vault_read", json!({ "path": "000.md", "limit": 1 }));
-        assert!(asked.elapsed() < Duration::from_millis(1_500), "{:?}", asked.elapsed());
+        assert!(
+            !thorough() || asked.elapsed() < Duration::from_millis(1_500),
+            "{:?}",
+            asked.elapsed()
+        );
     }
     drop(attackers);
     eventually("all of them have ended", || {
         server.log().matches("tool=search_vault_content").count() == 16
     });
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(!thorough() || started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     assert!(
         server.log().contains("outcome=CANCELLED"),
         "a call that only reads ends with its client in the legacy era, too"
@@ -130,13 +139,9 @@ fn a_search_for_an_expression_answers_in_seconds_and_says_what_it_has_not_search
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let started = Instant::now();
     let answer = server.result_of("tools/call", slow_call());
-    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
-    let missing = answer["structuredContent"]["not_searched"].as_u64().unwrap();
+    assert!(!thorough() || started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     assert!(
-        answer["content"][0]["text"]
-            .as_str()
-            .unwrap()
-            .contains(&format!("{missing} notes were not searched")),
+        answer["content"][0]["text"].as_str().unwrap().contains(" notes were not searched"),
         "{answer}"
     );
 }
@@ -180,7 +185,8 @@ fn hidden_files_are_not_served_by_their_short_names() {
     );
 }
 
-/// On a file system that ignores case, what is hidden or not granted is so under every spelling of its name.
+/// On a file system that ignores case, what is hidden or not granted is so under every spelling of
+/// its name.
 #[test]
 fn another_spelling_of_a_name_leads_neither_to_what_is_hidden_nor_out_of_a_grant() {
     let folder = Folder::new();
@@ -215,7 +221,8 @@ fn another_spelling_of_a_name_leads_neither_to_what_is_hidden_nor_out_of_a_grant
     }
 }
 
-/// Another program exchanges a folder for a link to outside, over and over, while notes below it are read and written.
+/// Another program exchanges a folder for a link to outside, over and over, while notes below it
+/// are read and written.
 #[test]
 fn a_folder_that_is_exchanged_for_a_link_is_not_followed() {
     let folder = Folder::with(&[("real/note.md", b"inside\n"), ("other.md", b"")]);
@@ -254,7 +261,8 @@ fn a_folder_that_is_exchanged_for_a_link_is_not_followed() {
                 break;
             }
         }
-        assert!(read > 20 && written > 20, "{read} read, {written} written");
+        let enough = if thorough() { 20 } else { 0 };
+        assert!(read > enough && written > enough, "{read} read, {written} written");
     });
     let found: Vec<_> =
         std::fs::read_dir(&outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -303,7 +311,7 @@ fn a_flood_of_connections_with_one_byte_does_not_lock_out_a_login() {
         }
         times.sort();
         assert!(
-            times[times.len() * 95 / 100] < Duration::from_millis(200),
+            !thorough() || times[times.len() * 95 / 100] < Duration::from_millis(200),
             "p95 {:?}",
             times[times.len() * 95 / 100]
         );
@@ -331,18 +339,14 @@ fn registrations_of_an_earlier_version_lead_to_a_login() {
     assert!(works(&Server::with(&folder.vault(), &settings), &access));
 }
 
-/// A sync program's peer, or whoever can write into the state folder, can make files of any size.
+/// Whoever can write into the state folder can make files of any size.
 #[test]
 fn sparse_files_are_not_read_whole() {
     let folder = Folder::sample();
     let state = folder.path().join("state");
     std::fs::create_dir(&state).unwrap();
     let size = 3 << 30;
-    let sparse = [
-        folder.vault().join(".vault-sync-mcp-journal.json"),
-        state.join("state.json"),
-        state.join("registrations.jsonl"),
-    ];
+    let sparse = [state.join("state.json"), state.join("registrations.jsonl")];
     sparse
         .iter()
         .for_each(|on_disk| std::fs::File::create(on_disk).unwrap().set_len(size).unwrap());
@@ -353,8 +357,9 @@ fn sparse_files_are_not_read_whole() {
     assert!(works(&server, &access));
 }
 
-/// Sixty strangers guess without end, all through one proxy that is not trusted. A browser from which somebody has logged in
-/// before gets in all the same, also after a restart, and the vault answers.
+/// Sixty strangers guess without end, all through one proxy that is not trusted. A browser from
+/// which somebody has logged in before gets in all the same, also after a restart, and the vault
+/// answers.
 #[test]
 fn a_known_browser_gets_in_during_a_flood_of_wrong_passwords() {
     let folder = Folder::sample();
@@ -371,7 +376,8 @@ fn a_known_browser_gets_in_during_a_flood_of_wrong_passwords() {
             ("decision", "allow"),
         ]);
         let head = format!(
-            "POST {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.9{cookie}\r\nContent-Type: application/x-www-form-urlencoded"
+            "POST {path} HTTP/1.1\r\nX-Forwarded-For: 203.0.113.9{cookie}\r\nContent-Type: \
+             application/x-www-form-urlencoded"
         );
         server.request(&head, &form)
     };
@@ -429,7 +435,8 @@ fn logins_that_wait_end_with_the_server() {
     ]);
     let (path, length) = (authorize_path(&register(&server), &[]), form.len());
     let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}"
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: \
+         application/x-www-form-urlencoded\r\nContent-Length: {length}"
     );
     let mut waiting: Vec<Connection> = (0..16).map(|_| server.connect()).collect();
     for connection in &mut waiting {
@@ -439,13 +446,14 @@ fn logins_that_wait_end_with_the_server() {
     let started = Instant::now();
     assert_eq!(server.terminate(), 0);
     assert!(
-        started.elapsed() < vault_sync_mcp::limits::SHUTDOWN_GRACE,
+        !thorough() || started.elapsed() < vault_sync_mcp::limits::SHUTDOWN_GRACE,
         "each of them takes a second: {:?}",
         started.elapsed()
     );
 }
 
-/// A login that may only read sends queries that take as much time and memory as they may; another login reads all the while.
+/// A login that may only read sends queries that take as much time and memory as they may; another
+/// login reads all the while.
 #[cfg(feature = "notes")]
 #[test]
 fn queries_of_one_login_neither_fill_the_memory_nor_keep_others_from_reading() {
@@ -499,7 +507,8 @@ fn queries_of_one_login_neither_fill_the_memory_nor_keep_others_from_reading() {
     );
 }
 
-/// Folder notes: every folder has an `index.md`, and all link to `[[index]]`. Six times as many take six times as long, and not 36 times.
+/// Folder notes: every folder has an `index.md`, and all link to `[[index]]`. Six times as many
+/// take six times as long, and not 36 times.
 #[cfg(feature = "notes")]
 #[test]
 fn links_of_many_notes_of_one_name_take_a_time_that_grows_with_their_number() {
@@ -519,16 +528,17 @@ fn links_of_many_notes_of_one_name_take_a_time_that_grows_with_their_number() {
         );
         let moved = server.call(
             "vault_move",
-            json!({ "from": "p1/index.md", "to": "p1/start.md", "dry_run": true }),
+            json!({ "path": "p1/index.md", "to": "p1/start.md", "dry_run": true }),
         );
         assert_eq!(moved["links_updated"], 1, "{moved}");
         started.elapsed().as_secs_f64()
     };
     let (few, many) = (time(500), time(3000));
-    assert!(many < few * 18.0, "{few} s for 500, {many} s for 3,000");
+    assert!(!thorough() || many < few * 18.0, "{few} s for 500, {many} s for 3,000");
 }
 
-/// One note with more links and tags than any person writes; the server answers, and goes on reading the others.
+/// One note with more links and tags than any person writes; the server answers, and goes on
+/// reading the others.
 #[cfg(feature = "notes")]
 #[test]
 fn a_note_of_brackets_holds_up_nobody() {
@@ -569,7 +579,8 @@ fn a_note_of_brackets_holds_up_nobody() {
     assert!(!thorough() || started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }
 
-/// Drawings of Excalidraw have words of hundreds of letters: the word index has them in pieces, and goes on working for all other notes.
+/// Drawings of Excalidraw have words of hundreds of letters: the word index has them in pieces, and
+/// goes on working for all other notes.
 #[test]
 fn words_of_hundreds_of_letters_leave_the_word_index_in_use() {
     let mut files: Vec<(String, Vec<u8>)> = (0..400)
@@ -692,7 +703,8 @@ fn several_accept_lines_are_one_list() {
         ("X-Other: 1", 200, "application/json"),
     ] {
         let head = format!(
-            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{accept}"
+            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: \
+             application/json\r\n{accept}"
         );
         let response = server.request(&head, &ping);
         assert_eq!(
@@ -749,7 +761,7 @@ fn huge_texts_and_many_folders_take_milliseconds() {
         let started = Instant::now();
         act();
         assert!(
-            started.elapsed() < Duration::from_millis(1_000),
+            !thorough() || started.elapsed() < Duration::from_millis(1_000),
             "{what}: {:?}",
             started.elapsed()
         );
@@ -773,26 +785,4 @@ fn huge_texts_and_many_folders_take_milliseconds() {
         server
             .result_of("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": "b".repeat(3_000_000) } }));
     });
-}
-
-#[cfg(feature = "accomplishments")]
-#[test]
-fn a_broken_canvas_does_not_break_the_status_of_its_project() {
-    let note = "---\ntype: accomplishment\nid: ACC-001\ntitle: One\n---\n# One\n";
-    let folder = Folder::with(&[
-        ("Projects/One.md", note.as_bytes()),
-        ("Projects.canvas", b"{\"nodes\": ["),
-    ]);
-    let settings = [
-        ("TOOLSETS", "vault,accomplishments"),
-        ("ACCOMPLISHMENTS_FOLDER", "Projects"),
-        ("DEFAULT_CANVAS", "Projects.canvas"),
-    ];
-    let server = Server::with(&folder.vault(), &settings);
-    let status = server.result_of("resources/read", json!({ "uri": "accomplishments://status" }));
-    let text = status["contents"][0]["text"].as_str().unwrap();
-    assert!(
-        text.contains("Projects.canvas: it is not a JSON Canvas") && text.contains("ACC-001"),
-        "{text}"
-    );
 }

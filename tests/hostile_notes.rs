@@ -1,4 +1,5 @@
-//! Notes that cost more than they are long: every marker of the reader of Markdown, alone and in pairs, repeated without end.
+//! Notes that cost more than they are long: every marker of the reader of Markdown, alone and in
+//! pairs, repeated without end.
 
 use crate::support::thorough;
 use rustix::time::{ClockId, clock_gettime};
@@ -15,7 +16,8 @@ const MARKERS: [&str; 52] = [
     "\"", "'", "{", "}", "&a ", ": ", "é", "a", "\n",
 ];
 
-const PROSE: &str = "The pump in the cellar was replaced in [[March]], see #heating and the notes of *last year*.\n";
+const PROSE: &str = "The pump in the cellar was replaced in [[March]], see #heating and the notes \
+                     of *last year*.\n";
 
 /// The processor time of this thread: what else the machine does takes none of it.
 fn processor_time() -> Duration {
@@ -77,7 +79,8 @@ fn no_marker_and_no_pair_of_markers_costs_more_than_ten_times_what_prose_costs()
     );
 }
 
-/// The texts of so many bytes that cost more than ten times what prose does, with how many times, the costliest first.
+/// The texts of so many bytes that cost more than ten times what prose does, with how many times,
+/// the costliest first.
 fn costly(pairs: &[(&str, &str)], bytes: usize) -> Vec<(f64, String)> {
     let mut known: BTreeMap<usize, Duration> = BTreeMap::new();
     let mut worst: Vec<(f64, String)> = Vec::new();

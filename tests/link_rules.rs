@@ -1,4 +1,5 @@
-//! What a link means: one test for each rule of Obsidian that a resolver has to know, in the order in which they are tried.
+//! What a link means: one test for each rule of Obsidian that a resolver has to know, in the order
+//! in which they are tried.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
@@ -110,8 +111,9 @@ fn rule_7_a_subpath_names_a_heading_nested_by_signs_and_compared_without_punctua
         .map(|row| row["subpath"].as_str().unwrap())
         .collect();
     assert_eq!(subpaths, ["#B#what now", "#what   NOW", "#^id"]);
-    // The second one of the name is renamed by the path that means it, and the first link to it with it.
-    server.call("vault_move", json!({ "from": "a.md#B#What: (now)?", "to": "a.md#Then" }));
+    // The second one of the name is renamed by the path that means it, and the first link to it
+    // with it.
+    server.call("vault_move", json!({ "path": "a.md#B#What: (now)?", "to": "a.md#Then" }));
     assert_eq!(
         String::from_utf8(folder.read("n.md")).unwrap(),
         "[[a#B#Then]] [[a#what   NOW]] [[a#^id]]"
@@ -128,7 +130,8 @@ fn rule_8_the_display_text_begins_at_the_first_bar_which_is_escaped_in_tables() 
 
 #[test]
 fn rule_9_code_comments_of_html_and_math_have_no_links_and_comments_of_obsidian_have() {
-    let text = "---\nup: \"[[a]]\"\nmd: \"[t](a.md)\"\n---\n`[[a]]` <!-- [[a]] --> $[[a]]$ %% [[a]] %%\n```\n[[a]]\n```\n> [!note] [[a]]\n# [[a]]\n";
+    let text = "---\nup: \"[[a]]\"\nmd: \"[t](a.md)\"\n---\n`[[a]]` <!-- [[a]] --> $[[a]]$ %% \
+                [[a]] %%\n```\n[[a]]\n```\n> [!note] [[a]]\n# [[a]]\n";
     assert_eq!(meant(&["a.md"], "n.md", text).len(), 5);
 }
 
@@ -157,7 +160,7 @@ fn rule_12_bases_and_blocks_with_queries_are_left_alone_by_name() {
         ("q.md", b"```query\nx\n```\n```js\nOld\n```\n```query\nOld\n```\n"),
     ]);
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
-    let done = server.call("vault_move", json!({ "from": "Old.md", "to": "New.md" }));
+    let done = server.call("vault_move", json!({ "path": "Old.md", "to": "New.md" }));
     let left: Vec<(&str, u64)> = done["left_alone"]
         .as_array()
         .unwrap()

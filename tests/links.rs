@@ -1,4 +1,5 @@
-//! Links: what they mean, and files, headings and tags renamed with what refers to them. One rule of Obsidian for each name of a test.
+//! Links: what they mean, and files, headings and tags renamed with what refers to them. One rule
+//! of Obsidian for each name of a test.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
@@ -40,14 +41,15 @@ pub(crate) fn vault(files: &[(&str, &str)]) -> Folder {
     Folder::with(&files)
 }
 
-/// Moves a file in a vault, and gives what one of its files then says. A dry run says the same and does nothing.
+/// Moves a file in a vault, and gives what one of its files then says. A dry run says the same and
+/// does nothing.
 pub(crate) fn after_move(files: &[(&str, &str)], from: &str, to: &str, read: &str) -> String {
     let folder = vault(files);
     let server = serve(&folder);
     let before = all(&folder);
-    let mut planned = server.call("vault_move", json!({ "from": from, "to": to, "dry_run": true }));
+    let mut planned = server.call("vault_move", json!({ "path": from, "to": to, "dry_run": true }));
     assert_eq!(all(&folder), before, "a dry run");
-    let done = server.call("vault_move", json!({ "from": from, "to": to }));
+    let done = server.call("vault_move", json!({ "path": from, "to": to }));
     planned["dry_run"] = false.into();
     assert_eq!(planned, done);
     text(&folder, read)
@@ -194,7 +196,7 @@ fn a_folder_moves_with_everything_below_it() {
     ];
     let folder = vault(&files);
     let server = serve(&folder);
-    let done = server.call("vault_move", json!({ "from": "A", "to": "Archive/B" }));
+    let done = server.call("vault_move", json!({ "path": "A", "to": "Archive/B" }));
     assert_eq!(done["moved"].as_array().unwrap().len(), 3, "{done}");
     let found = all(&folder);
     assert_eq!(found["Archive/B/x/n.md"], "[[m]] ![](../p.png) [[out]]");
@@ -205,11 +207,11 @@ fn a_folder_moves_with_everything_below_it() {
     );
     assert_eq!(server.call("vault_links", json!({ "path": "Archive/B/x/n.md" }))["total"], 5);
     assert_eq!(
-        server.fail("vault_move", json!({ "from": "Archive", "to": "Archive/C" }))["code"],
+        server.fail("vault_move", json!({ "path": "Archive", "to": "Archive/C" }))["code"],
         "INVALID_ARGUMENT"
     );
     assert_eq!(
-        server.call("vault_move", json!({ "from": "out.md", "to": "Archive/" }))["moved"][0]["to"],
+        server.call("vault_move", json!({ "path": "out.md", "to": "Archive/" }))["moved"][0]["to"],
         "Archive/out.md"
     );
 }
@@ -222,13 +224,13 @@ fn a_name_changes_in_case_or_unicode_form_alone() {
     );
     let folder = vault(&[("Cafe\u{301}.md", "x"), ("n.md", "[[Caf\u{e9}]]"), ("d/x.md", "")]);
     let server = serve(&folder);
-    server.call("vault_move", json!({ "from": "Caf\u{e9}.md", "to": "Caf\u{e9}.md" }));
+    server.call("vault_move", json!({ "path": "Caf\u{e9}.md", "to": "Caf\u{e9}.md" }));
     assert!(
         folder.vault().join("Caf\u{e9}.md").exists()
             && !folder.vault().join("Cafe\u{301}.md").exists()
     );
     assert_eq!(
-        server.call("vault_move", json!({ "from": "d", "to": "D" }))["moved"][0]["to"],
+        server.call("vault_move", json!({ "path": "d", "to": "D" }))["moved"][0]["to"],
         "D/x.md"
     );
 }
@@ -259,21 +261,22 @@ fn nothing_is_replaced_and_a_refusal_changes_nothing() {
         ("d", "d/e", "INVALID_ARGUMENT"),
     ] {
         assert_eq!(
-            server.fail("vault_move", json!({ "from": from, "to": to }))["code"],
+            server.fail("vault_move", json!({ "path": from, "to": to }))["code"],
             code,
             "{from} {to}"
         );
     }
     let conflict = server.fail(
         "vault_move",
-        json!({ "from": "a.md", "to": "c.md", "if_match": "0000000000000000" }),
+        json!({ "path": "a.md", "to": "c.md", "if_match": "0000000000000000" }),
     );
     assert_eq!((conflict["code"].clone(), all(&folder)), (json!("CONFLICT"), before));
-    // A name that a link cannot have, a base, a file that is only to be read: named, and left alone.
+    // A name that a link cannot have, a base, a file that is only to be read: named, and left
+    // alone.
     let mut permissions = std::fs::metadata(folder.vault().join("ro.md")).unwrap().permissions();
     permissions.set_readonly(true);
     std::fs::set_permissions(folder.vault().join("ro.md"), permissions).unwrap();
-    let done = server.call("vault_move", json!({ "from": "a.md", "to": "a#1.md" }));
+    let done = server.call("vault_move", json!({ "path": "a.md", "to": "a#1.md" }));
     let reasons: Vec<String> = done["left_alone"]
         .as_array()
         .unwrap()
@@ -285,13 +288,13 @@ fn nothing_is_replaced_and_a_refusal_changes_nothing() {
         reasons[0].contains("characters of the new name") && reasons[1].contains("a base"),
         "{reasons:?}"
     );
-    let done = server.call("vault_move", json!({ "from": "a#1.md", "to": "c.md" }));
+    let done = server.call("vault_move", json!({ "path": "a#1.md", "to": "c.md" }));
     assert_eq!(
         (done["links_updated"].clone(), done["files_changed"].clone()),
         (json!(0), json!(0))
     );
     let kept =
-        server.call("vault_move", json!({ "from": "b.md", "to": "e.md", "update_links": false }));
+        server.call("vault_move", json!({ "path": "b.md", "to": "e.md", "update_links": false }));
     assert_eq!(kept["left_alone"][0]["reason"], "update_links is false");
     assert_eq!(text(&folder, "c.md"), "[[b]]");
 }
@@ -305,7 +308,7 @@ fn an_ambiguous_link_is_named_and_never_rewritten() {
         ("q.md", "```query\nS\n```\n"),
     ]);
     let server = serve(&folder);
-    let done = server.call("vault_move", json!({ "from": "a/S.md", "to": "a/T.md" }));
+    let done = server.call("vault_move", json!({ "path": "a/S.md", "to": "a/T.md" }));
     assert_eq!(done["left_alone"][0]["text"], "see [[S]]");
     assert!(done["left_alone"][0]["reason"].as_str().unwrap().contains("a/S.md, b/S.md"), "{done}");
     assert_eq!(
@@ -315,8 +318,8 @@ fn an_ambiguous_link_is_named_and_never_rewritten() {
     assert_eq!(text(&folder, "n.md"), "see [[S]]");
 }
 
-/// Names, folders and links by chance: what each link means before, it means afterwards, and moving back gives the same tree where all
-/// links are names.
+/// Names, folders and links by chance: what each link means before, it means afterwards, and moving
+/// back gives the same tree where all links are names.
 #[test]
 fn every_link_means_the_same_file_after_any_move() {
     let mut seed = 7_u64;
@@ -362,7 +365,7 @@ fn every_link_means_the_same_file_after_any_move() {
             found
         };
         let before = meanings();
-        if server.result("vault_move", json!({ "from": from, "to": to }))["isError"] == true {
+        if server.result("vault_move", json!({ "path": from, "to": to }))["isError"] == true {
             continue;
         }
         let moved = |path: &str| if path == from { to.clone() } else { path.to_owned() };
@@ -425,8 +428,6 @@ fn what_a_link_means_is_listed_with_where_it_stands() {
     );
     assert_eq!(links(json!({ "path": "p.png" }))["links"][0]["embed"], true);
     assert_eq!(links(json!({ "path": "hub.md", "show": "outgoing" }))["total"], 5);
-    assert_eq!(links(json!({ "path": "a.md", "show": "outgoing", "depth": 2 }))["total"], 6);
-    assert_eq!(links(json!({ "path": "p.png", "depth": 2 }))["total"], 2);
     let unresolved = links(json!({ "show": "unresolved" }));
     assert_eq!(
         (unresolved["total"].clone(), unresolved["links"][0]["target"].clone()),
@@ -523,7 +524,7 @@ fn names_that_are_given_for_a_move_mean_what_a_person_means() {
     ]);
     let server = serve(&folder);
     let to = |from: &str, to: &str| {
-        server.call("vault_move", json!({ "from": from, "to": to }))["moved"][0]["to"].clone()
+        server.call("vault_move", json!({ "path": from, "to": to }))["moved"][0]["to"].clone()
     };
     assert_eq!(to("[[a]]", "[[New]]"), "p/New.md");
     assert_eq!(to("p/New.md", "v1.2"), "v1.2.md");
@@ -540,7 +541,7 @@ fn names_that_are_given_for_a_move_mean_what_a_person_means() {
     ] {
         for dry_run in [true, false] {
             let failed =
-                server.fail("vault_move", json!({ "from": from, "to": to, "dry_run": dry_run }));
+                server.fail("vault_move", json!({ "path": from, "to": to, "dry_run": dry_run }));
             assert!(
                 ["INVALID_ARGUMENT", "PATH_NOT_ALLOWED"]
                     .contains(&failed["code"].as_str().unwrap()),
@@ -571,15 +572,19 @@ fn many_links_of_one_name_or_in_one_line_take_no_longer_each() {
     assert_eq!(server.call("vault_links", json!({ "path": "docs/s3/index.md" }))["total"], 10);
     assert_eq!(server.call("vault_links", json!({ "path": "a.md" }))["total"], 38_000);
     assert_eq!(
-        server.call("vault_move", json!({ "from": "docs", "to": "pages", "dry_run": true }))["links_updated"],
+        server.call("vault_move", json!({ "path": "docs", "to": "pages", "dry_run": true }))["links_updated"],
         0
     );
     server.call(
         "vault_move",
-        json!({ "from": "a.md", "to": "b.md", "update_links": false, "dry_run": true }),
+        json!({ "path": "a.md", "to": "b.md", "update_links": false, "dry_run": true }),
     );
     assert_eq!(server.call("vault_delete", json!({ "paths": ["a.md"] }))["broken_links"], 38_000);
-    assert!(started.elapsed() < std::time::Duration::from_secs(10), "{:?}", started.elapsed());
+    assert!(
+        !crate::support::thorough() || started.elapsed() < std::time::Duration::from_secs(10),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// Notes of other toolsets stay what they are.
@@ -602,7 +607,7 @@ fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
     let before = text(&folder, "plan/main.canvas");
     server.call(
         "vault_move",
-        json!({ "from": "plan/items/Second.md", "to": "plan/items/later/Second step.md" }),
+        json!({ "path": "plan/items/Second.md", "to": "plan/items/later/Second step.md" }),
     );
     let expected = before.replace("plan/items/Second.md", "plan/items/later/Second step.md");
     assert_eq!(text(&folder, "plan/main.canvas"), expected, "ids, edges and positions stay");
@@ -610,14 +615,21 @@ fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
         server.call("get_accomplishment", json!({ "id": "ACC-002" }))["depends_on"],
         json!(["ACC-001"])
     );
-    // The wiki of toolset `agent`: its index names the page, and no rule is broken that was not before.
+    // The wiki of toolset `agent`: its index names the page, and no rule is broken that was not
+    // before.
     let lint = || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
         let output = command.arg("lint").env("VAULT_PATH", folder.vault()).output().unwrap();
         String::from_utf8_lossy(&output.stdout).replace("entities/parts/", "entities/")
     };
     let mut init = std::process::Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
-    assert!(init.arg("init-wiki").env("VAULT_PATH", folder.vault()).status().unwrap().success());
+    assert!(
+        init.args(["init-wiki", "--state-dir", "none"])
+            .env("VAULT_PATH", folder.vault())
+            .status()
+            .unwrap()
+            .success()
+    );
     let put = |path: &str, text: &str| std::fs::write(folder.vault().join(path), text).unwrap();
     std::fs::create_dir_all(folder.vault().join("work/wiki/entities")).unwrap();
     put("work/wiki/entities/Boiler.md", "---\ntype: entity\ntitle: Boiler\n---\n# Boiler\n");
@@ -625,7 +637,31 @@ fn a_moved_accomplishment_and_a_moved_page_of_the_wiki_stay_what_they_are() {
         + "- [[work/wiki/entities/Boiler|Boiler]]\n- [[Boiler]]\n";
     put("work/wiki/index.md", &index);
     let before = lint();
-    server.call("vault_move", json!({ "from": "work/wiki/entities/Boiler.md", "to": "work/wiki/entities/parts/Boiler.md" }));
+    server.call("vault_move", json!({ "path": "work/wiki/entities/Boiler.md", "to": "work/wiki/entities/parts/Boiler.md" }));
     let expected = index.replace("work/wiki/entities/Boiler|", "Boiler|");
     assert_eq!((text(&folder, "work/wiki/index.md"), lint()), (expected, before));
+}
+
+#[test]
+fn links_to_a_part_of_the_note_itself_are_links() {
+    let folder = Folder::with(&[
+        ("a/n.md", b"# x\n[[#x]] [t](#x)\n"),
+        ("a/a/n.md", b"another\n"),
+        ("lonely.md", b"[[#y]]\n"),
+    ]);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
+    for show in ["outgoing", "backlinks"] {
+        let links = server.call("vault_links", json!({ "path": "a/n.md", "show": show }));
+        assert_eq!(links["total"], 2, "{show}: {links}");
+        for link in links["links"].as_array().unwrap() {
+            assert_eq!(
+                (&link["target"], &link["resolved"], &link["subpath"]),
+                (&json!("#x"), &json!("a/n.md"), &json!("#x"))
+            );
+        }
+    }
+    let orphans = server.call("vault_links", json!({ "show": "orphans" })).to_string();
+    assert!(orphans.contains("lonely.md"), "a link to itself is none from another: {orphans}");
+    let deadends = server.call("vault_links", json!({ "show": "deadends" })).to_string();
+    assert!(deadends.contains("lonely.md"), "nor one to another: {deadends}");
 }

@@ -29,6 +29,7 @@
 //! | `vault` | hostile paths, links, odd files |
 //! | `vault_writers` | writers at the same time, in this program and in others; kill -9 |
 //! | `note_parts` | ids of blocks, properties and breaks as other programs write them |
+//! | `crashes` | kill -9 and a full disk at every system call of a change |
 //! | `links`, `link_rules`, `renames` | what links mean; moves and renames of files, headings and tags |
 //! | `stdio` | the same engine over pipes |
 //! | `accomplishments` | projects: notes before and after, documents, answers |
@@ -84,6 +85,8 @@ mod by_hand;
 mod commands;
 #[cfg(feature = "context")]
 mod context;
+#[cfg(feature = "notes")]
+mod crashes;
 mod faults;
 #[cfg(feature = "notes")]
 mod forms;

@@ -1,4 +1,5 @@
-//! What a conversation file (`wire`) cannot show: handshakes, sessions, streams, subscriptions, progress, cancelling.
+//! What a conversation file (`wire`) cannot show: handshakes, sessions, streams, subscriptions,
+//! progress, cancelling.
 
 use crate::streams::modern;
 use crate::support::{Folder, READ_TOKEN, Server, TOKEN, initialize, mcp_head};
@@ -235,7 +236,6 @@ fn nothing_is_longer_than_clients_take_and_what_is_cut_goes_on() {
             .unwrap()
             .contains("go on with vault_read from line")
     );
-    ask("prompts/get", json!({ "name": "gather_notes", "arguments": { "topic": "name" } }));
     ask(
         "completion/complete",
         json!({ "ref": { "type": "ref/resource", "uri": "vault:///{path}" }, "argument": { "name": "path", "value": "" } }),
@@ -260,7 +260,9 @@ fn resources_are_the_files_of_the_vault() {
     );
     assert!(!uris.iter().any(|uri| uri.contains("/.")), "nothing hidden");
     for uri in &uris {
-        let contents = server.post(&request("resources/read", json!({ "uri": uri }))).json()["result"]["contents"][0].clone();
+        let contents = server.post(&request("resources/read", json!({ "uri": uri }))).json()
+            ["result"]["contents"][0]
+            .clone();
         assert_eq!(contents["uri"], json!(uri));
         let path = vault_sync_mcp::uri::to_path(uri).unwrap();
         let bytes = folder.read(&path);
@@ -365,15 +367,18 @@ fn a_login_that_may_only_read_sees_and_does_no_more() {
 
 #[test]
 fn unknown_hosts_and_origins_are_refused() {
-    let (_folder, server) = Server::sample();
-    let ask = |headers: &str| {
+    let (folder, server) = Server::sample();
+    let ask_at = |server: &Server, headers: &str| {
         let body = request("ping", json!({})).to_string();
         let head = format!(
-            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: \
+             application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
         );
         server.connect().send(head).response().status
     };
+    let ask = |headers: &str| ask_at(&server, headers);
+    assert_eq!(ask("Host: vault:8090\r\n"), 403);
     assert_eq!(ask("Host: evil.example.com\r\n"), 403);
     let page = server
         .connect()
@@ -389,6 +394,19 @@ fn unknown_hosts_and_origins_are_refused() {
     assert_eq!(ask("Host: vault.example.com\r\nOrigin: null\r\n"), 403);
     assert_eq!(ask("Host: vault.example.com\r\nOrigin: https://vault.example.com\r\n"), 200);
     assert_eq!(ask(&format!("Host: {}\r\nOrigin: http://localhost:6274\r\n", server.address)), 200);
+    let server = Server::with(
+        &folder.vault(),
+        &[("ALLOWED_HOSTS", "vault:8090"), ("ALLOWED_ORIGINS", "null")],
+    );
+    for (headers, status) in [
+        ("Host: vault:8090\r\n", 200),
+        ("Host: vault:8091\r\n", 403),
+        ("Host: vault.evil.example:8090\r\n", 403),
+        ("Host: vault.example.com\r\nOrigin: null\r\n", 200),
+        ("Host: vault.example.com\r\nOrigin: https://evil.example.com\r\n", 403),
+    ] {
+        assert_eq!(ask_at(&server, headers), status, "{headers}");
+    }
 }
 
 /// What cannot be read as text is no reason to let it pass.
@@ -402,7 +420,8 @@ fn a_host_that_is_not_text_is_refused() {
         b"Host: localhost\r\nOrigin: http://localhost\r\nOrigin: https://evil.example\r\n",
     ] {
         let head = format!(
-            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            "POST /mcp HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: \
+             application/json\r\nContent-Length: {}\r\n",
             body.len()
         );
         let mut bytes = head.into_bytes();
@@ -443,8 +462,9 @@ fn every_listing_says_how_long_it_may_be_kept() {
 #[test]
 fn a_name_with_a_question_mark_is_reached_through_the_template() {
     let (_folder, server) = Server::sample();
-    let template =
-        server.post(&request("resources/templates/list", json!({}))).json()["result"]["resourceTemplates"][0]["uriTemplate"].clone();
+    let template = server.post(&request("resources/templates/list", json!({}))).json()["result"]
+        ["resourceTemplates"][0]["uriTemplate"]
+        .clone();
     for path in [
         "Homelab/100% uptime?.md",
         "Homelab/C# & Rust notes.md",
@@ -491,7 +511,6 @@ fn a_prompt_that_has_nothing_to_say_says_why() {
     for (name, arguments, word) in [
         ("review_day", json!({ "date": "1999-01-01" }), "no note of 1999-01-01"),
         ("review_day", json!({ "date": "2026-99-99" }), "YYYY-MM-DD"),
-        ("gather_notes", json!({ "topic": " # " }), "no word"),
         ("tidy_note", json!({ "path": "Attachments/meter-readings.csv" }), "not a note"),
         ("tidy_note", json!({ "path": "../x.md" }), "not allowed"),
         ("tidy_note", json!({ "pfad": "x" }), "Known: path"),
@@ -514,7 +533,7 @@ fn a_prompt_that_has_nothing_to_say_says_why() {
     };
     assert_eq!(
         (names(TOKEN), names(READ_TOKEN)),
-        (3, 2),
+        (2, 1),
         "who may only read is offered no tidying"
     );
 }

@@ -12,7 +12,8 @@ const GRANTS: usize = 5;
 
 /// Notes of so many kilobytes in five folders, and a token for all folders but one each.
 fn vault_with_grants(kilobytes: usize) -> (Folder, String) {
-    let words = "The pump in the cellar was replaced in [[March]], see #heating and the notes of *last year*.\n";
+    let words = "The pump in the cellar was replaced in [[March]], see #heating and the notes of \
+                 *last year*.\n";
     let note = |number: usize| format!("# Note {number}\n\n{}", words.repeat(40_000 / words.len()));
     let notes: Vec<(String, String)> =
         (0..kilobytes / 40).map(|n| (format!("F{}/n{n}.md", n % GRANTS), note(n))).collect();
@@ -126,7 +127,7 @@ fn logins_at_all_their_limits_stay_below_what_the_unit_allows() {
                         ));
                         match connection.try_response().filter(|_| sent) {
                             Some(answer) if answer.status == 200 => {
-                                drop(answered.fetch_add(1, Ordering::Relaxed))
+                                let _ = answered.fetch_add(1, Ordering::Relaxed);
                             }
                             // 503, 403 for who may not write, or closed for others.
                             _ => connection = server.connect(),

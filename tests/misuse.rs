@@ -1,5 +1,5 @@
-//! What people and models give to tools that is nearly what the tools take: absolute paths, headings in paths, empty strings, tags as
-//! text, names of deleted notes.
+//! What people and models give to tools that is nearly what the tools take: absolute paths,
+//! headings in paths, empty strings, tags as text, names of deleted notes.
 
 use crate::stdio::Client;
 use crate::support::{Folder, Server};
@@ -55,7 +55,7 @@ fn over_stdio_an_absolute_path_in_the_vault_is_that_file() {
         call("vault_read", json!({ "path": through_link }))["structuredContent"]["content"],
         "over"
     );
-    call("vault_move", json!({ "from": path("a/two.md"), "to": path("b/three.md") }));
+    call("vault_move", json!({ "path": path("a/two.md"), "to": path("b/three.md") }));
     assert_eq!(text(&folder, "b/three.md"), "over");
     assert_eq!(
         call("vault_search", json!({ "query": "over", "path": path("b") }))["structuredContent"]["total_matches"],
@@ -68,8 +68,8 @@ fn a_heading_in_a_path_makes_no_file() {
     let folder = Folder::with(&[("Plan.md", b"## Goals\nx\n"), ("link.md", b"[[Plan#Goals]]\n")]);
     let server = serve(&folder);
     for (tool, arguments) in [
-        ("vault_move", json!({ "from": "Plan.md", "to": "Plan.md#Aims" })),
-        ("vault_move", json!({ "from": "Plan.md#Goals", "to": "Goals.md" })),
+        ("vault_move", json!({ "path": "Plan.md", "to": "Plan.md#Aims" })),
+        ("vault_move", json!({ "path": "Plan.md#Goals", "to": "Goals.md" })),
         ("vault_insert", json!({ "path": "Plan#Goals", "text": "x", "create": true })),
         ("vault_insert", json!({ "path": "Plan.md#Goals", "text": "x", "create": true })),
         ("vault_write", json!({ "path": "Plan#Goals", "content": "x" })),
@@ -80,10 +80,10 @@ fn a_heading_in_a_path_makes_no_file() {
     // A name may have the character otherwise.
     server.call("vault_write", json!({ "path": "Plan#1.canvas", "content": "{}" }));
     server.call("vault_write", json!({ "path": "b.md", "content": "b" }));
-    server.call("vault_move", json!({ "from": "b.md", "to": "#1 priority" }));
-    server.call("vault_move", json!({ "from": "#1 priority.md", "to": "Plan#2" }));
+    server.call("vault_move", json!({ "path": "b.md", "to": "#1 priority" }));
+    server.call("vault_move", json!({ "path": "#1 priority.md", "to": "Plan#2" }));
     assert_eq!(text(&folder, "Plan#2.md"), "b");
-    server.call("vault_move", json!({ "from": "Plan.md#Goals", "to": "Plan.md#Aims" }));
+    server.call("vault_move", json!({ "path": "Plan.md#Goals", "to": "Plan.md#Aims" }));
     assert_eq!(
         (text(&folder, "Plan.md"), text(&folder, "link.md")),
         ("## Aims\nx\n".into(), "[[Plan#Aims]]\n".into())
@@ -102,12 +102,10 @@ fn an_empty_optional_string_counts_as_missing() {
     );
     assert_eq!(found["total_matches"], 1);
     server.call("vault_edit", json!({ "path": "a.md", "old_text": "kettle", "new_text": "" }));
-    // Not where that would drop a condition.
-    assert_eq!(
-        server.fail("vault_write", json!({ "path": "a.md", "content": "", "if_match": "" }))["code"],
-        "CONFLICT"
-    );
     assert_eq!(text(&folder, "a.md"), "\n");
+    // A text that may be empty is one.
+    server.call("vault_write", json!({ "path": "a.md", "content": "", "if_match": "" }));
+    assert_eq!(text(&folder, "a.md"), "");
 }
 
 #[test]
@@ -164,7 +162,7 @@ fn a_repeated_delete_takes_no_other_note() {
             "FILE_NOT_FOUND"
         );
         assert_eq!(
-            server.fail("vault_move", json!({ "from": path, "to": "elsewhere.md" }))["code"],
+            server.fail("vault_move", json!({ "path": path, "to": "elsewhere.md" }))["code"],
             "FILE_NOT_FOUND"
         );
         let version =
@@ -185,7 +183,7 @@ fn a_deleted_note_is_found_by_its_name() {
         "vault_edit",
         json!({ "path": "F/Heating.md", "old_text": "warm", "new_text": "hot" }),
     );
-    server.call("vault_move", json!({ "from": "F", "to": "G" }));
+    server.call("vault_move", json!({ "path": "F", "to": "G" }));
     server.call("vault_delete", json!({ "paths": ["Heating", "A/x.md", "B/x.md"] }));
     for name in ["Heating", "[[Heating]]", "heating.md", "G/Heating"] {
         let history = server.call("vault_history", json!({ "path": name }));
@@ -241,7 +239,11 @@ fn a_note_of_many_tasks_with_a_tag_takes_milliseconds() {
     server.call("vault_search", json!({ "query": "x" }));
     let started = std::time::Instant::now();
     server.call("vault_tasks", json!({ "tag": "t" }));
-    assert!(started.elapsed() < std::time::Duration::from_secs(2), "{:?}", started.elapsed());
+    assert!(
+        !crate::support::thorough() || started.elapsed() < std::time::Duration::from_secs(2),
+        "{:?}",
+        started.elapsed()
+    );
 }
 
 /// A folder in another case is not a note elsewhere that has its name.
@@ -258,7 +260,7 @@ fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
     let server = serve(&folder);
     for (tool, arguments) in [
         ("vault_delete", json!({ "paths": ["recipes"] })),
-        ("vault_move", json!({ "from": "recipes", "to": "Archive/recipes" })),
+        ("vault_move", json!({ "path": "recipes", "to": "Archive/recipes" })),
         ("vault_tasks", json!({ "path": "recipes" })),
         ("vault_links", json!({ "path": "RECIPES" })),
     ] {
@@ -280,7 +282,7 @@ fn a_folder_in_another_case_is_named_and_no_note_is_taken_for_it() {
     }
     let error = server.fail(
         "vault_move",
-        json!({ "from": "Categories/Recipes.md", "to": "Categories/Recipes#New" }),
+        json!({ "path": "Categories/Recipes.md", "to": "Categories/Recipes#New" }),
     );
     assert!(error["message"].as_str().unwrap().contains("names a heading"), "{error}");
     assert_eq!(server.call("vault_tasks", json!({ "path": "Recipes" }))["total"], 1);

@@ -1,4 +1,5 @@
-//! Parts of notes that other programs write in ways of their own: ids of blocks, names and lists of properties, thematic breaks.
+//! Parts of notes that other programs write in ways of their own: ids of blocks, names and lists of
+//! properties, thematic breaks.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};

@@ -334,7 +334,8 @@ fn nothing_a_client_says_becomes_markup_or_a_header() {
     assert!(denied.header("location").unwrap().contains("state=%0D%0ASet-Cookie"));
 }
 
-/// Anyone may register a site that only `*` allows, so a browser is not sent there before somebody has logged in for it.
+/// Anyone may register a site that only `*` allows, so a browser is not sent there before somebody
+/// has logged in for it.
 #[test]
 fn a_denied_request_does_not_lead_to_a_site_that_nobody_has_agreed_to() {
     let folder = Folder::sample();
@@ -495,7 +496,8 @@ fn tokens_in_the_url_are_not_looked_at() {
 
 // --- Regressions, each named after what went wrong ----------------------------------------------
 
-/// A stolen token that is rotated quickly must not push the stolen token out of memory: it would be "unknown" instead of a theft.
+/// A stolen token that is rotated quickly must not push the stolen token out of memory: it would be
+/// "unknown" instead of a theft.
 #[test]
 fn reuse_of_the_first_refresh_token_is_noticed_after_many_rotations() {
     let (_folder, server) = Server::sample();
@@ -521,7 +523,8 @@ fn an_event_stream_ends_with_its_token() {
     assert!(stream.event().is_none(), "ended without an event");
 }
 
-/// Wrong passwords from one address, many at a time: the others have to wait, and the owner gets in.
+/// Wrong passwords from one address, many at a time: the others have to wait, and the owner gets
+/// in.
 #[test]
 fn one_address_cannot_fill_the_queue_of_logins() {
     let (_folder, server) = Server::sample();

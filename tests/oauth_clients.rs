@@ -38,7 +38,10 @@ fn clients_with_a_secret_may_send_it_by_both_methods() {
             ];
             fields.extend(secret_in_body.map(|secret| ("client_secret", secret)));
             server.request(
-                &format!("POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded{header}"),
+                &format!(
+                    "POST /oauth/token HTTP/1.1\r\nContent-Type: \
+                     application/x-www-form-urlencoded{header}"
+                ),
                 &encode(&fields),
             )
         };
@@ -184,7 +187,8 @@ fn a_secret_with_a_plus_is_accepted_in_the_header() {
     for sent in [secret.to_owned(), vault_sync_mcp::percent::encode(secret, "")] {
         let basic = base64::engine::general_purpose::STANDARD.encode(format!("bot:{sent}"));
         let head = format!(
-            "POST /oauth/token HTTP/1.1\r\nContent-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic {basic}"
+            "POST /oauth/token HTTP/1.1\r\nContent-Type: \
+             application/x-www-form-urlencoded\r\nAuthorization: Basic {basic}"
         );
         assert_eq!(server.request(&head, "grant_type=client_credentials").status, 200, "{sent}");
     }

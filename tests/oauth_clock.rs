@@ -99,7 +99,8 @@ fn a_clock_that_jumps_a_day_grants_nothing_and_keeps_logins() {
     assert!(it.works(text(&second, "access_token"), start));
     let again = it.refresh(text(&first, "refresh_token"), start).unwrap();
     assert_eq!(again["refresh_token"], second["refresh_token"]);
-    // Back before everything: nothing breaks, and nothing lives for ever when the clock is right again.
+    // Back before everything: nothing breaks, and nothing lives for ever when the clock is right
+    // again.
     let early = it.exchange(&it.code(start - DAY), start - DAY).unwrap();
     assert!(
         it.works(text(&early, "access_token"), start - DAY)
@@ -120,7 +121,8 @@ fn a_code_expires_after_five_minutes() {
     }
 }
 
-/// Used a day after its exchange, a refresh token is a copy: everything that came from its login ends.
+/// Used a day after its exchange, a refresh token is a copy: everything that came from its login
+/// ends.
 #[test]
 fn a_stolen_refresh_token_is_noticed_after_the_window() {
     let start = 1000 * DAY;

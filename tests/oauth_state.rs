@@ -1,4 +1,5 @@
-//! What the authorization server keeps, through kill -9, damage, a disk that refuses and a second server.
+//! What the authorization server keeps, through kill -9, damage, a disk that refuses and a second
+//! server.
 
 use crate::support::login::{
     REDIRECT, VERIFIER, authorize_path, code, exchange, log_in, refresh, register, register_with,
@@ -74,7 +75,8 @@ fn a_damaged_state_file_grants_nothing() {
         "{",
         "{\"version\":1}",
         "\0\0\0",
-        "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\":[]}",
+        "{\"version\":1,\"key\":\"zz\",\"clients\":[],\"grants\":[],\"codes\":[],\"access_tokens\"\
+         :[]}",
     ] {
         std::fs::write(state.join("state.json"), damage).unwrap();
         let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
@@ -91,7 +93,8 @@ fn a_damaged_state_file_grants_nothing() {
     }
 }
 
-/// A disk that refuses: 503, never an error that makes clients throw away what is good; and nothing half done.
+/// A disk that refuses: 503, never an error that makes clients throw away what is good; and nothing
+/// half done.
 #[test]
 fn a_state_folder_that_cannot_be_written_is_503() {
     let (folder, state, server) = Server::sample_with_state();
@@ -184,8 +187,8 @@ fn refused_requests_do_not_write_the_state() {
     assert_eq!(refresh(&server, &client, "bad").status, 400, "a refusal needs no disk");
 }
 
-/// Kill -9 at any instant of a refresh, between the change and its answer too: whoever holds the last token that it has
-/// heard of goes on.
+/// Kill -9 at any instant of a refresh, between the change and its answer too: whoever holds the
+/// last token that it has heard of goes on.
 #[test]
 fn after_kill_9_at_any_moment_a_client_keeps_its_login() {
     use std::io::Write;
@@ -209,7 +212,8 @@ fn after_kill_9_at_any_moment_a_client_keeps_its_login() {
         ]);
         let connection = server.connect();
         let head = format!(
-            "POST /oauth/token HTTP/1.1\r\nHost: vault.example.com\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
+            "POST /oauth/token HTTP/1.1\r\nHost: vault.example.com\r\nContent-Type: \
+             application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         connection.stream().write_all(format!("{head}{body}").as_bytes()).unwrap();

@@ -1,4 +1,5 @@
-//! Toolset `research`: the exchange that ChatGPT's deep research has with a server, and the page that its citations lead to.
+//! Toolset `research`: the exchange that ChatGPT's deep research has with a server, and the page
+//! that its citations lead to.
 
 use crate::support::login::{register, tokens};
 use crate::support::{Folder, Server};
@@ -8,13 +9,16 @@ fn folder() -> Folder {
     Folder::with(&[
         (
             "Heating/Boiler & co.md",
-            "---\ntitle: The boiler\ntags: [heat]\n---\n# Decision\nWe decided to replace the boiler in spring.\n".as_bytes(),
+            "---\ntitle: The boiler\ntags: [heat]\n---\n# Decision\nWe decided to replace the \
+             boiler in spring.\n"
+                .as_bytes(),
         ),
         ("other.md", b"nothing of it\n"),
     ])
 }
 
-/// Over OAuth, by tools with these names alone: the documented shape, with ids that can be fetched and urls that can be cited.
+/// Over OAuth, by tools with these names alone: the documented shape, with ids that can be fetched
+/// and urls that can be cited.
 #[test]
 fn a_question_is_searched_and_its_notes_are_fetched_and_cited() {
     let folder = folder();

@@ -1,5 +1,5 @@
-//! Search against a slow reference that does without everything that makes the real one fast; and what it does while the
-//! vault is being indexed, replaced or gone.
+//! Search against a slow reference that does without everything that makes the real one fast; and
+//! what it does while the vault is being indexed, replaced or gone.
 
 use crate::support::{Folder, Server, eventually, thorough};
 use serde_json::json;
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_normalization::UnicodeNormalization;
 use vault_sync_mcp::text::words::query_words;
+use vault_sync_mcp::vault::Vault;
 use vault_sync_mcp::vault::search::{Hit, Query};
-use vault_sync_mcp::vault::{Memory, Vault};
 
 /// Texts by chance: words of letters that are hard to fold.
 struct Chance(u64);
@@ -64,10 +64,7 @@ fn a_search_finds_what_a_slow_one_finds() {
     let bytes: Vec<(&str, &[u8])> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let folder = Folder::with(&bytes);
-    let vaults = [
-        Vault::open(&folder.vault()).unwrap(),
-        Vault::open_with(&folder.vault(), Memory::Small, std::sync::Arc::default()).unwrap(),
-    ];
+    let vault = Vault::open(&folder.vault()).unwrap();
     for round in 0..if thorough() { 400 } else { 120 } {
         let query = match round % 4 {
             0 => chance.word(),
@@ -106,61 +103,24 @@ fn a_search_finds_what_a_slow_one_finds() {
         if right.is_empty() && counting.len() == 1 {
             right = having(&counting);
         }
-        for vault in &vaults {
-            let wanted = Query { text: &query, max_results: 1000, ..Query::default() };
-            let found = vault.search(&wanted, &|_, _| true).unwrap();
-            let (whole, partly): (Vec<&Hit>, Vec<&Hit>) =
-                found.hits.iter().partition(|hit| hit.missing.is_empty());
-            assert_eq!(partly.len(), found.partial, "{query:?}");
-            let paths: BTreeSet<&str> = whole.iter().map(|hit| &*hit.entry.path).collect();
-            assert_eq!(paths, right, "{query:?}");
-            assert_eq!((found.total, found.not_searched), (right.len(), 0), "{query:?}");
-            for hit in &found.hits {
-                assert!(hit.snippet.contains("**"), "{query:?}: {}", hit.snippet);
-            }
+        let wanted = Query { text: &query, max_results: 1000, ..Query::default() };
+        let found = vault.search(&wanted, &|_, _| true).unwrap();
+        let (whole, partly): (Vec<&Hit>, Vec<&Hit>) =
+            found.hits.iter().partition(|hit| hit.missing.is_empty());
+        assert_eq!(partly.len(), found.partial, "{query:?}");
+        let paths: BTreeSet<&str> = whole.iter().map(|hit| &*hit.entry.path).collect();
+        assert_eq!(paths, right, "{query:?}");
+        assert_eq!((found.total, found.not_searched), (right.len(), 0), "{query:?}");
+        for hit in &found.hits {
+            assert!(hit.snippet.contains("**"), "{query:?}: {}", hit.snippet);
         }
     }
 }
 
-/// The same answers, word for word, whether texts are kept or read again.
-#[cfg(feature = "context")]
 #[test]
-fn little_memory_changes_no_answer() {
+fn searches_answer_while_notes_change() {
     let folder = Folder::sample();
-    let (full, small) = (
-        Server::on(&folder.vault()),
-        Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small"), ("TOOLSETS", "vault,context")]),
-    );
-    for query in [
-        "heating",
-        "mqtt broker",
-        "e",
-        "crème",
-        "project",
-        "#homelab",
-        "STRASSE",
-        "nothing at all",
-        "controller talks",
-    ] {
-        let ask = |server: &Server| {
-            server.call("vault_search", json!({ "query": query, "max_results": 50 }))
-        };
-        assert_eq!(ask(&full), ask(&small), "{query}");
-    }
-    let (text, _) =
-        (small.result("search_vault_content", json!({ "search_pattern": "heating" })), ());
-    assert_eq!(text["isError"], false);
-    assert!(
-        small.call("vault_list_all", json!({ "tag": "project" }))["total_files"].as_u64().unwrap()
-            > 0
-    );
-}
-
-/// What is read from the disk for a search is read while others change the index.
-#[test]
-fn searches_in_little_memory_answer_while_notes_change() {
-    let folder = Folder::sample();
-    let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", "small")]);
+    let server = Server::on(&folder.vault());
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -239,7 +199,8 @@ fn results_are_ordered_as_a_model_likes() {
     assert_eq!(found["total_matches"], 2);
 }
 
-/// An alias is another name; the words of a name may be in another order, with other stop words or in another form.
+/// An alias is another name; the words of a name may be in another order, with other stop words or
+/// in another form.
 #[test]
 fn a_note_whose_name_or_alias_is_the_query_is_the_first() {
     let folder = Folder::with(&[
@@ -250,24 +211,22 @@ fn a_note_whose_name_or_alias_is_the_query_is_the_first() {
         ("GitHub Pages.md", b"A host."),
         ("Git.md", b"How to publish: a vault on github, its pages, and publish pages of a vault again."),
     ]);
-    for memory in ["full", "small"] {
-        let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", memory)]);
-        for (query, right) in [
-            ("boiler", "Heating.md"),
-            ("the warm rooms", "Heating.md"),
-            ("rooms, warm", "Heating.md"),
-            ("daily notes plugins", "Plugins for daily notes.md"),
-            ("plugin for the daily note", "Plugins for daily notes.md"),
-            ("github pages domain", "GitHub Pages.md"),
-        ] {
-            let found = server.call("vault_search", json!({ "query": query }));
-            assert_eq!(found["results"][0]["path"], right, "{query}, {memory}");
-        }
+    let server = Server::on(&folder.vault());
+    for (query, right) in [
+        ("boiler", "Heating.md"),
+        ("the warm rooms", "Heating.md"),
+        ("rooms, warm", "Heating.md"),
+        ("daily notes plugins", "Plugins for daily notes.md"),
+        ("plugin for the daily note", "Plugins for daily notes.md"),
+        ("github pages domain", "GitHub Pages.md"),
+    ] {
+        let found = server.call("vault_search", json!({ "query": query }));
+        assert_eq!(found["results"][0]["path"], right, "{query}");
     }
 }
 
-/// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its folder still exists, as
-/// an empty folder, which is what an unmounted one leaves.
+/// A vault that goes and comes back: an error that says so, and nothing forgotten; also where its
+/// folder still exists, as an empty folder, which is what an unmounted one leaves.
 #[test]
 fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
     let folder = Folder::sample();
@@ -297,7 +256,8 @@ fn a_vault_that_goes_and_comes_back_is_not_forgotten() {
     eventually("the new one is served", || search()["structuredContent"]["total_matches"] == 1);
 }
 
-/// While a large vault is indexed for the first time a search does not wait for the end, and says so.
+/// While a large vault is indexed for the first time a search does not wait for the end, and says
+/// so.
 #[test]
 fn a_search_does_not_wait_for_the_whole_of_a_large_vault() {
     let folder =
@@ -429,7 +389,10 @@ fn results_that_were_cut_say_so_and_cursors_belong_to_their_call() {
     assert!(missing.find("b/05.md") < missing.find("a/05.md"), "the same folder first: {missing}");
     let cut =
         server.result("search_vault_content", json!({ "search_pattern": "^word$", "regex": true }));
-    assert_eq!(cut["structuredContent"]["files"], 30, "^ and $ match at line ends");
+    assert!(
+        cut["content"][0]["text"].as_str().unwrap().starts_with("30 matches in 30 notes"),
+        "^ and $ match at line ends: {cut}"
+    );
 }
 
 #[cfg(feature = "context")]
@@ -445,7 +408,10 @@ fn an_expression_finds_a_line_in_files_with_either_line_end() {
         "search_vault_content",
         json!({ "search_pattern": "^status: active$", "regex": true }),
     );
-    assert_eq!(found["structuredContent"]["files"], 2, "{found}");
+    assert!(
+        found["content"][0]["text"].as_str().unwrap().starts_with("2 matches in 2 notes"),
+        "{found}"
+    );
 }
 
 /// A file that cannot be read is counted as not searched, and not as one without a match.
@@ -463,82 +429,82 @@ fn a_file_that_cannot_be_read_is_counted_as_not_searched() {
     }
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,context")]);
     let found = server.result("search_vault_content", json!({ "search_pattern": "word" }));
-    assert_eq!(
-        (&found["structuredContent"]["files"], &found["structuredContent"]["not_searched"]),
-        (&json!(1), &json!(1)),
-        "{found}"
+    let text = found["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("1 matches in 1 notes")
+            && text.contains("\n1 notes were not searched to their end"),
+        "{text}"
     );
 }
 
 #[test]
-fn the_search_language_narrows_what_is_found_in_both_memory_modes() {
+fn the_search_language_narrows_what_is_found() {
     let folder = Folder::with(&[
         (
             "Drinks/Black tea.md",
-            "---\ntags: [drinks/hot]\nstatus: Done\nkinds: [leaf, 12]\n---\nSteep it for four minutes. No milk.\n".as_bytes(),
+            "---\ntags: [drinks/hot]\nstatus: Done\nkinds: [leaf, 12]\n---\nSteep it for four \
+             minutes. No milk.\n"
+                .as_bytes(),
         ),
         (
             "Drinks/Green tea.md",
-            "---\ntags: drinks\nstatus: open\n---\nA leaf at eighty degrees; is it black\ntea? It takes more.\n".as_bytes(),
+            "---\ntags: drinks\nstatus: open\n---\nA leaf at eighty degrees; is it black\ntea? It \
+             takes more.\n"
+                .as_bytes(),
         ),
         ("Cake.md", "Goes with tea, black or green. Milk and sugar.\n".as_bytes()),
         ("Old/Notes.md", "C++ and -fast: \"quoted [x] text.\n".as_bytes()),
     ]);
-    for memory in ["full", "small"] {
-        let server = Server::with(&folder.vault(), &[("SEARCH_MEMORY", memory)]);
-        let paths = |query: &str| -> BTreeSet<String> {
-            let found = server.call("vault_search", json!({ "query": query }));
-            let results = found["results"].as_array().unwrap();
-            let whole = results.iter().filter(|hit| hit.get("missing").is_none());
-            let whole: BTreeSet<String> = whole
-                .map(|hit| {
-                    hit["path"].as_str().unwrap().rsplit('/').next().unwrap().replace(".md", "")
-                })
-                .collect();
-            assert_eq!(found["total_matches"], whole.len(), "{query}: {found}");
-            whole
-        };
-        for (query, expected) in [
-            ("tea", &["Black tea", "Green tea", "Cake"][..]),
-            ("tea -milk", &["Green tea"]),
-            ("tea -(milk OR eighty)", &[]),
-            ("\"black tea\"", &["Black tea"]),
-            ("\"tea, black\" sugar", &["Cake"]),
-            ("steep OR sugar", &["Black tea", "Cake"]),
-            ("tea (steep OR sugar)", &["Black tea", "Cake"]),
-            ("tea?", &["Black tea", "Green tea", "Cake"]),
-            ("file:tea", &["Black tea", "Green tea"]),
-            ("path:md", &["Black tea", "Green tea", "Cake", "Notes"]),
-            ("file:.m -old", &["Black tea", "Green tea", "Cake"]),
-            ("path:drinks -file:green", &["Black tea"]),
-            ("content:black", &["Green tea", "Cake"]),
-            ("tag:#drinks", &["Black tea", "Green tea"]),
-            ("tag:drinks/hot leaf", &["Black tea"]),
-            ("[status]", &["Black tea", "Green tea"]),
-            ("[status:done]", &["Black tea"]),
-            ("[kinds:LEAF]", &["Black tea"]),
-            ("[kinds:12] steep", &["Black tea"]),
-            ("-tea", &["Notes"]),
-            ("C++", &["Notes"]),
-            ("[x] text", &["Notes"]),
-            ("\"quoted", &["Notes"]),
-        ] {
-            assert_eq!(
-                paths(query),
-                expected.iter().map(|name| (*name).to_owned()).collect(),
-                "{memory}: {query}"
-            );
-        }
-        let found = server.call("vault_search", json!({ "query": "steep \"tea, black\"" }));
+    let server = Server::on(&folder.vault());
+    let paths = |query: &str| -> BTreeSet<String> {
+        let found = server.call("vault_search", json!({ "query": query }));
+        let results = found["results"].as_array().unwrap();
+        let whole = results.iter().filter(|hit| hit.get("missing").is_none());
+        let whole: BTreeSet<String> = whole
+            .map(|hit| hit["path"].as_str().unwrap().rsplit('/').next().unwrap().replace(".md", ""))
+            .collect();
+        assert_eq!(found["total_matches"], whole.len(), "{query}: {found}");
+        whole
+    };
+    for (query, expected) in [
+        ("tea", &["Black tea", "Green tea", "Cake"][..]),
+        ("tea -milk", &["Green tea"]),
+        ("tea -(milk OR eighty)", &[]),
+        ("\"black tea\"", &["Black tea"]),
+        ("\"tea, black\" sugar", &["Cake"]),
+        ("steep OR sugar", &["Black tea", "Cake"]),
+        ("tea (steep OR sugar)", &["Black tea", "Cake"]),
+        ("tea?", &["Black tea", "Green tea", "Cake"]),
+        ("file:tea", &["Black tea", "Green tea"]),
+        ("path:md", &["Black tea", "Green tea", "Cake", "Notes"]),
+        ("file:.m -old", &["Black tea", "Green tea", "Cake"]),
+        ("path:drinks -file:green", &["Black tea"]),
+        ("content:black", &["Green tea", "Cake"]),
+        ("tag:#drinks", &["Black tea", "Green tea"]),
+        ("tag:drinks/hot leaf", &["Black tea"]),
+        ("[status]", &["Black tea", "Green tea"]),
+        ("[status:done]", &["Black tea"]),
+        ("[kinds:LEAF]", &["Black tea"]),
+        ("[kinds:12] steep", &["Black tea"]),
+        ("-tea", &["Notes"]),
+        ("C++", &["Notes"]),
+        ("[x] text", &["Notes"]),
+        ("\"quoted", &["Notes"]),
+    ] {
         assert_eq!(
-            (&found["total_matches"], &found["partial_matches"]),
-            (&json!(0), &json!(2)),
-            "{found}"
+            paths(query),
+            expected.iter().map(|name| (*name).to_owned()).collect(),
+            "{query}"
         );
-        let found = server.call("vault_search", json!({ "query": "(".repeat(900) }));
-        assert_eq!(found["total_matches"], 0, "{found}");
-        let found =
-            server.call("vault_search", json!({ "query": "content:sugar", "max_results": 1 }));
-        assert!(found["results"][0]["snippet"].as_str().unwrap().contains("**sugar**"), "{found}");
     }
+    let found = server.call("vault_search", json!({ "query": "steep \"tea, black\"" }));
+    assert_eq!(
+        (&found["total_matches"], &found["partial_matches"]),
+        (&json!(0), &json!(2)),
+        "{found}"
+    );
+    let found = server.call("vault_search", json!({ "query": "(".repeat(900) }));
+    assert_eq!(found["total_matches"], 0, "{found}");
+    let found = server.call("vault_search", json!({ "query": "content:sugar", "max_results": 1 }));
+    assert!(found["results"][0]["snippet"].as_str().unwrap().contains("**sugar**"), "{found}");
 }

@@ -196,7 +196,7 @@ fn read_shows_exact_lines() {
         (json!({ "path": "Welcome.md", "offset": 5000 }), "INVALID_RANGE"),
         (json!({ "path": "Welcome.md", "offset": 0 }), "INVALID_RANGE"),
         (json!({ "path": "Welcome.md", "limit": -1 }), "INVALID_RANGE"),
-        (json!({ "path": "Welcome.md", "offset": "1" }), "INVALID_ARGUMENT"),
+        (json!({ "path": "Welcome.md", "offset": "one" }), "INVALID_ARGUMENT"),
         (json!({ "path": "Welcome.md", "lines": 1 }), "INVALID_ARGUMENT"),
         (json!({}), "INVALID_ARGUMENT"),
         (json!({ "path": "welcomed" }), "FILE_NOT_FOUND"),
@@ -220,18 +220,18 @@ fn read_shows_pictures_sounds_and_documents() {
     };
     let picture = server.result("vault_read", json!({ "path": "Attachments/boiler-sketch.png" }));
     assert_eq!(
-        (picture["content"][1]["type"].clone(), picture["content"][1]["mimeType"].clone()),
+        (picture["content"][0]["type"].clone(), picture["content"][0]["mimeType"].clone()),
         (json!("image"), json!("image/png"))
     );
     assert_eq!(
-        decode(&picture["content"][1]["data"]),
+        decode(&picture["content"][0]["data"]),
         folder.read("Attachments/boiler-sketch.png")
     );
     for (path, media_type) in
         [("Attachments/warranty.pdf", "application/pdf"), ("Attachments/cello-a.wav", "audio/wav")]
     {
         let resource =
-            server.result("vault_read", json!({ "path": path }))["content"][1]["resource"].clone();
+            server.result("vault_read", json!({ "path": path }))["content"][0]["resource"].clone();
         assert_eq!(resource["mimeType"], media_type);
         assert_eq!(decode(&resource["blob"]), folder.read(path));
     }
@@ -336,7 +336,7 @@ fn search_finds_names_then_tags_then_text() {
     for (arguments, word) in [
         (json!({ "query": "  " }), "empty"),
         (json!({ "query": "x".repeat(2000) }), "1000"),
-        (json!({ "query": "x", "max_results": 0 }), "max_results"),
+        (json!({ "query": "x", "max_results": -1 }), "max_results"),
     ] {
         let error = server.fail("vault_search", arguments);
         assert_eq!(error["code"], "INVALID_ARGUMENT");
@@ -482,7 +482,6 @@ fn edit_keeps_every_other_byte() {
             b"\xef\xbb\xbf---\r\ntags: [x] # comment\r\n'q': \"1.10\"\r\n---\r\ntwo\r\nlines\r\n",
         ),
         (b"one\r\ntwo\r\nthree", "one\ntwo", "1\n2", b"1\r\n2\r\nthree"),
-        (b"caf\xe9 latin-1 \xff\nplain\n", "plain", "changed", b"caf\xe9 latin-1 \xff\nchanged\n"),
         ("Stra\u{df}e \u{1f3bb}".as_bytes(), "\u{1f3bb}", "", "Stra\u{df}e ".as_bytes()),
         (b"$1 (a+)* \\0", "(a+)*", "$0", b"$1 $0 \\0"),
     ] {
@@ -535,9 +534,9 @@ fn calls_are_logged_without_their_text() {
     #[cfg(feature = "notes")]
     {
         let server = Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes")]);
-        server.call("vault_move", json!({ "from": "log me.md", "to": "moved.md" }));
+        server.call("vault_move", json!({ "path": "log me.md", "to": "moved.md" }));
         server
-            .fail("vault_move", json!({ "from": "moved.md#Secret heading", "to": "moved.md#New" }));
+            .fail("vault_move", json!({ "path": "moved.md#Secret heading", "to": "moved.md#New" }));
         server.call("vault_delete", json!({ "paths": ["moved.md"] }));
         let log = server.log_with("tool=vault_delete");
         assert!(

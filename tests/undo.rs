@@ -1,4 +1,5 @@
-//! Nothing a client writes is final: kept versions, `vault_history`, `vault_restore`, and the command `undo`.
+//! Nothing a client writes is final: kept versions, `vault_history`, `vault_restore`, and the
+//! command `undo`.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
@@ -86,7 +87,7 @@ fn every_replaced_text_is_kept_and_can_be_brought_back() {
         server.call("vault_write", json!({ "path": "new.md", "content": "n" }))["previous"]
             .is_null()
     );
-    server.call("vault_move", json!({ "from": "a.md", "to": "b/c.md" }));
+    server.call("vault_move", json!({ "path": "a.md", "to": "b/c.md" }));
     server.call("vault_delete", json!({ "paths": ["b/c.md", "bin.dat"] }));
     let history = server.call("vault_history", json!({ "path": "b/c.md" }));
     let versions = history["versions"].as_array().unwrap();
@@ -124,16 +125,20 @@ fn every_replaced_text_is_kept_and_can_be_brought_back() {
     }
     drop(server);
     let server = kept.serve_with(&[("VERSIONS", "0")]);
-    assert!(server.call("vault_edit", json!({ "path": "t.md", "old_text": "more", "new_text": "x" }))["previous"].is_null());
+    assert!(
+        server.call("vault_edit", json!({ "path": "t.md", "old_text": "more", "new_text": "x" }))
+            ["previous"]
+            .is_null()
+    );
     assert_eq!(server.fail("vault_history", json!({ "path": "t.md" }))["code"], "INVALID_ARGUMENT");
 }
 
 #[test]
 fn a_change_that_cannot_be_kept_is_not_made() {
     let kept = Kept::of(&[("a.md", b"one")]);
-    let server = kept.serve();
-    std::fs::remove_dir_all(kept.state.join("versions")).unwrap();
+    std::fs::create_dir_all(&kept.state).unwrap();
     std::fs::write(kept.state.join("versions"), "instead of the folder").unwrap();
+    let server = kept.serve();
     assert_eq!(
         server.fail("vault_write", json!({ "path": "a.md", "content": "two" }))["code"],
         "WRITE_ERROR"
@@ -142,8 +147,8 @@ fn a_change_that_cannot_be_kept_is_not_made() {
     assert_eq!(kept.folder.read("a.md"), b"one");
 }
 
-/// The drill: an agent empties every note, moves a folder and deletes twenty; one command takes all of it back, byte for byte, while
-/// the server runs.
+/// The drill: an agent empties every note, moves a folder and deletes twenty; one command takes all
+/// of it back, byte for byte, while the server runs.
 #[test]
 fn one_command_takes_back_all_that_a_login_has_done() {
     let count = if crate::support::thorough() { 1000 } else { 70 };
@@ -167,7 +172,7 @@ fn one_command_takes_back_all_that_a_login_has_done() {
         "{}",
         String::from_utf8_lossy(&nothing.stderr)
     );
-    server.call("vault_move", json!({ "from": "F1", "to": "G/H" }));
+    server.call("vault_move", json!({ "path": "F1", "to": "G/H" }));
     for (path, _) in notes.iter().filter(|(path, _)| !path.starts_with("F1/")) {
         server.call("vault_write", json!({ "path": path, "content": "" }));
     }
@@ -225,7 +230,7 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
         ("F/H", "N/M"),
         ("N/M", "P"),
     ] {
-        server.call("vault_move", json!({ "from": from, "to": to }));
+        server.call("vault_move", json!({ "path": from, "to": to }));
     }
     server.call("vault_write", json!({ "path": "Empty/Deep/x.md", "content": "x" }));
     server.call("vault_write", json!({ "path": "F/new.md", "content": "x" }));
@@ -243,7 +248,7 @@ fn folders_without_files_do_not_keep_a_move_from_being_taken_back() {
             && !kept.folder.vault().join("Still empty").exists()
     );
     // A file that is not served is one.
-    server.call("vault_move", json!({ "from": "F", "to": "K" }));
+    server.call("vault_move", json!({ "path": "F", "to": "K" }));
     std::fs::create_dir_all(kept.folder.vault().join("F/deep")).unwrap();
     std::fs::write(kept.folder.vault().join("F/deep/.DS_Store"), "x").unwrap();
     for more in [&["--dry-run"][..], &[]] {
@@ -271,7 +276,7 @@ fn what_was_changed_since_is_left_alone_and_named() {
     {
         server.call("vault_write", json!({ "path": path, "content": text }));
     }
-    server.call("vault_move", json!({ "from": "d.md", "to": "moved.md" }));
+    server.call("vault_move", json!({ "path": "d.md", "to": "moved.md" }));
     server.call("vault_delete", json!({ "paths": ["e.md"] }));
     let put =
         |path: &str, text: &str| std::fs::write(kept.folder.vault().join(path), text).unwrap();
@@ -319,7 +324,8 @@ fn undo_says_what_is_wrong_with_its_words() {
     }
 }
 
-/// Kill -9 while notes are written: every text that was replaced, and whose answer arrived, is kept.
+/// Kill -9 while notes are written: every text that was replaced, and whose answer arrived, is
+/// kept.
 #[test]
 fn a_text_that_was_replaced_is_kept_through_a_kill() {
     let kept = Kept::of(&[("a.md", b"text 0")]);
@@ -338,7 +344,8 @@ fn a_text_that_was_replaced_is_kept_through_a_kill() {
                     last.store(number, std::sync::atomic::Ordering::SeqCst);
                 }
             });
-            std::thread::sleep(std::time::Duration::from_millis(150));
+            // The first write waits until the file is at rest.
+            std::thread::sleep(std::time::Duration::from_millis(450));
             Command::new("kill").args(["-9", &server.pid().to_string()]).status().unwrap();
             let _ = writer.join();
         });
@@ -408,7 +415,7 @@ fn a_dry_run_says_what_the_run_does() {
     let server = kept.serve();
     let before = kept.files();
     let rename =
-        |from: &str, to: &str| server.call("vault_move", json!({ "from": from, "to": to }));
+        |from: &str, to: &str| server.call("vault_move", json!({ "path": from, "to": to }));
     rename("a.md", "b.md");
     rename("c.md", "a.md");
     server.call("vault_delete", json!({ "paths": ["b.md"] }));
@@ -444,7 +451,8 @@ fn a_folder_with_hidden_files_is_not_deleted() {
     assert!(!kept.folder.vault().join("Other").exists());
 }
 
-/// What comes back from the trash is the file itself, with its mode, also one that is too large for the kept versions.
+/// What comes back from the trash is the file itself, with its mode, also one that is too large for
+/// the kept versions.
 #[test]
 fn a_deleted_file_comes_back_with_its_mode_and_however_large_it_is() {
     use std::os::unix::fs::PermissionsExt;
@@ -466,4 +474,42 @@ fn a_deleted_file_comes_back_with_its_mode_and_however_large_it_is() {
     assert_eq!(kept.folder.read("b.md"), b"b", "{said}");
     assert_eq!((mode("b.md"), mode("large.bin")), (0o640, 0o640), "{said}");
     assert_eq!(std::fs::metadata(&large).unwrap().len(), vault_sync_mcp::limits::NOTE_BYTES + 1);
+}
+
+/// Without a setting, texts are kept in a folder for each vault in the user's state folder.
+#[test]
+fn what_stdio_replaces_is_kept_without_any_setting() {
+    let folder = Folder::with(&[("a.md", b"one")]);
+    let command = |arguments: &[&str], state: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"));
+        command.args(arguments).env_clear().env("HOME", folder.path().join("home"));
+        command.env("VAULT_PATH", folder.vault());
+        command.envs(state.map(|state| ("STATE_DIR", state)));
+        command
+    };
+    let write = |content: &str, state: Option<&str>| {
+        let mut client = crate::stdio::Client::start(command(&["stdio"], state));
+        client.shake_hands();
+        let arguments = json!({ "path": "a.md", "content": content });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "vault_write", "arguments": arguments } });
+        client.send(&call.to_string());
+        let answer = std::iter::from_fn(|| client.line()).find(|line| line["id"] == 1).unwrap();
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    };
+    write("two", Some("none"));
+    assert!(!folder.path().join("home").exists());
+    write("three", None);
+    let undone = command(&["undo", "--login", "local", "--since", "1h"], None).output().unwrap();
+    assert!(undone.status.success(), "{undone:?}");
+    assert_eq!(folder.read("a.md"), b"two");
+    let states = folder.path().join("home/.local/state/vault-sync-mcp");
+    let names: Vec<String> = std::fs::read_dir(&states)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(matches!(&names[..], [name] if name.starts_with("vault-")), "{names:?}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &std::fs::metadata(states.join(&names[0]).join("versions")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o700);
 }

@@ -1,4 +1,5 @@
-//! The vault under attack and in bad company: hostile paths, links, odd files, other programs, crashes.
+//! The vault under attack and in bad company: hostile paths, links, odd files, other programs,
+//! crashes.
 
 use crate::support::{Folder, Server, eventually};
 use serde_json::{Value, json};
@@ -81,53 +82,39 @@ fn no_path_leads_out_of_the_vault_or_to_hidden_files() {
     assert_eq!(folder.read("etc/passwd"), b"harmless");
 }
 
+/// Wherever it leads, also within the vault: one file would have two paths.
 #[test]
-fn links_that_stay_inside_are_followed_and_circles_end() {
+fn no_symbolic_link_is_listed_followed_or_changed() {
     let folder = Folder::with(&[("real/note.md", b"inside needle"), ("other.md", b"x")]);
     let vault = folder.vault();
     symlink(vault.join("real"), vault.join("alias")).unwrap();
-    symlink(&vault, vault.join("real/up")).unwrap();
     symlink("note.md", vault.join("real/same.md")).unwrap();
     let server = Server::on(&vault);
-    let all = server.call("vault_list_all", json!({}));
-    let paths: Vec<&str> = all["files"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        paths,
-        ["alias/note.md", "alias/same.md", "other.md", "real/note.md", "real/same.md"]
-    );
-    server.call(
-        "vault_edit",
-        json!({ "path": "alias/same.md", "old_text": "needle", "new_text": "thread" }),
-    );
-    assert_eq!(folder.read("real/note.md"), b"inside thread");
-    assert!(
-        std::fs::symlink_metadata(vault.join("real/same.md")).unwrap().is_symlink(),
-        "the link is still a link"
-    );
-}
-
-/// The same one each time, whatever the order of folders on the disk.
-#[test]
-fn of_many_links_to_a_folder_the_first_by_its_path_is_entered() {
-    let folder = Folder::with(&[("real/note.md", b"x")]);
-    for number in (10..40).rev() {
-        let on_disk = folder.vault().join(format!("folder {number}"));
-        std::fs::create_dir(&on_disk).unwrap();
-        symlink("../real", on_disk.join("link")).unwrap();
+    let paths = || {
+        let all = server.call("vault_list_all", json!({}));
+        let files = all["files"].as_array().unwrap().iter();
+        files.map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(), ["other.md", "real/note.md"]);
+    // One that is made meanwhile neither, and it stands for no file that was there before.
+    symlink("../other.md", vault.join("real/later.md")).unwrap();
+    std::fs::remove_file(vault.join("other.md")).unwrap();
+    symlink("real/note.md", vault.join("other.md")).unwrap();
+    assert_eq!(paths(), ["real/note.md"]);
+    let root = server.call("vault_list", json!({}))["entries"].clone();
+    assert_eq!(root.as_array().unwrap().len(), 1, "{root}");
+    assert_eq!(root[0]["children"], 1, "{root}");
+    for path in ["alias/note.md", "alias/new.md", "real/same.md", "other.md"] {
+        for (tool, arguments) in [
+            ("vault_read", json!({ "path": path })),
+            ("vault_edit", json!({ "path": path, "old_text": "needle", "new_text": "thread" })),
+            ("vault_write", json!({ "path": path, "content": "thread" })),
+        ] {
+            assert_eq!(server.fail(tool, arguments)["code"], "PATH_NOT_ALLOWED", "{tool} {path}");
+        }
     }
-    let all = Server::on(&folder.vault()).call("vault_list_all", json!({}));
-    let paths: Vec<&str> = all["files"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|file| file["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(paths, ["folder 10/link/note.md", "real/note.md"]);
+    assert_eq!(folder.read("real/note.md"), b"inside needle");
+    assert!(vault.join("real/same.md").is_symlink() && vault.join("alias").is_symlink());
 }
 
 #[test]
@@ -159,6 +146,12 @@ fn odd_files_are_handled() {
         (latin["content"].clone(), latin["lossy"].clone()),
         (json!("caf\u{fffd} needle"), json!(true))
     );
+    let edit = json!({ "path": "latin1.md", "old_text": "needle", "new_text": "thread" });
+    let refused = server.fail("vault_edit", edit);
+    assert!(
+        refused["code"] == "NOT_TEXT" && refused.to_string().contains("windows-1252"),
+        "{refused}"
+    );
     assert_eq!(server.fail("vault_read", json!({ "path": "nul.md" }))["code"], "NOT_TEXT");
     assert_eq!(server.fail("vault_read", json!({ "path": "big.md" }))["code"], "TOO_LARGE");
     assert_eq!(server.fail("vault_read", json!({ "path": "pipe.md" }))["code"], "PATH_NOT_ALLOWED");
@@ -173,7 +166,7 @@ fn odd_files_are_handled() {
     let found = server.call("vault_search", json!({ "query": "needle" }));
     assert_eq!(
         (found["total_matches"].clone(), found["not_searched"].clone()),
-        (json!(5), json!(1)),
+        (json!(4), json!(2)),
         "with the file that has no ending: {found}"
     );
 }
@@ -211,7 +204,7 @@ fn a_folder_named_in_another_unicode_form_is_the_same_folder() {
         total("vault_links", json!({ "show": "outgoing", "path": format!("{path}/Note.md") })),
         1
     );
-    server.call("vault_move", json!({ "from": path, "to": "Office" }));
+    server.call("vault_move", json!({ "path": path, "to": "Office" }));
     assert_eq!(folder.read("Office/Note.md"), b"---\nkind: letter\n---\n- [ ] task\n[[Welcome]]\n");
 }
 
@@ -309,7 +302,7 @@ fn ten_thousand_notes_in_one_folder() {
         server.call("vault_list", json!({}))["entries"][0],
         json!({ "name": "many", "type": "folder", "children": 10_000 })
     );
-    assert!(started.elapsed() < Duration::from_secs(20));
+    assert!(!crate::support::thorough() || started.elapsed() < Duration::from_secs(20));
     let _: Value = server.call(
         "vault_edit",
         json!({ "path": "many/note 5.md", "old_text": "unique5x", "new_text": "changed5x" }),
@@ -382,7 +375,7 @@ fn an_if_match_write_does_not_read_a_huge_file() {
             ["code"],
         "TOO_LARGE"
     );
-    assert!(started.elapsed() < Duration::from_secs(2));
+    assert!(!crate::support::thorough() || started.elapsed() < Duration::from_secs(2));
 }
 
 #[test]
@@ -455,31 +448,4 @@ fn extended_attributes_and_access_lists_of_a_file_are_kept() {
     if has_list {
         assert_eq!(read("system.posix_acl_access").unwrap(), list);
     }
-}
-
-/// What is hidden under its own path is hidden through a link, too.
-#[test]
-fn a_link_to_a_folder_shows_nothing_that_is_hidden_in_it() {
-    let folder = Folder::with(&[("Target/secret.md", b"s"), ("Target/open.md", b"o")]);
-    symlink(folder.vault().join("Target"), folder.vault().join("Link")).unwrap();
-    let server = Server::with(&folder.vault(), &[("HIDE", "/Target/secret.md")]);
-    let names = |path: &str| {
-        let listed = server.call("vault_list", json!({ "path": path }));
-        listed["entries"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|entry| entry["name"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        (names("Link"), names("Target")),
-        (vec!["open.md".to_owned()], vec!["open.md".to_owned()])
-    );
-    let code = |path: &str| {
-        server.result("vault_read", json!({ "path": path }))["structuredContent"]["error"]["code"]
-            .clone()
-    };
-    assert_eq!(code("Link/secret.md"), code("Link/none.md/x.md"));
-    assert!(!server.call("vault_list", json!({})).to_string().contains("\"children\":2"));
 }

@@ -1,8 +1,9 @@
-//! Conversations, word for word: `fixtures/wire`. A file begins with what it shows; `-->` is what the client sends, `<--`
-//! what comes back. `UPDATE_FIXTURES=1 cargo test` rewrites the server's half; the diff is the review.
+//! Conversations, word for word: `fixtures/wire`. A file begins with what it shows; `-->` is what
+//! the client sends, `<--` what comes back. `UPDATE_FIXTURES=1 cargo test` rewrites the server's
+//! half; the diff is the review.
 //!
-//! Those in `both` are held over HTTP and over stdio, where headers and statuses do not exist and the messages are the
-//! same.
+//! Those in `both` are held over HTTP and over stdio, where headers and statuses do not exist and
+//! the messages are the same.
 
 use crate::stdio::Client;
 use crate::support::{Folder, Server, TOKEN};
@@ -76,7 +77,8 @@ impl Conversation {
         self.file.file_name().unwrap().to_string_lossy().into_owned()
     }
 
-    /// Holds it over HTTP: the files' headers replace the usual ones, and an empty value takes one away.
+    /// Holds it over HTTP: the files' headers replace the usual ones, and an empty value takes one
+    /// away.
     fn over_http(mut self) {
         let (_folder, server) = Server::sample();
         let mut session = String::new();
@@ -154,8 +156,8 @@ impl Conversation {
     }
 }
 
-/// An answer as it is compared: times and the version of this program differ from run to run, long texts are shown by
-/// their beginning.
+/// An answer as it is compared: times and the version of this program differ from run to run, long
+/// texts are shown by their beginning.
 fn shown(mut answer: Value) -> String {
     fn plain(value: &mut Value) {
         match value {

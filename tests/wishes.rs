@@ -1,5 +1,6 @@
-//! Thirty wishes in users' words: the tool that a client's search for tools finds first, and the calls that do what was wished, on the
-//! sample vault. `cargo test wishes -- --nocapture` prints rank, calls and the characters that go to the model and back.
+//! Thirty wishes in users' words: the tool that a client's search for tools finds first, and the
+//! calls that do what was wished, on the sample vault. `cargo test wishes -- --nocapture` prints
+//! rank, calls and the characters that go to the model and back.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
@@ -9,7 +10,8 @@ struct Wish {
     words: &'static str,
     /// The tool that does it.
     tool: &'static str,
-    /// The calls, the last one with that tool; `{VERSION}` is the first version of the answer before.
+    /// The calls, the last one with that tool; `{VERSION}` is the first version of the answer
+    /// before.
     calls: Vec<(&'static str, Value)>,
     /// What the last answer has, or the file after the path.
     then: (&'static str, &'static str),
@@ -226,21 +228,21 @@ fn wishes() -> Vec<Wish> {
         wish(
             "rename the tag heating to warmth",
             "vault_rename_tag",
-            json!({ "from": "heating", "to": "warmth" }),
+            json!({ "path": "heating", "to": "warmth" }),
             heating,
             "warmth",
         ),
         wish(
             "rename the boiler note to Heating",
             "vault_move",
-            json!({ "from": "Boiler Firmware", "to": "Projects/Heating.md" }),
+            json!({ "path": "Boiler Firmware", "to": "Projects/Heating.md" }),
             "Map of Content.md",
             "[[Heating]]",
         ),
         wish(
             "move Quick thoughts to the folder Projects",
             "vault_move",
-            json!({ "from": "Quick thoughts", "to": "Projects/" }),
+            json!({ "path": "Quick thoughts", "to": "Projects/" }),
             "",
             "Projects/Quick thoughts.md",
         ),
@@ -307,7 +309,8 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Okapi BM25 (k1 1.5, b 0.75), as clients rank tools that they do not show the model from the start.
+/// Okapi BM25 (k1 1.5, b 0.75), as clients rank tools that they do not show the model from the
+/// start.
 fn rank<'a>(tools: &'a [(String, Vec<String>)], query: &str) -> Vec<(&'a str, f64)> {
     let average =
         tools.iter().map(|(_, document)| document.len()).sum::<usize>() as f64 / tools.len() as f64;

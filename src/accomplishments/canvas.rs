@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use unicode_normalization::UnicodeNormalization;
 
-/// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as JSON Canvas has them.
+/// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as
+/// JSON Canvas has them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Position {
     /// From left to right.
@@ -58,8 +59,9 @@ pub(super) struct Canvas {
 }
 
 impl Edge {
-    /// The node that blocks and the one that is blocked: an edge blocks in the direction of its arrow (JSON Canvas: an arrow
-    /// at the end and none at the beginning, unless it says otherwise). `None` for an edge with no arrow, or two.
+    /// The node that blocks and the one that is blocked: an edge blocks in the direction of its
+    /// arrow (JSON Canvas: an arrow at the end and none at the beginning, unless it says
+    /// otherwise). `None` for an edge with no arrow, or two.
     pub(super) fn direction(&self) -> Option<(&str, &str)> {
         let arrow = |end: &Option<String>, default: bool| {
             end.as_deref().map_or(default, |end| end == "arrow")
@@ -126,7 +128,8 @@ impl EditedCanvas {
         Ok(canvas)
     }
 
-    /// Whether it can be edited: what serde accepts may still not be a JSON Canvas, and an edit would break it.
+    /// Whether it can be edited: what serde accepts may still not be a JSON Canvas, and an edit
+    /// would break it.
     ///
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
@@ -290,7 +293,8 @@ pub(super) fn node_of<'a>(
 ) -> Result<&'a Node, Error> {
     canvas.node_of(path).ok_or_else(|| {
         invalid(format!(
-            "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have to be on one canvas. Drag the note {} onto it in Obsidian.",
+            "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have \
+             to be on one canvas. Drag the note {} onto it in Obsidian.",
             name.as_str(),
             path.as_str()
         ))

@@ -1,4 +1,5 @@
-//! One change: the notes and canvases it opens, what they are to become, and the transaction in which that happens.
+//! One change: the notes and canvases it opens, what they are to become, and the steps in which
+//! that happens.
 
 use super::canvas::EditedCanvas;
 use super::note::Note;
@@ -6,7 +7,7 @@ use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, malformed, text};
 use crate::clock::Moment;
 use crate::limits;
-use crate::vault::journal::Step;
+use crate::vault::change::step::Step;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
 use std::collections::BTreeMap;
 
@@ -30,8 +31,8 @@ pub(super) struct Change<'a> {
 }
 
 impl Accomplishments {
-    /// Makes a change: `plan` opens files and edits them; then all of them are written, or none. When a person saves one
-    /// of them in between, `plan` runs again on the new text.
+    /// Makes a change: `plan` opens files and edits them; then all of them are written, or none.
+    /// When a person saves one of them in between, `plan` runs again on the new text.
     ///
     /// # Errors
     /// What `plan` said, or why the files could not be written.
@@ -40,7 +41,7 @@ impl Accomplishments {
         vault: &Vault,
         plan: impl Fn(&mut Change<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let transaction = vault.begin_transaction()?;
+        let alone = vault.alone();
         for _ in 0..limits::EDIT_ATTEMPTS {
             vault.refresh_now()?;
             let snapshot = self.snapshot_of_index(vault)?;
@@ -56,7 +57,7 @@ impl Accomplishments {
                 Err(Error::Vault(VaultError::Busy)) => continue,
                 other => other?,
             };
-            match transaction.change(&change.steps()?) {
+            match alone.change(&change.steps()?) {
                 Err(VaultError::Busy) => {}
                 other => return other.map(|_| planned).map_err(Error::Vault),
             }
@@ -171,11 +172,12 @@ impl Change<'_> {
         Ok(found)
     }
 
-    /// The canvas of an accomplishment: the one it names, or else the default, if that shows its note; otherwise
-    /// the first that does. People drag notes from one to another.
+    /// The canvas of an accomplishment: the one it names, or else the default, if that shows its
+    /// note; otherwise the first that does. People drag notes from one to another.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the
+    /// vault's.
     pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
         let source = accomplishment.canvas_source.as_deref().map(str::trim);
         // A person may have written it as a link.
@@ -207,14 +209,14 @@ impl Change<'_> {
     pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         for step in self.vault.steps_of_move(from, to)? {
             match step {
-                Step::Write { path, before: Some(before), after } if path == *to => {
+                Step::Write { path, before: Some(before), after: Some(after) } if path == *to => {
                     let note = self.note(from)?;
                     if note.text.as_bytes() != before {
                         return Err(VaultError::Busy.into());
                     }
                     note.text = text(after, to)?;
                 }
-                Step::Write { path, before: Some(before), after }
+                Step::Write { path, before: Some(before), after: Some(after) }
                     if path.as_str().ends_with(".canvas") =>
                 {
                     let canvas = self.canvas(&path, false)?;
@@ -222,8 +224,8 @@ impl Change<'_> {
                         return Err(VaultError::Busy.into());
                     }
                     canvas.text = text(after, &path)?;
-                    // The rest of this change still looks for the node by the note's old path, so the path is put back here; `steps`
-                    // renames it in every canvas at the end.
+                    // The rest of this change still looks for the node by the note's old path, so
+                    // the path is put back here; `steps` renames it in every canvas at the end.
                     canvas.rename_file(to, from)?;
                 }
                 step => self.moved.push(step),

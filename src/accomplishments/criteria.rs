@@ -1,7 +1,6 @@
 //! The acceptance criteria of a note: a list of boxes, each with what stands below it.
 
 use super::markdown::{is_blank, is_indented, items, marks_start, section, with_appended};
-use crate::limits;
 use crate::markdown::blocks::line_end;
 use crate::markdown::edit::{Edit, apply_all, splice};
 use crate::markdown::parts;
@@ -60,8 +59,8 @@ pub(super) fn split_checkbox(item: &str) -> Option<(bool, &str)> {
     (text.is_empty() || text.starts_with([' ', '\t'])).then_some((matches!(sign, 'x' | 'X'), text))
 }
 
-/// A note's text with these acceptance criteria: of each, whether its box is to be ticked (`None` keeps the box as it is), and its words.
-/// Criteria that are not among them are removed.
+/// A note's text with these acceptance criteria: of each, whether its box is to be ticked (`None`
+/// keeps the box as it is), and its words. Criteria that are not among them are removed.
 pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> String {
     let eol = line_end(text, 0);
     let note = parts::Note::of(text);
@@ -87,7 +86,8 @@ pub(super) fn with_criteria(text: &str, wanted: &[(Option<bool>, &str)]) -> Stri
     };
     let mut edits: Vec<Edit> =
         old.iter().map(|found| Edit { range: range_of(found), text: String::new() }).collect();
-    // A new criterion follows the one before it, below the same heading. A reordered group is written where its first one was.
+    // A new criterion follows the one before it, below the same heading. A reordered group is
+    // written where its first one was.
     let mut last = 0;
     for ((ticked, wanted), chosen) in wanted.iter().zip(&chosen) {
         last = chosen.unwrap_or(last);
@@ -126,8 +126,7 @@ pub(super) fn new_criterion(ticked: Option<bool>, text: &str) -> String {
     format!("- [{}] {text}", if ticked == Some(true) { 'x' } else { ' ' })
 }
 
-/// Which old criterion each wanted one is: the one with the same words, or else the most similar of the rest, if it is
-/// similar enough.
+/// Which old criterion each wanted one is: the one with the same words, if there is one.
 pub(super) fn match_to_old(
     old: &[CriterionInNote],
     wanted: &[(Option<bool>, &str)],
@@ -135,43 +134,18 @@ pub(super) fn match_to_old(
     let bare = |text: &str| text.part(..marks_start(text)).to_lowercase();
     let known: Vec<String> = old.iter().map(|found| bare(&found.criterion.text)).collect();
     let mut taken = vec![false; old.len()];
-    let mut chosen: Vec<Option<usize>> = vec![None; wanted.len()];
-    for (choice, (_, text)) in chosen.iter_mut().zip(wanted) {
+    let mut old_of = |text: &str| {
         let text = bare(text);
-        if let Some((at, is_taken)) = taken
-            .iter_mut()
-            .enumerate()
-            .find(|(at, taken)| !**taken && known.get(*at) == Some(&text))
-        {
-            *is_taken = true;
-            *choice = Some(at);
-        }
-    }
-    let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
-    for (number, (_, text)) in
-        wanted.iter().enumerate().filter(|(number, _)| chosen.get(*number) == Some(&None))
-    {
-        let free = known.iter().enumerate().filter(|(at, _)| taken.get(*at) == Some(&false));
-        pairs.extend(
-            free.map(|(at, known)| {
-                (strsim::normalized_levenshtein(&bare(text), known), number, at)
-            }),
-        );
-    }
-    pairs.retain(|(likeness, ..)| *likeness >= limits::CRITERION_LIKENESS);
-    pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2))));
-    for (_, number, at) in pairs {
-        if let (Some(choice @ None), Some(taken @ false)) =
-            (chosen.get_mut(number), taken.get_mut(at))
-        {
-            *choice = Some(at);
-            *taken = true;
-        }
-    }
-    chosen
+        let mut free = taken.iter_mut().zip(&known).enumerate();
+        let (at, (is_taken, _)) = free.find(|(_, (taken, known))| !**taken && **known == text)?;
+        *is_taken = true;
+        Some(at)
+    };
+    wanted.iter().map(|(_, text)| old_of(text)).collect()
 }
 
-/// A criterion's lines with new words in the first; its trailing marks stay, unless the new text has its own.
+/// A criterion's lines with new words in the first; its trailing marks stay, unless the new text
+/// has its own.
 pub(super) fn with_words(block: &str, old: &str, new: &str) -> String {
     let (old_words, new_words) = (old.part(..marks_start(old)), new.part(..marks_start(new)));
     if old_words == new_words && (old == new || new == new_words) {

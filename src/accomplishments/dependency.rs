@@ -1,4 +1,5 @@
-//! Dependencies: edges of a canvas and `depends_on` of notes, which agree. Neither may have a cycle.
+//! Dependencies: edges of a canvas and `depends_on` of notes, which agree. Neither may have a
+//! cycle.
 
 use super::canvas::{Canvas, Position, nfc_path, node_of};
 use super::change::Change;
@@ -44,7 +45,8 @@ fn graph_of(snapshot: &Snapshot) -> Graph<'_> {
     graph
 }
 
-/// Refuses blockers that depend, directly or not, on what they are to block. `hint` ends the message.
+/// Refuses blockers that depend, directly or not, on what they are to block. `hint` ends the
+/// message.
 ///
 /// # Errors
 /// [`Error::CircularDependency`] naming the shortest cycle.
@@ -90,7 +92,8 @@ struct Drawn<'a> {
     edge: usize,
 }
 
-/// The dependencies drawn on a canvas, and messages about edges between accomplishments without a direction.
+/// The dependencies drawn on a canvas, and messages about edges between accomplishments without a
+/// direction.
 fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec<String>) {
     let by_path: HashMap<Cow<'_, str>, &str> = snapshot
         .all
@@ -112,10 +115,13 @@ fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec
             continue;
         };
         match edge.direction() {
-            Some((from, _)) if *from == edge.from_node => drawn.push(Drawn { blocker: one, blocked: other, edge: number }),
+            Some((from, _)) if *from == edge.from_node => {
+                drawn.push(Drawn { blocker: one, blocked: other, edge: number })
+            }
             Some(_) => drawn.push(Drawn { blocker: other, blocked: one, edge: number }),
             None => unclear.push(format!(
-                "Edge {} between {one} and {other} has no arrow, or two, so it does not say which blocks the other",
+                "Edge {} between {one} and {other} has no arrow, or two, so it does not say which \
+                 blocks the other",
                 edge.id
             )),
         }
@@ -123,7 +129,8 @@ fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec
     (drawn, unclear)
 }
 
-const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas, or names the edges that cannot be.";
+const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings \
+                        the notes in line with the canvas, or names the edges that cannot be.";
 
 /// The accomplishment whose dependencies are changed.
 #[derive(Debug, Clone, Copy)]
@@ -133,8 +140,9 @@ pub(super) struct Blocked<'a> {
     pub(super) canvas: &'a VaultPath,
 }
 
-/// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its canvas. `named` are those of `wanted`
-/// that the caller names: they may close no cycle, and their edges are drawn.
+/// Replaces an accomplishment's dependencies `old` by `wanted`, in its note and in the edges of its
+/// canvas. `named` are those of `wanted` that the caller names: they may close no cycle, and their
+/// edges are drawn.
 pub(super) fn set_dependencies(
     change: &mut Change<'_>,
     Blocked { id, note: path, canvas: canvas_path }: Blocked<'_>,
@@ -189,11 +197,13 @@ pub(super) fn set_dependencies(
 }
 
 impl Accomplishments {
-    /// Adds or removes a dependency: an edge and `depends_on`. With `add` the blocked one's node is moved to the right of
-    /// its blockers. Returns where that node is now, if it is on a canvas, and a message about what was done.
+    /// Adds or removes a dependency: an edge and `depends_on`. With `add` the blocked one's node is
+    /// moved to the right of its blockers. Returns where that node is now, if it is on a canvas,
+    /// and a message about what was done.
     ///
     /// # Errors
-    /// Those of [`Snapshot::find`], [`Error::CircularDependency`], [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
+    /// Those of [`Snapshot::find`], [`Error::CircularDependency`],
+    /// [`Invalid`](crate::vault::Error::Invalid) when they are not on one canvas,
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn set_dependency(
         &self,
@@ -209,7 +219,8 @@ impl Accomplishments {
                 accomplishment.depends_on.iter().filter(|id| *id != blocker).cloned().collect();
             let known = others.len() < accomplishment.depends_on.len();
             if add || !known {
-                // A dependency on a deleted accomplishment can be removed; any other id has to exist.
+                // A dependency on a deleted accomplishment can be removed; any other id has to
+                // exist.
                 snapshot.find(blocker)?;
             }
             let all = if known {
@@ -217,7 +228,8 @@ impl Accomplishments {
             } else {
                 [others.as_slice(), &[blocker.to_owned()]].concat()
             };
-            // A dependency that only note or canvas has is added to the other; one that only the canvas has is removed too.
+            // A dependency that only note or canvas has is added to the other; one that only the
+            // canvas has is removed too.
             let (old, wanted, named) =
                 if add { (&others, &all, &[blocker][..]) } else { (&all, &others, &[][..]) };
             let path = change.canvas_of(accomplishment)?;
@@ -263,8 +275,8 @@ impl Accomplishments {
         Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
-    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that are not on this canvas, or whose note
-    /// cannot be read, stay.
+    /// Brings the notes on a canvas in line with its edges. Dependencies on accomplishments that
+    /// are not on this canvas, or whose note cannot be read, stay.
     /// Edges that would close a cycle are left out and reported.
     ///
     /// # Errors
@@ -279,20 +291,28 @@ impl Accomplishments {
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
             }
-            for problem in snapshot
-                .problems
-                .iter()
-                .filter(|problem| canvas.nodes.iter().any(|node| node.file.as_deref() == Some(&*nfc_path(&problem.path))))
-            {
+            for problem in snapshot.problems.iter().filter(|problem| {
+                canvas
+                    .nodes
+                    .iter()
+                    .any(|node| node.file.as_deref() == Some(&*nfc_path(&problem.path)))
+            }) {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
-            let unreadable: HashSet<&str> = snapshot.problems.iter().filter_map(|problem| problem.id.as_deref()).collect();
+            let unreadable: HashSet<&str> =
+                snapshot.problems.iter().filter_map(|problem| problem.id.as_deref()).collect();
             // What each depends on: what is drawn, and whatever is not on this canvas.
             let mut graph = Graph::new();
             for found in snapshot.iter() {
-                let is_elsewhere = |id: &str| !shown.contains(id) && (snapshot.first_with_id(id).is_some() || unreadable.contains(id));
+                let is_elsewhere = |id: &str| {
+                    !shown.contains(id)
+                        && (snapshot.first_with_id(id).is_some() || unreadable.contains(id))
+                };
                 let is_fixed = |id: &&str| !shown.contains(&*found.id) || is_elsewhere(id);
-                graph.entry(&found.id).or_default().extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
+                graph
+                    .entry(&found.id)
+                    .or_default()
+                    .extend(found.depends_on.iter().map(String::as_str).filter(is_fixed));
             }
             for Drawn { blocker, blocked, .. } in drawn {
                 if graph.get(blocked).is_some_and(|known| known.contains(&blocker)) {
@@ -301,7 +321,8 @@ impl Accomplishments {
                 match ensure_acyclic(&graph, &[blocker], blocked, "") {
                     Ok(()) => graph.entry(blocked).or_default().push(blocker),
                     Err(circle) => errors.push(format!(
-                        "The edge from {blocker} to {blocked} was left out; manage_dependency with remove takes it off the canvas. {circle}"
+                        "The edge from {blocker} to {blocked} was left out; manage_dependency \
+                         with remove takes it off the canvas. {circle}"
                     )),
                 }
             }
@@ -309,10 +330,21 @@ impl Accomplishments {
             for found in on_canvas.iter().filter(|found| !snapshot.duplicates.contains(&found.id)) {
                 let wanted = graph.get(found.id.as_str()).map(Vec::as_slice).unwrap_or_default();
                 // Those that the note has keep their order.
-                let mut new: Vec<String> = found.depends_on.iter().filter(|id| wanted.contains(&id.as_str())).cloned().collect();
-                new.extend(wanted.iter().filter(|id| !found.depends_on.iter().any(|known| known == **id)).map(|id| (*id).to_owned()));
+                let mut new: Vec<String> = found
+                    .depends_on
+                    .iter()
+                    .filter(|id| wanted.contains(&id.as_str()))
+                    .cloned()
+                    .collect();
+                new.extend(
+                    wanted
+                        .iter()
+                        .filter(|id| !found.depends_on.iter().any(|known| known == **id))
+                        .map(|id| (*id).to_owned()),
+                );
                 if new != found.depends_on {
-                    if let Err(error) = change.note(&found.path)?.set("depends_on", new.as_slice()) {
+                    if let Err(error) = change.note(&found.path)?.set("depends_on", new.as_slice())
+                    {
                         errors.push(error.to_string());
                         continue;
                     }
@@ -329,7 +361,8 @@ impl Accomplishments {
         })
     }
 
-    /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about their dependencies.
+    /// The accomplishments whose notes are on a canvas, and whether canvas and notes agree about
+    /// their dependencies.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.

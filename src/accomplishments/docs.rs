@@ -1,4 +1,5 @@
-//! Context documents: notes in the folder of a canvas that are not on it, and all notes of a second folder.
+//! Context documents: notes in the folder of a canvas that are not on it, and all notes of a second
+//! folder.
 
 use super::canvas::Canvas;
 use super::{Accomplishments, Error, invalid};
@@ -8,6 +9,13 @@ use crate::vault::{Error as VaultError, Vault, VaultPath, count_lines, media};
 
 /// Prefix of the names of documents in the folder of further documents.
 pub const PREFIX: &str = "context:";
+
+/// The name of a document with its extension, without which it may be named.
+pub fn whole_name(name: &str) -> String {
+    let has_extension =
+        name.rsplit('/').next().is_some_and(|last| media::extension_of(last).is_some());
+    if has_extension { name.to_owned() } else { format!("{name}.md") }
+}
 
 impl Accomplishments {
     /// All documents, name and path, sorted by name: first those in the folder of the canvas.
@@ -20,7 +28,7 @@ impl Accomplishments {
         canvas: &VaultPath,
     ) -> Result<Vec<(String, VaultPath)>, Error> {
         vault.refresh()?;
-        let shown = self.canvas_at(vault, canvas)?;
+        let shown = self.canvas_if_any(vault, canvas)?;
         let folder = canvas.parent();
         let mut found = Vec::new();
         for entry in vault.files_below(&folder, ".md") {
@@ -41,8 +49,8 @@ impl Accomplishments {
     /// The path of a document: a note that is not on the canvas.
     ///
     /// # Errors
-    /// [`VaultError::NotAllowed`] for a note that is on the canvas, [`VaultError::Invalid`] for anything but a note,
-    /// [`Error::CanvasNotFound`], or the vault's.
+    /// [`VaultError::NotAllowed`] for a note that is on the canvas, [`VaultError::Invalid`] for
+    /// anything but a note, [`Error::CanvasNotFound`], or the vault's.
     pub fn document(
         &self,
         vault: &Vault,
@@ -50,11 +58,7 @@ impl Accomplishments {
         canvas: &VaultPath,
         to_delete: bool,
     ) -> Result<VaultPath, Error> {
-        // A note may be named without its extension.
-        let has_extension =
-            name.rsplit('/').next().is_some_and(|last| media::extension_of(last).is_some());
-        let whole = if has_extension { name.to_owned() } else { format!("{name}.md") };
-        let path = vault.spelled(&self.path_of(&whole, canvas)?);
+        let path = vault.spelled(&self.path_of(&whole_name(name), canvas)?);
         if !media::is_note(path.name()) {
             return Err(invalid("Context documents are notes: their names end in .md."));
         }
@@ -63,15 +67,26 @@ impl Accomplishments {
         if is_further && !to_delete {
             return Ok(path);
         }
-        let shown = match self.canvas_at(vault, canvas) {
+        let shown = match self.canvas_if_any(vault, canvas) {
             Err(Error::CanvasNotFound(_)) if is_further => Canvas::default(),
             other => other?,
         };
         if shown.node_of(&path).is_some() {
-            let why = "it is on the canvas, so it is not a context document; use the tools for accomplishments, or vault_edit";
+            let why = "it is on the canvas, so it is not a context document; use the tools for \
+                       accomplishments, or vault_edit";
             return Err(Error::Vault(VaultError::NotAllowed { path: path.as_str().into(), why }));
         }
         Ok(path)
+    }
+
+    /// A canvas; an empty one in place of the default canvas before anything is on it.
+    fn canvas_if_any(&self, vault: &Vault, canvas: &VaultPath) -> Result<Canvas, Error> {
+        match self.canvas_at(vault, canvas) {
+            Err(Error::CanvasNotFound(_)) if *canvas == self.options.canvas => {
+                Ok(Canvas::default())
+            }
+            other => other,
+        }
     }
 
     /// The path that a name means. No name leads out of the two folders.
@@ -98,14 +113,16 @@ impl Accomplishments {
     }
 }
 
-/// Refuses lines that a document does not have; they are counted from 0, and the end is the line after the last.
+/// Refuses lines that a document does not have; they are counted from 0, and the end is the line
+/// after the last.
 ///
 /// # Errors
 /// [`VaultError::InvalidRange`].
 pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), VaultError> {
     if from > to {
         return Err(VaultError::InvalidRange(format!(
-            "Line {from} is after line {to}. Lines are counted from 0, and the end is the line after the last."
+            "Line {from} is after line {to}. Lines are counted from 0, and the end is the line \
+             after the last."
         )));
     }
     if to > lines {
@@ -116,7 +133,8 @@ pub fn check_range((from, to): (usize, usize), lines: usize) -> Result<(), Vault
     Ok(())
 }
 
-/// A text with a range of lines replaced, and the number of new lines. Line endings are those of the text.
+/// A text with a range of lines replaced, and the number of new lines. Line endings are those of
+/// the text.
 ///
 /// # Errors
 /// [`VaultError::InvalidRange`], [`VaultError::Invalid`] for no content.
@@ -140,7 +158,8 @@ pub fn with_lines(
     let content = content.replace("\r\n", "\n").replace('\n', eol);
     let count = count_lines(content.as_bytes());
     let missing = |text: &str| if text.is_empty() || text.ends_with('\n') { "" } else { eol };
-    // What follows has to begin on its own line; whether the text ends in a line break stays as it was.
+    // What follows has to begin on its own line; whether the text ends in a line break stays as it
+    // was.
     let end = if after.is_empty() && !text.ends_with('\n') && !text.is_empty() {
         ""
     } else {

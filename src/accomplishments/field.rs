@@ -1,15 +1,14 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
 use super::markdown::items;
-use super::status::task_status;
+use super::status::split_comments;
 use crate::markdown::parts;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Patterns for a status, and for hours with their unit, at the beginning of a line.
-const STATUS: &str = r"(?i)^(?:not started|in[ -]?progress|on[ -]?hold|incomplete|completed?|paused|hold|done|open|todo)\b";
+/// A pattern for hours with their unit, at the beginning of a line.
 const HOURS: &str = r"(?i)^[0-9.]+(?: *(?:h|hrs?|hours?)\b)?";
 
 /// The fields, by the name they have in a note, in the order in which they are written.
@@ -21,20 +20,25 @@ pub(super) struct Field {
     /// Its name as in [`FIELDS`]; any other name as in the note.
     pub(super) name: String,
     pub(super) lines: Range<usize>,
-    /// The bytes of its value: from after the colon to the end of the last line, without the line end.
+    /// The bytes of its value: from after the colon to the end of the last line, without the line
+    /// end.
     pub(super) value: Range<usize>,
     /// Where the value's first line ends: in a status or an estimate, what follows is a person's.
     pub(super) first_end: usize,
 }
 
 impl Field {
-    /// The range that a new value replaces, and its text. In a status or an estimate only the words that state it are replaced.
+    /// The range that a new value replaces, and its text. A status is replaced whole, but for
+    /// comments (`%%`) and a block id; in an estimate only the words that state it are.
     pub(super) fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
         match self.name.as_str() {
             "Status" => {
                 let line = text.part(self.value.start..self.first_end);
-                let is_read = |line: &str| task_status(line) == value;
-                (self.value.start..self.first_end, with_leading(line, value, STATUS, is_read))
+                let (words, marks) = line.split_at(super::markdown::marks_start(line));
+                let comments = split_comments(words, true).into_iter();
+                let comments: String = comments.map(|words| format!(" %%{words}%%")).collect();
+                let new = format!(" {value}{comments}{}", marks.trim_end());
+                (self.value.start..self.first_end, new)
             }
             "Estimate" => {
                 let line = text.part(self.value.start..self.first_end);
@@ -88,8 +92,9 @@ pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
     text.trim_matches('\n').to_owned()
 }
 
-/// A line with a new value instead of the words that stated the old one, so that what a person wrote after them
-/// stays. Where that would be read as something else, the old line becomes a comment (Obsidian's `%%`).
+/// A line with a new value instead of the words that stated the old one, so that what a person
+/// wrote after them stays. Where that would be read as something else, the old line becomes a
+/// comment (Obsidian's `%%`).
 pub(super) fn with_leading(
     line: &str,
     value: &str,
@@ -120,7 +125,8 @@ pub(super) fn with_leading(
     format!(" {value} %% {words} %%{marks}")
 }
 
-/// The hours that a line states; `None` for days and other known units, minutes besides hours, a decimal comma or a range.
+/// The hours that a line states; `None` for days and other known units, minutes besides hours, a
+/// decimal comma or a range.
 pub(super) fn hours(text: &str) -> Option<f64> {
     static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i)^[0-9.]+ *(?:[,–-] *[0-9]|(?:h|hrs?|hours?) *[–-]? *[0-9]|-?(?:m|mins?|minutes?|d|days?|w|weeks?|mo|months?)\b)")
@@ -147,7 +153,8 @@ pub(super) fn as_read_back(value: &str) -> String {
     lines.fold(first.to_owned(), |text, line| text + "\n" + line.trim_end())
 }
 
-/// A field's value as it is written after its colon: further lines are indented, so that they stay part of the field.
+/// A field's value as it is written after its colon: further lines are indented, so that they stay
+/// part of the field.
 pub(super) fn written(value: &str, eol: &str) -> String {
     let value = value.replace("\r\n", "\n");
     let value = value.trim_matches('\n').trim_end();

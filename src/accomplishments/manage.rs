@@ -16,12 +16,13 @@ use crate::clock::Moment;
 use crate::limits;
 use crate::markdown::parts;
 use crate::markdown::properties::flow;
-use crate::vault::journal::Step;
+use crate::vault::change::step::Step;
 use crate::vault::{Vault, VaultPath};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// New data of an accomplishment; `None` keeps the old value, or means the default. Enumerated values are valid.
+/// New data of an accomplishment; `None` keeps the old value, or means the default. Enumerated
+/// values are valid.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Data<'a> {
@@ -54,13 +55,13 @@ pub struct TaskData<'a> {
 }
 
 impl Accomplishments {
-    /// Creates an accomplishment: a note, and a node on a canvas with edges from those it depends on. With `id`, under that
-    /// one; otherwise under the next.
+    /// Creates an accomplishment: a note, and a node on a canvas with edges from those it depends
+    /// on. With `id`, under that one; otherwise under the next.
     ///
     /// # Errors
-    /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is taken,
-    /// [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`], [`Error::CanvasNotFound`],
-    /// [`Invalid`](crate::vault::Error::Invalid), or the vault's.
+    /// [`Error::AlreadyExists`] for a title that exists, [`Error::DuplicateId`] for an id that is
+    /// taken, [`Error::AccomplishmentNotFound`], [`Error::CircularDependency`],
+    /// [`Error::CanvasNotFound`], [`Invalid`](crate::vault::Error::Invalid), or the vault's.
     pub fn create(
         &self,
         vault: &Vault,
@@ -71,7 +72,8 @@ impl Accomplishments {
             |what: &str| invalid(format!("data.{what} is required to create an accomplishment."));
         if data.notes.is_some() || data.in_progress.is_some() {
             return Err(invalid(
-                "data.notes and data.inProgress cannot be given when an accomplishment is created; update it afterwards.",
+                "data.notes and data.inProgress cannot be given when an accomplishment is \
+                 created; update it afterwards.",
             ));
         }
         let title = checked_title(data.title.ok_or_else(|| missing("title"))?)?;
@@ -135,7 +137,8 @@ impl Accomplishments {
     /// Updates an accomplishment; without data, only the time of its last update.
     ///
     /// # Errors
-    /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not what the caller has read.
+    /// As [`Accomplishments::create`], and [`crate::vault::Error::Conflict`] when the note is not
+    /// what the caller has read.
     pub fn update(
         &self,
         vault: &Vault,
@@ -183,7 +186,8 @@ impl Accomplishments {
         Ok(changed.0)
     }
 
-    /// Deletes an accomplishment: moves its note to the trash, and removes its nodes, their edges, and its id from what depends on it.
+    /// Deletes an accomplishment: moves its note to the trash, and removes its nodes, their edges,
+    /// and its id from what depends on it.
     ///
     /// # Errors
     /// As [`Accomplishments::update`].
@@ -215,7 +219,8 @@ impl Accomplishments {
     /// Adds a task to an accomplishment.
     ///
     /// # Errors
-    /// Those of [`super::Snapshot::find`], [`Invalid`](crate::vault::Error::Invalid), or the vault's.
+    /// Those of [`super::Snapshot::find`], [`Invalid`](crate::vault::Error::Invalid), or the
+    /// vault's.
     pub fn add_task(
         &self,
         vault: &Vault,
@@ -284,8 +289,8 @@ impl Accomplishments {
         })
     }
 
-    /// Says what is being worked on: an accomplishment's flag, a task's status, or both. A task in progress marks its
-    /// accomplishment, unless `in_progress` says otherwise.
+    /// Says what is being worked on: an accomplishment's flag, a task's status, or both. A task in
+    /// progress marks its accomplishment, unless `in_progress` says otherwise.
     ///
     /// # Errors
     /// As [`Accomplishments::update_task`].
@@ -312,7 +317,8 @@ impl Accomplishments {
         })
     }
 
-    /// Keeps the number of an id from being assigned again; numbers that the next id does not follow are left out.
+    /// Keeps the number of an id from being assigned again; numbers that the next id does not
+    /// follow are left out.
     fn remember_id(&self, id: &str) {
         self.raise_highest(number_of(id).filter(|number| has_next(*number)).unwrap_or(0));
     }
@@ -444,7 +450,8 @@ fn find_task<'t>(
         (Some(found), None) => return Ok(found),
         (Some(_), Some(_)) => {
             return Err(Error::DuplicateId(format!(
-                "{task_id} is the id of several tasks; a person has to change the number of one of them."
+                "{task_id} is the id of several tasks; a person has to change the number of one \
+                 of them."
             )));
         }
         (None, _) => {}

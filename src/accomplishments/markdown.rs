@@ -8,7 +8,8 @@ use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// The lines below the heading of the second level with this name, ignoring case, up to the next heading of the first or second level.
+/// The lines below the heading of the second level with this name, ignoring case, up to the next
+/// heading of the first or second level.
 pub(super) fn section(note: &parts::Note<'_>, name: &str) -> Option<Range<usize>> {
     let headings = note.headings();
     let number = headings
@@ -36,7 +37,8 @@ pub(super) fn item<'a>(note: &parts::Note<'a>, at: usize) -> Option<&'a str> {
     Some(content.strip_prefix([' ', '\t']).unwrap_or(content))
 }
 
-/// The list items among some lines that are not indented: the lines of each, and what follows its marker.
+/// The list items among some lines that are not indented: the lines of each, and what follows its
+/// marker.
 pub(super) fn items<'a>(
     note: &parts::Note<'a>,
     body: Range<usize>,
@@ -60,8 +62,8 @@ pub(super) fn items<'a>(
     items
 }
 
-/// Whether a line still belongs to the list item above it: an indented one does, and a paragraph without a blank line in between;
-/// a heading, or an unindented block of another kind, does not.
+/// Whether a line still belongs to the list item above it: an indented one does, and a paragraph
+/// without a blank line in between; a heading, or an unindented block of another kind, does not.
 fn continues_item(note: &parts::Note<'_>, at: usize, is_below_blank: bool) -> bool {
     if is_below_blank || is_indented(note.line(at)) {
         return is_indented(note.line(at)) && !matches!(note.kind(at), Some(Kind::Heading(_)));
@@ -74,8 +76,9 @@ fn continues_item(note: &parts::Note<'_>, at: usize, is_below_blank: bool) -> bo
         && ![">", "%%", "|", "$$", "^", "[^"].iter().any(|sign| begun.starts_with(sign))
 }
 
-/// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`), footnotes (`[^1]`) and dates of
-/// the Tasks plugin (`✅ 2026-11-22`). They belong to the line and not to its words.
+/// Where the marks at the end of a text begin, with the white space before them: block ids (`^id`),
+/// footnotes (`[^1]`) and dates of the Tasks plugin (`✅ 2026-11-22`). They belong to the line and
+/// not to its words.
 pub(super) fn marks_start(text: &str) -> usize {
     static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
@@ -114,7 +117,8 @@ pub(super) fn without_block_id(text: &str) -> &str {
     }
 }
 
-/// A note's text with this content in a section, which is created if missing. The blank lines around it stay.
+/// A note's text with this content in a section, which is created if missing. The blank lines
+/// around it stay.
 pub(super) fn with_section(text: &str, name: &str, content: &str) -> String {
     let eol = line_end(text, 0);
     let content = content.replace("\r\n", "\n").replace('\n', eol);

@@ -1,5 +1,6 @@
-//! Projects planned on a canvas: accomplishments are notes, their dependencies the edges between them. People edit both in
-//! Obsidian at the same time, so both are changed in place, and together or not at all ([`crate::vault::transaction`]).
+//! Projects planned on a canvas: accomplishments are notes, their dependencies the edges between
+//! them. People edit both in Obsidian at the same time, so both are changed in place, and together
+//! or not at all ([`crate::vault::change`]).
 //!
 //! | file | holds |
 //! |---|---|
@@ -100,7 +101,8 @@ impl Accomplishments {
     /// A canvas, to be read.
     ///
     /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not a canvas, or the vault's.
+    /// [`Error::CanvasNotFound`], [`VaultError::Malformed`] when it is not a canvas, or the
+    /// vault's.
     fn canvas_at(&self, vault: &Vault, path: &VaultPath) -> Result<canvas::Canvas, Error> {
         let bytes = vault.bytes_if_any(path)?.ok_or_else(|| no_canvas(vault, path))?;
         canvas::Canvas::parse(&text(bytes, path)?).map_err(malformed(path.as_str()))

@@ -29,7 +29,8 @@ pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     Ok(title.to_owned())
 }
 
-/// The file name for a title, without its extension: `-` stands for what file systems or Obsidian's links refuse.
+/// The file name for a title, without its extension: `-` stands for what file systems or Obsidian's
+/// links refuse.
 pub(super) fn file_name(title: &str) -> String {
     const REFUSED: &str = "\\/:*?\"<>|#^[]";
     let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
@@ -54,7 +55,8 @@ pub(super) fn fold_name(name: &str) -> String {
     name.nfkc().collect::<String>().to_lowercase().nfc().collect()
 }
 
-/// Refuses a title that exists already, as a title or as a file, also with different case or Unicode normalization.
+/// Refuses a title that exists already, as a title or as a file, also with different case or
+/// Unicode normalization.
 pub(super) fn must_be_free(
     change: &Change<'_>,
     title: &str,

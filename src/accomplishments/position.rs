@@ -9,7 +9,8 @@ const VERTICAL_GAP: f64 = 50.0;
 const START_X: f64 = 0.0;
 const START_Y: f64 = 0.0;
 
-/// The position for a node with these blockers. `own` is the node itself, if it is on the canvas: its old position counts as free.
+/// The position for a node with these blockers. `own` is the node itself, if it is on the canvas:
+/// its old position counts as free.
 pub(super) fn position_for(canvas: &Canvas, blockers: &[&Node], own: Option<&str>) -> Position {
     // A group is a frame around nodes: what is free inside it is free.
     let others =

@@ -1,5 +1,5 @@
-//! All accomplishments at one moment, and what follows from them. One pass over the index; every result is computed
-//! from one snapshot, so that its numbers are consistent.
+//! All accomplishments at one moment, and what follows from them. One pass over the index; every
+//! result is computed from one snapshot, so that its numbers are consistent.
 
 use super::canvas::{Canvas, nfc_path};
 use super::note::{Body, depends_on, text_of};
@@ -222,7 +222,8 @@ impl Snapshot {
     /// The accomplishment with an id.
     ///
     /// # Errors
-    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes, [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
+    /// [`Error::AccomplishmentNotFound`], [`Error::DuplicateId`] naming the notes,
+    /// [`Malformed`](crate::vault::Error::Malformed) naming the broken one.
     pub fn find(&self, id: &str) -> Result<&Accomplishment, Error> {
         let taken = |by: String| {
             Error::DuplicateId(format!(

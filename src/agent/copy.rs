@@ -1,11 +1,12 @@
-//! What a session works on: a copy of the vault's visible files. Its changes there are applied to the vault as one change
-//! when the session is over, so that the vault's rules, its kept versions and `undo` hold for sessions too.
+//! What a session works on: a copy of the vault's visible files. Its changes there are applied to
+//! the vault as one change when the session is over, so that the vault's rules, its kept versions
+//! and `undo` hold for sessions too.
 
 use super::{Page, SESSION_DIR, skills};
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::resolve::comparable_name;
-use crate::vault::journal::Step;
+use crate::vault::change::step::Step;
 use crate::vault::{Entry, Error as VaultError, REFUSED_CHARACTERS, Vault, VaultPath, etag};
 use crate::wiki::TREES;
 use std::collections::{HashMap, HashSet};
@@ -27,8 +28,8 @@ pub(super) struct WorkingCopy {
     originals: HashMap<String, String>,
 }
 
-/// A page that could not be written under its name: the vault's was changed while the session ran, or the name would denote an existing
-/// file on other systems. Both texts are kept.
+/// A page that could not be written under its name: the vault's was changed while the session ran,
+/// or the name would denote an existing file on other systems. Both texts are kept.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Conflict {
     /// The page, which has the vault's text.
@@ -57,11 +58,13 @@ struct Budget {
 }
 
 impl WorkingCopy {
-    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files outside the wiki are hard links where
-    /// the file system supports them; what would exceed [`limits::AGENT_COPY_BYTES`] is not copied.
+    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files
+    /// outside the wiki are hard links where the file system supports them; what would exceed
+    /// [`limits::AGENT_COPY_BYTES`] is not copied.
     ///
     /// # Errors
-    /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going` returns false.
+    /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going`
+    /// returns false.
     pub(super) fn make(
         vault: &Vault,
         folder: PathBuf,
@@ -90,7 +93,8 @@ impl WorkingCopy {
         }
         if missing > 0 {
             log::warn!(
-                "agent: {missing} files are not in the session's copy, because they are too large or unreadable"
+                "agent: {missing} files are not in the session's copy, because they are too large \
+                 or unreadable"
             );
         }
         if !copy.originals.contains_key(ALIASES) {
@@ -100,8 +104,8 @@ impl WorkingCopy {
         Ok(copy)
     }
 
-    /// Copies a file. False where it is left out, because it cannot be read or is larger than what is left; a file that is gone by now counts
-    /// as copied.
+    /// Copies a file. False where it is left out, because it cannot be read or is larger than what
+    /// is left; a file that is gone by now counts as copied.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let target = self.folder.join(&*entry.path);
         if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
@@ -131,7 +135,8 @@ impl WorkingCopy {
         skills::put(&self.folder.join(path.as_str()), bytes)
     }
 
-    /// The path in the vault of a file that a tool names; of a path elsewhere only the last component.
+    /// The path in the vault of a file that a tool names; of a path elsewhere only the last
+    /// component.
     pub(super) fn shown_path(&self, path: &str) -> String {
         let inside = Path::new(path).strip_prefix(&self.folder).ok().and_then(Path::to_str);
         let mut names: Vec<&str> = Vec::new();
@@ -162,8 +167,8 @@ impl WorkingCopy {
         text.replace(&format!("{root}/"), "").replace(&root, "the vault")
     }
 
-    /// What the session has changed, compared with what the vault has now. `mark` goes into the names of conflicting pages; `bytes` limits
-    /// the change, old and new contents together.
+    /// What the session has changed, compared with what the vault has now. `mark` goes into the
+    /// names of conflicting pages; `bytes` limits the change, old and new contents together.
     pub(super) fn changes(&self, vault: &Vault, mark: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
@@ -228,14 +233,16 @@ impl WorkingCopy {
         found
     }
 
-    /// Reads a file of the copy. No symbolic link that the session may have created leads out of it.
+    /// Reads a file of the copy. No symbolic link that the session may have created leads out of
+    /// it.
     fn read(&self, path: &str) -> io::Result<Vec<u8>> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let folder = Folder::open(&self.folder, Path::new(folder))?;
         disk::read_plain(&folder.path().join(name), limits::NOTE_BYTES)
     }
 
-    /// The step that brings a file's new bytes into the vault; `None` where the vault has them already.
+    /// The step that brings a file's new bytes into the vault; `None` where the vault has them
+    /// already.
     fn step(
         &self,
         vault: &Vault,
@@ -248,12 +255,11 @@ impl WorkingCopy {
         if !is_writable(path) {
             return Err("no session may change this file".into());
         }
-        if !vault.is_real(&known) {
-            return Err(
-                "it is, or lies behind, a symbolic link, whose target no session may change".into(),
-            );
-        }
-        let now = vault.bytes_if_any(&known).map_err(|error| error.to_string());
+        let now = match vault.bytes_if_any(&known) {
+            // Such as a symbolic link.
+            Err(VaultError::NotAllowed { why, .. }) => return Err(why.into()),
+            now => now.map_err(|error| error.to_string()),
+        };
         if now.as_ref().is_ok_and(|now| now.as_deref() == Some(&*bytes)) {
             return Ok(None);
         }
@@ -268,7 +274,8 @@ impl WorkingCopy {
             vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
-        // An empty original was recorded for a missing aliases.md, so that a new one is no conflict.
+        // An empty original was recorded for a missing aliases.md, so that a new one is no
+        // conflict.
         let had_none = self
             .originals
             .get(path)
@@ -292,8 +299,8 @@ impl WorkingCopy {
         )))
     }
 
-    /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the result: where they are, and which could
-    /// not be moved.
+    /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the
+    /// result: where they are, and which could not be moved.
     pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Vec<String> {
         let Some(base) = self.folder.parent().and_then(Path::parent) else { return Vec::new() };
         let name = format!("unfiled-{id}");
@@ -350,6 +357,6 @@ impl Changes {
         if self.steps.is_empty() {
             return Ok(());
         }
-        vault.begin_transaction()?.change(&self.steps).map(drop)
+        vault.change(&self.steps).map(drop)
     }
 }

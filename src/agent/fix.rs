@@ -6,7 +6,8 @@ use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
 use crate::limits;
 
 impl Agent {
-    /// Repairs what `findings` name: one change, and one commit where there is a repository. Returns the session's closing message.
+    /// Repairs what `findings` name: one change, and one commit where there is a repository.
+    /// Returns the session's closing message.
     ///
     /// # Errors
     /// [`Failure`].

@@ -1,4 +1,5 @@
-//! Access for the fuzz targets (`tests/fuzz`) to the private parts of this module. Compiled for them only.
+//! Access for the fuzz targets (`tests/fuzz`) to the private parts of this module. Compiled for
+//! them only.
 
 use super::transcript::Transcript;
 

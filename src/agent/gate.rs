@@ -1,5 +1,6 @@
-//! Runs a few sessions at a time, in order of arrival, but only one that writes: each builds on what the previous one filed, and two never
-//! rewrite the same page. Queries overtake a session that waits to write.
+//! Runs a few sessions at a time, in order of arrival, but only one that writes: each builds on
+//! what the previous one filed, and two never rewrite the same page. Queries overtake a session
+//! that waits to write.
 
 use super::Work;
 use crate::limits;
@@ -76,7 +77,8 @@ impl Gate {
 }
 
 impl Ticket {
-    /// Waits for a slot. Calls `proceed` now and then with the number of sessions ahead, and gives up when it returns false.
+    /// Waits for a slot. Calls `proceed` now and then with the number of sessions ahead, and gives
+    /// up when it returns false.
     pub(super) fn wait(&mut self, proceed: &dyn Fn(usize) -> bool) -> bool {
         let mut state = self.gate.state();
         loop {

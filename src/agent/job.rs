@@ -1,5 +1,6 @@
-//! Jobs: an `ingest` that runs independently of its calls, so that a client that times out first can fetch the result later.
-//! They live in memory, belong to one login, and a repeated request joins the one that is running.
+//! Jobs: an `ingest` that runs independently of its calls, so that a client that times out first
+//! can fetch the result later. They live in memory, belong to one login, and a repeated request
+//! joins the one that is running.
 
 use super::ingest::{Ingested, Request};
 use super::ledger::first_line;
@@ -38,7 +39,8 @@ pub struct Job {
 #[derive(Debug, Clone, Default)]
 pub struct JobState {
     cancelled: bool,
-    /// Calls that it continues for: those that wait for its end, and those that have begun or joined it in the background.
+    /// Calls that it continues for: those that wait for its end, and those that have begun or
+    /// joined it in the background.
     callers: usize,
     /// What it has done.
     pub progress: Progress,
@@ -47,12 +49,14 @@ pub struct JobState {
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
     /// The time since it was begun, up to its end.
     pub took: Duration,
-    /// The request, until it has a result: another job may continue it. Kept of the newest jobs only.
+    /// The request, until it has a result: another job may continue it. Kept of the newest jobs
+    /// only.
     request: Option<Arc<Request>>,
 }
 
 impl JobState {
-    /// One of [`STATUSES`]: `working` also while it waits, `nothing_filed` where its session succeeded but wrote nothing.
+    /// One of [`STATUSES`]: `working` also while it waits, `nothing_filed` where its session
+    /// succeeded but wrote nothing.
     pub fn status(&self) -> &'static str {
         match self.outcome.as_deref() {
             None => "working",
@@ -65,7 +69,8 @@ impl JobState {
 }
 
 impl Agent {
-    /// Starts filing material, or joins the job of the same owner that does so already. `login` is its name for kept versions and commits.
+    /// Starts filing material, or joins the job of the same owner that does so already. `login` is
+    /// its name for kept versions and commits.
     ///
     /// # Errors
     /// [`Failure`]; nothing was begun.
@@ -149,7 +154,8 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`] where there is no such job.
     pub fn request_of(&self, owner: &str, id: &str) -> Result<Request, Failure> {
-        let wrong = "Argument continue names no job of yours, or one that still runs, has its result or is too old; give the material again.";
+        let wrong = "Argument continue names no job of yours, or one that still runs, has its \
+                     result or is too old; give the material again.";
         let job = self.jobs_of(owner).into_iter().find(|job| job.id == id);
         let state =
             job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
@@ -186,7 +192,8 @@ impl Job {
         joins
     }
 
-    /// Waits for the end until the caller cancels. A job is cancelled when all callers have cancelled; one that does not wait never does.
+    /// Waits for the end until the caller cancels. A job is cancelled when all callers have
+    /// cancelled; one that does not wait never does.
     pub fn wait(&self, watcher: &dyn Watcher) {
         let mut reported = String::new();
         loop {

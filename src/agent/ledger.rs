@@ -1,5 +1,6 @@
-//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and one, which replaces it, when it has
-//! ended. The owner's commands read them while the server runs; without a state folder they are kept in memory.
+//! What sessions have cost: two lines of JSON for each in the state folder, one when it begins and
+//! one, which replaces it, when it has ended. The owner's commands read them while the server runs;
+//! without a state folder they are kept in memory.
 
 use super::{Progress, session_dir};
 use crate::clock::Moment;
@@ -67,7 +68,8 @@ impl Session {
         }
     }
 
-    /// Dollars that count towards the daily budget: the cost, or the allowance where that is unknown.
+    /// Dollars that count towards the daily budget: the cost, or the allowance where that is
+    /// unknown.
     pub fn charged_usd(&self) -> f64 {
         self.ended.as_ref().and_then(|ended| ended.cost_usd).unwrap_or(self.allowed_usd)
     }
@@ -85,8 +87,8 @@ impl Ledger {
         Ledger { folder: state.map(|state| state.join("agent")), memory: Mutex::default() }
     }
 
-    /// Records the start of a session, if `allow` permits it: it gets the dollars spent in the last [`limits::AGENT_BUDGET_SPAN`], and
-    /// returns what this session may cost.
+    /// Records the start of a session, if `allow` permits it: it gets the dollars spent in the last
+    /// [`limits::AGENT_BUDGET_SPAN`], and returns what this session may cost.
     ///
     /// # Errors
     /// Those of `allow`; that the ledger cannot be read or written.
@@ -122,7 +124,8 @@ impl Ledger {
         let cost = cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}"));
         let written = progress.filed.pages.len();
         log::info!(
-            "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} pages={written} refused={refused} ms={ms}"
+            "agent: {tool} by {login} model={model} outcome={outcome} turns={turns} usd={cost} \
+             pages={written} refused={refused} ms={ms}"
         );
         let ended =
             Some(Ended { outcome: outcome.to_owned(), turns, cost_usd, pages, refused, ms });
@@ -143,7 +146,8 @@ impl Ledger {
     }
 
     fn write(&self, memory: &mut Vec<u8>, session: &Session) -> io::Result<()> {
-        // A full disk or a power cut may have left half a line, which this one must not continue; empty lines are skipped.
+        // A full disk or a power cut may have left half a line, which this one must not continue;
+        // empty lines are skipped.
         let mut line = format!("\n{}\n", serde_json::to_string(session)?).into_bytes();
         let Some(folder) = &self.folder else {
             let surplus = memory.len().saturating_sub(limits::AGENT_LEDGER_BYTES as usize);
@@ -159,7 +163,9 @@ impl Ledger {
                 Ok::<(), io::Error>(())
             });
         }
-        disk::append_durably(&file, &line)
+        let mut open = disk::open_to_append(&file)?;
+        let length = open.metadata()?.len();
+        disk::append_durably(&mut open, length, &line)
     }
 }
 

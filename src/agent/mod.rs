@@ -1,9 +1,10 @@
 //! Each call runs one headless, confined Claude Code session over the vault.
 //!
-//! A session reads untrusted text, and may obey a sentence in an email, so it gets only what it needs: five file tools, no
-//! programs, no network but the API, no settings, no MCP servers. It works on a copy of the vault's visible files, and its changes
-//! there are applied to the vault as one change. `command` has the program's own rules, `confine` the kernel's, `skills` what it
-//! gets from the vault's `.claude`, `supervise` how it ends.
+//! A session reads untrusted text, and may obey a sentence in an email, so it gets only what it
+//! needs: five file tools, no programs, no network but the API, no settings, no MCP servers. It
+//! works on a copy of the vault's visible files, and its changes there are applied to the vault as
+//! one change. `command` has the program's own rules, `confine` the kernel's, `skills` what it gets
+//! from the vault's `.claude`, `supervise` how it ends.
 //!
 //! | file | holds |
 //! |---|---|
@@ -46,7 +47,7 @@ pub use copy::Conflict;
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::vault::Vault;
-use crate::vault::commits::{Commits, Committed};
+use crate::vault::change::commits::{Commits, Committed};
 use gate::Gate;
 use job::Job;
 use ledger::Ledger;
@@ -59,7 +60,8 @@ use std::time::Duration;
 
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
 const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
-const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) and AGENT_COMMAND to name it.";
+const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) \
+                       and AGENT_COMMAND to name it.";
 
 /// Prefix of the names of session folders.
 pub(crate) const SESSION_DIR: &str = "vault-sync-mcp-session-";
@@ -118,7 +120,8 @@ impl Options {
     /// The route of a call.
     ///
     /// # Errors
-    /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the configured ones.
+    /// [`Failure::Argument`] for a model that is not configured. Turns and time are capped at the
+    /// configured ones.
     fn route(&self, work: Work, overrides: &Overrides) -> Result<SessionLimits, Failure> {
         let route = if work == Work::Query { &self.query } else { &self.ingest };
         let known: BTreeSet<&String> =
@@ -212,7 +215,8 @@ pub struct Page {
 pub struct Progress {
     /// Turns of the model.
     pub turns: u64,
-    /// Its cost in dollars; `None` until the program reports it, which one that was cut off never does.
+    /// Its cost in dollars; `None` until the program reports it, which one that was cut off never
+    /// does.
     pub cost_usd: Option<f64>,
     /// How long it ran, without the wait for a slot, once it has ended.
     pub took: Duration,
@@ -305,7 +309,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Sessions on a vault; their changes are committed by `commits`, where the vault has a repository.
+    /// Sessions on a vault; their changes are committed by `commits`, where the vault has a
+    /// repository.
     pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
         let callers =
@@ -347,7 +352,8 @@ impl Agent {
         })
     }
 
-    /// Dollars that a session starting now may cost, if those of the last 24 hours have cost `spent`.
+    /// Dollars that a session starting now may cost, if those of the last 24 hours have cost
+    /// `spent`.
     fn allowance(&self, spent: f64) -> Result<f64, String> {
         let most = self.options.max_budget_usd;
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
@@ -355,8 +361,9 @@ impl Agent {
         let share = (daily - spent) / self.gate.without_allowance().max(1) as f64;
         if share < limits::AGENT_MIN_USD {
             return Err(format!(
-                "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 hours have cost {spent:.2}, including what \
-                 running ones may cost. Try again later, or raise the setting."
+                "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 \
+                 hours have cost {spent:.2}, including what running ones may cost. Try again \
+                 later, or raise the setting."
             ));
         }
         Ok(most.min(share))

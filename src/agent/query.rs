@@ -76,9 +76,10 @@ fn prompt(question: &str, domain: Option<&str>) -> String {
         ),
     };
     format!(
-        "Use the skill {} to answer the question below from this vault.\n{domain}\
-         Change nothing. Say so plainly where the vault does not know. In citations, give the path of every page that the answer rests \
-         on; in artifacts, the paths of the original files below raw/assets that those pages link to.\n\n{}",
+        "Use the skill {} to answer the question below from this vault.\n{domain}Change nothing. \
+         Say so plainly where the vault does not know. In citations, give the path of every page \
+         that the answer rests on; in artifacts, the paths of the original files below raw/assets \
+         that those pages link to.\n\n{}",
         Work::Query.skill(),
         delimited("question", question)
     )

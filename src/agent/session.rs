@@ -64,7 +64,8 @@ pub(super) fn with_session<T>(
         Err(Failure::Cancelled) => "cancelled",
         Err(_) => "failed",
     };
-    // A session that failed before its first turn cost nothing; without a cost it would count with its whole allowance.
+    // A session that failed before its first turn cost nothing; without a cost it would count with
+    // its whole allowance.
     let without_cost = Progress { cost_usd: Some(0.0), ..Progress::default() };
     agent.ledger.end(
         &ready.begun,
@@ -74,7 +75,8 @@ pub(super) fn with_session<T>(
     outcome
 }
 
-/// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's folder.
+/// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's
+/// folder.
 fn prepare<'a>(
     agent: &'a Agent,
     ticket: &mut Ticket,
@@ -97,7 +99,8 @@ fn prepare<'a>(
     let skills = skills::of(agent.vault.root(), &skill);
     if skills.iter().all(|known| known.name != skill) {
         return Err(Failure::Failed(format!(
-            "The vault has no skill {skill} (a file .claude/skills/{skill}/SKILL.md); vault-sync-mcp init-wiki writes the ones that belong to these tools."
+            "The vault has no skill {skill} (a file .claude/skills/{skill}/SKILL.md); \
+             vault-sync-mcp init-wiki writes the ones that belong to these tools."
         )));
     }
     let _ = agent.vault.refresh_now();
@@ -121,7 +124,8 @@ fn prepare<'a>(
     Ok(PreparedSession { agent, request: asked, key, dir, begun })
 }
 
-/// Runs a session; `progress` becomes what it has done, however it ends. When this returns, no process of it is running.
+/// Runs a session; `progress` becomes what it has done, however it ends. When this returns, no
+/// process of it is running.
 ///
 /// # Errors
 /// [`Failure`].
@@ -189,8 +193,8 @@ fn api_port(base_url: Option<&str>) -> u16 {
     port.unwrap_or(if scheme == "http" { 80 } else { 443 })
 }
 
-/// Reads the output of a session until it has ended, or must be ended; gives its supervisor's exit code, `None` if it has a result and
-/// still runs.
+/// Reads the output of a session until it has ended, or must be ended; gives its supervisor's exit
+/// code, `None` if it has a result and still runs.
 ///
 /// # Errors
 /// Why it must be ended; it is still running.
@@ -309,12 +313,14 @@ impl Agent {
         match (end.subtype.as_str(), end.api_error_status) {
             ("error_max_turns", _) => {
                 format!(
-                    "The session did not finish within {turns} ({}). {advice} it less at once, or allow more.",
+                    "The session did not finish within {turns} ({}). {advice} it less at once, or \
+                     allow more.",
                     route.max_turns
                 )
             }
             ("error_max_budget_usd", _) => format!(
-                "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at once, or raise the setting.",
+                "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at \
+                 once, or raise the setting.",
                 if allowed_usd < self.options.max_budget_usd {
                     "what is left of COS_VAULT_DAILY_BUDGET_USD"
                 } else {
@@ -324,7 +330,8 @@ impl Agent {
             (_, Some(401 | 403)) => format!("{}{detail}", super::KEY_REFUSED),
             (_, Some(404)) => {
                 format!(
-                    "The API does not know the model {} or the address; see {model} and ANTHROPIC_BASE_URL.{detail}",
+                    "The API does not know the model {} or the address; see {model} and \
+                     ANTHROPIC_BASE_URL.{detail}",
                     route.model
                 )
             }
@@ -339,7 +346,8 @@ impl Agent {
         }
     }
 
-    /// What a program said, for a client: one line, without paths of this machine and without the key.
+    /// What a program said, for a client: one line, without paths of this machine and without the
+    /// key.
     fn without_paths(&self, words: &[u8]) -> String {
         let text = String::from_utf8_lossy(words);
         let text = match &self.options.key {
@@ -403,7 +411,8 @@ impl Agent {
                 Ok(())
             }
             (Some(a), Some(b), Some(c)) => Err(format!(
-                "{} is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed; older ones are not known to confine a session. {}",
+                "{} is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed; older \
+                 ones are not known to confine a session. {}",
                 self.program(),
                 super::INSTALL
             )),

@@ -1,5 +1,6 @@
-//! A session's own folder, outside the vault: its copy of the vault, its plugin, its system prompt, its temporary files. It is
-//! removed with the session; what a crash leaves is removed by the next one.
+//! A session's own folder, outside the vault: its copy of the vault, its plugin, its system prompt,
+//! its temporary files. It is removed with the session; what a crash leaves is removed by the next
+//! one.
 
 use super::SESSION_DIR;
 use super::copy::WorkingCopy;

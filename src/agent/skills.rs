@@ -1,8 +1,9 @@
 //! The vault's skills, as a session may have them.
 //!
-//! A vault can be hostile: it is synchronised from elsewhere, and a folder `.claude` may hold hooks, servers, settings and
-//! skills that give themselves tools. So a session does not get that folder. It gets a generated plugin, in which a
-//! skill has its name, its description and its text, and nothing that Claude Code would execute.
+//! A vault can be hostile: it is synchronised from elsewhere, and a folder `.claude` may hold
+//! hooks, servers, settings and skills that give themselves tools. So a session does not get that
+//! folder. It gets a generated plugin, in which a skill has its name, its description and its text,
+//! and nothing that Claude Code would execute.
 
 use crate::disk;
 use crate::limits;
@@ -117,8 +118,9 @@ impl Skill {
     }
 }
 
-/// A skill's text may have commands (an exclamation mark before code), which Claude Code runs and replaces by their output. They
-/// would be refused, and the skill with them; separated by a space they are plain text.
+/// A skill's text may have commands (an exclamation mark before code), which Claude Code runs and
+/// replaces by their output. They would be refused, and the skill with them; separated by a space
+/// they are plain text.
 fn without_commands(text: &str) -> String {
     text.replace("!`", "! `").replace("```!", "``` !")
 }
@@ -177,7 +179,8 @@ mod tests {
         let vault = std::env::temp_dir().join(format!("vsm-skills-{}", crate::secret::new_id()));
         let skill = vault.join(".claude/skills/second-brain-ingest");
         fs::create_dir_all(skill.join("references")).unwrap();
-        let text = "---\nname: other\ndescription: \"Files: \\\"things\\\"\"\nallowed-tools: Bash, Read\nhooks: {}\nmodel: x\n---\nDo it !`id` \n```!\nid\n```\n";
+        let text = "---\nname: other\ndescription: \"Files: \\\"things\\\"\"\nallowed-tools: \
+                    Bash, Read\nhooks: {}\nmodel: x\n---\nDo it !`id` \n```!\nid\n```\n";
         fs::write(skill.join("SKILL.md"), text).unwrap();
         fs::write(skill.join("references/style.md"), "style").unwrap();
         fs::write(skill.join("run.sh"), "id").unwrap();
@@ -193,7 +196,8 @@ mod tests {
         let reduced = skills[0].reduced();
         assert_eq!(
             reduced,
-            "---\nname: \"second-brain-ingest\"\ndescription: \"Files: \\\"things\\\"\"\n---\nDo it ! `id` \n``` !\nid\n```\n"
+            "---\nname: \"second-brain-ingest\"\ndescription: \"Files: \\\"things\\\"\"\n---\nDo \
+             it ! `id` \n``` !\nid\n```\n"
         );
         assert_eq!(skills[0].files, [("references/style.md".to_owned(), b"style".to_vec())]);
         write_plugin(&skills, &vault).unwrap();

@@ -1,5 +1,6 @@
-//! The supervisor: another process of this program, between the server and a session. When its standard input
-//! closes, because the server wants the session to end or has been killed, it ends the whole process group.
+//! The supervisor: another process of this program, between the server and a session. When its
+//! standard input closes, because the server wants the session to end or has been killed, it ends
+//! the whole process group.
 
 use super::confine::Confinement;
 use crate::limits;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-/// The argument with which the server starts this program as a supervisor; the program to run and its arguments follow.
+/// The argument with which the server starts this program as a supervisor; the program to run and
+/// its arguments follow.
 pub const SUPERVISE: &str = "supervise";
 
 /// What the supervisor reads first from its standard input: one line of JSON.
@@ -25,8 +27,9 @@ pub(super) struct LaunchSpec {
     pub(super) confinement: Confinement,
 }
 
-/// Runs a program with this process's environment, working directory and output, until it ends or standard input closes; gives its
-/// exit code, as shells report it. In the second case it does not return, since it kills its own process group.
+/// Runs a program with this process's environment, working directory and output, until it ends or
+/// standard input closes; gives its exit code, as shells report it. In the second case it does not
+/// return, since it kills its own process group.
 ///
 /// # Errors
 /// Why nothing was begun.
@@ -40,7 +43,8 @@ pub fn supervise(mut words: impl Iterator<Item = OsString>) -> Result<u8, String
     read.map_err(|error| format!("nothing to run: {}", error.kind()))?;
     let spec: LaunchSpec =
         serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;
-    // SIGTERM to the group must not end this process, which sends it and then waits for the session.
+    // SIGTERM to the group must not end this process, which sends it and then waits for the
+    // session.
     let ignored = Arc::new(AtomicBool::new(false));
     for signal in
         [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP]

@@ -12,7 +12,8 @@ pub(super) struct Transcript {
     pub(super) progress: Progress,
     /// The final object, of type `result`.
     pub(super) end: Option<End>,
-    /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it has answered.
+    /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it
+    /// has answered.
     pub(super) retry_status: Option<String>,
     /// Whether the session has reported its tools and servers (`init`).
     is_initialized: bool,
@@ -77,7 +78,8 @@ impl Transcript {
             }
             "assistant" => return self.read_tool_calls(message.get("message"), page),
             "result" => {
-                // Each field by itself: one of another type must not lose the cost or the text of a session that was paid for.
+                // Each field by itself: one of another type must not lose the cost or the text of a
+                // session that was paid for.
                 self.progress.turns = self.progress.turns.max(field(&message, "num_turns"));
                 self.progress.cost_usd = field(&message, "total_cost_usd");
                 self.progress.refused =
@@ -130,7 +132,8 @@ impl Transcript {
 /// The error for a session that is not confined as intended.
 fn unconfined(why: &str) -> String {
     format!(
-        "The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude program?"
+        "The session was ended because it was not confined: {why}. Is AGENT_COMMAND the claude \
+         program?"
     )
 }
 
@@ -148,7 +151,8 @@ fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(limits::AGENT_DOING_CHARS).collect()
 }
 
-/// Refuses a session that has more than the command line gave it, however the program understood that.
+/// Refuses a session that has more than the command line gave it, however the program understood
+/// that.
 fn check(init: &Map<String, Value>) -> Result<(), String> {
     let list = |member: &str| {
         init.get(member)

@@ -71,7 +71,8 @@ fn missing_folders(config: &Config, vault: &Vault) -> Vec<String> {
             folders.filter(|folder| !vault.root().join(vault.spelled(folder).as_str()).exists());
         for folder in missing.map(VaultPath::as_str).collect::<BTreeSet<_>>() {
             notes.push(format!(
-                "{name} is limited to {folder}/, which does not exist (upper and lower case differ)"
+                "{name} is limited to {folder}/, which does not exist (upper and lower case \
+                 differ)"
             ));
         }
     }

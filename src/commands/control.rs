@@ -1,5 +1,5 @@
-//! The control socket, through which the owner's commands reach the server that is using a state folder. It is in that
-//! folder, which only the server's user can open, and knows one command.
+//! The control socket, through which the owner's commands reach the server that is using a state
+//! folder. It is in that folder, which only the server's user can open, and knows one command.
 
 use crate::clock::Moment;
 use crate::disk;
@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 const SOCKET: &str = "control.sock";
 
-/// The socket's path; with `/proc` short enough for a socket address (about 100 bytes) however deep the folder is.
+/// The socket's path; with `/proc` short enough for a socket address (about 100 bytes) however deep
+/// the folder is.
 fn socket_path(folder: &Path) -> io::Result<(File, PathBuf)> {
     let open = File::open(folder)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", open.as_raw_fd()));
@@ -57,7 +58,8 @@ fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
         Some(("revoke", id)) => oauth.store.end_grants(Some(id), Moment::read()),
         _ => return stream.write_all(b"unknown command\n"),
     };
-    let not_stored = "ended now, but that cannot be stored, so it would be valid again after a restart: free space on the disk";
+    let not_stored = "ended now, but that cannot be stored, so it would be valid again after a \
+                      restart: free space on the disk";
     let words = ended.map_or_else(|_| not_stored.to_owned(), |ended| format!("ended {ended}"));
     stream.write_all(format!("{words}\n").as_bytes())
 }

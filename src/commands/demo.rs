@@ -1,5 +1,5 @@
-//! `demo`: everything with no configuration. A copy of the sample vault in a temporary folder, a login, a token, and a
-//! `curl` line that works; served on this machine only.
+//! `demo`: everything with no configuration. A copy of the sample vault in a temporary folder, a
+//! login, a token, and a `curl` line that works; served on this machine only.
 
 use super::{FAILED, fail, print, print_mistakes, sample_vault, serve, start_logging};
 use crate::cli::Raw;
@@ -28,7 +28,8 @@ fn broken(error: impl std::fmt::Display) -> u8 {
     fail(error, FAILED)
 }
 
-/// The configuration, the sample vault's folder and the banner; or, after printing why, the exit code.
+/// The configuration, the sample vault's folder and the banner; or, after printing why, the exit
+/// code.
 fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let token = secret::new_token();
     let password: String = secret::new_id().chars().take(12).collect();
@@ -40,7 +41,8 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
         }
         Some((address, _)) => {
             return Err(broken(format!(
-                "the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is {address}"
+                "the demo is for this machine alone: LISTEN_ADDR has to be 127.0.0.1:PORT, and is \
+                 {address}"
             )));
         }
     };

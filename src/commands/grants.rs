@@ -52,14 +52,16 @@ pub(super) fn refuse_other_user(folder: &Path, command: &str) -> Result<(), u8> 
     if own { Ok(()) } else { Err(fail(why(), FAILED)) }
 }
 
-/// The state folder, as for the server: the setting, or what systemd says. Without one, prints why and gives the exit code.
+/// The state folder, as for the server. Without one, prints why and gives the exit code.
 pub(super) fn folder(raw: &Raw) -> Result<PathBuf, u8> {
-    let why = "STATE_DIR (--state-dir) is required: the state folder of the server";
+    let why = "STATE_DIR (--state-dir), or the vault's path (--vault-path), is required, as for the \
+               server";
     let folder = config::state_folder(raw, &environment()).ok_or_else(|| fail(why, WRONG))?;
     if folder.is_absolute() && folder.is_dir() {
         return Ok(folder);
     }
-    let why = "is no folder that can be opened: give its absolute path, as the server's user (sudo -u USER ...)";
+    let why = "is no folder that can be opened: give its absolute path, as the server's user \
+               (sudo -u USER ...)";
     Err(fail(format!("STATE_DIR (--state-dir): {} {why}", folder.display()), FAILED))
 }
 
@@ -111,8 +113,8 @@ fn table(state: &State) -> String {
     columns(&rows)
 }
 
-/// Where the browser was sent with the code. Logins of an earlier version did not record that; for them it is one of the client's
-/// addresses.
+/// Where the browser was sent with the code. Logins of an earlier version did not record that; for
+/// them it is one of the client's addresses.
 fn destination(grant: &Grant, client: Option<&Client>) -> String {
     let first = || client?.redirect_uris.iter().find_map(|uri| RedirectTarget::of(uri));
     match RedirectTarget::of(&grant.redirect_uri).or_else(first) {

@@ -76,7 +76,8 @@ fn table(sessions: &[(Session, bool)]) -> String {
         .map(Session::charged_usd)
         .sum();
     format!(
-        "{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with its whole budget.\n",
+        "{}\nThe last 24 hours: {spent:.2} dollars; a session that was cut off counts with its \
+         whole budget.\n",
         columns(&rows)
     )
 }

@@ -1,5 +1,5 @@
-//! Log lines go to standard error, as long as it is read. A pipe that is not read would delay every call that logs,
-//! because a full pipe blocks the writing thread.
+//! Log lines go to standard error, as long as it is read. A pipe that is not read would delay every
+//! call that logs, because a full pipe blocks the writing thread.
 
 use crate::limits;
 use std::io::{self, Write};
@@ -12,8 +12,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether stderr can be written within [`limits::LOG_PATIENCE`]; once lines were lost, whether it can be written at once.
-    #[cfg(unix)]
+    /// Whether stderr can be written within [`limits::LOG_PATIENCE`]; once lines were lost, whether
+    /// it can be written at once.
     fn can_write(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let stderr = io::stderr();
@@ -21,13 +21,6 @@ impl Lines {
             if self.lost == 0 { limits::LOG_PATIENCE } else { std::time::Duration::ZERO };
         let patience = Timespec::try_from(patience).ok();
         poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], patience.as_ref()) != Ok(0)
-    }
-}
-
-#[cfg(windows)]
-impl Lines {
-    fn can_write(&self) -> bool {
-        true
     }
 }
 

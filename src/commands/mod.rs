@@ -1,25 +1,18 @@
 //! What each command does: wiring, and messages for the person at the terminal.
 
-#[cfg(unix)]
 mod check;
-#[cfg(unix)]
 mod control;
-#[cfg(unix)]
 mod demo;
-#[cfg(unix)]
 mod grants;
 #[cfg(feature = "agent")]
 mod jobs;
 mod lines;
-#[cfg(unix)]
 mod outside;
 mod probes;
 pub mod sample_vault;
 mod secrets;
-#[cfg(unix)]
 mod serve;
 mod systems;
-#[cfg(unix)]
 mod undo;
 #[cfg(feature = "agent")]
 mod wiki;
@@ -32,10 +25,11 @@ use crate::config::{Config, Environment, Purpose};
 use crate::mcp::Server;
 use crate::tools::Toolset;
 use crate::vault::Vault;
-use crate::vault::versions::Versions;
+use crate::vault::change::log::Log;
 use log::LevelFilter;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Exit code for a wrong command line or configuration.
@@ -78,17 +72,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "hash-password" => secrets::hash_password(),
         "generate-token" => secrets::generate_token(word.unwrap_or("token")),
         "stdio" => configured(raw, Purpose::Local, stdio),
-        #[cfg(unix)]
         "serve" => configured(raw, Purpose::Network, serve::serve),
-        #[cfg(unix)]
         "check" => parsed.flag("server").map_or_else(|| check::check(raw), outside::check_server),
-        #[cfg(unix)]
         "demo" => exit_code(demo::demo(raw)),
-        #[cfg(unix)]
         "grants" => exit_code(grants::list(raw)),
-        #[cfg(unix)]
         "revoke" => exit_code(grants::revoke(raw, word)),
-        #[cfg(unix)]
         "undo" => {
             let (login, since) =
                 (parsed.flag("login").unwrap_or_default(), parsed.since().unwrap_or_default());
@@ -106,18 +94,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         #[cfg(feature = "agent")]
         "jobs" => exit_code(jobs::list(raw)),
         "help" => print(&cli::help()),
-        other if cfg!(windows) => fail(
-            format!(
-                "on Windows there is no {other}: this program has stdio, hash-password and generate-token"
-            ),
-            WRONG,
-        ),
         other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }
 }
 
 /// The exit code of a command, or of the step that failed and has said why.
-#[cfg(unix)]
 fn exit_code(code: Result<u8, u8>) -> u8 {
     code.unwrap_or_else(|code| code)
 }
@@ -137,7 +118,6 @@ fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8
 }
 
 /// Runs a command that opens the vault itself, logging at `level` at most.
-#[cfg(unix)]
 fn run_on_vault(raw: &Raw, level: LevelFilter, run: impl FnOnce(Config) -> u8) -> u8 {
     match Config::read(raw, Purpose::Local, &environment()) {
         Ok(config) => {
@@ -152,6 +132,11 @@ fn environment() -> Environment {
     Environment {
         home: std::env::home_dir().and_then(|home| home.into_os_string().into_string().ok()),
         state_directory: std::env::var("STATE_DIRECTORY").ok(),
+        state_home: ["XDG_STATE_HOME", "HOME"].into_iter().find_map(|name| {
+            let folder = PathBuf::from(std::env::var_os(name)?);
+            let folder = if name == "HOME" { folder.join(".local/state") } else { folder };
+            folder.is_absolute().then_some(folder)
+        }),
         variables: std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
     }
 }
@@ -172,15 +157,9 @@ fn stdio(config: Config) -> u8 {
     })
 }
 
-/// Windows ends a program without a signal.
-#[cfg(windows)]
-fn until_signal(work: impl FnOnce() -> u8, _: impl FnOnce()) -> u8 {
-    work()
-}
-
-/// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. A second signal ends the process at
-/// once: whoever presses Ctrl-C again does not want to wait. Gives the exit code.
-#[cfg(unix)]
+/// Runs `work` on a thread until it ends; on SIGTERM or SIGINT calls `stop` and abandons `work`. A
+/// second signal ends the process at once: whoever presses Ctrl-C again does not want to wait.
+/// Gives the exit code.
 fn until_signal(
     work: impl FnOnce() -> u8 + Send + 'static,
     stop: impl FnOnce() + Send + 'static,
@@ -229,29 +208,25 @@ fn until_signal(
     }
 }
 
-/// Opens the vault with its kept versions and, unless read-only, finishes or rolls back what a crash has left in it. Logs why and gives
-/// `None` if it cannot be opened.
-fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Versions>>)> {
-    let vault = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden))
+/// Opens the vault with its log and, unless read-only, takes back what a crash has left half done
+/// in it. Logs why and gives `None` if it cannot be opened.
+fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Log>>)> {
+    let vault = Vault::open_with(&config.vault_path, Arc::clone(&config.hidden))
         .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
         .ok()?;
-    let opened = config.state_dir.as_deref().filter(|_| config.versions).map(Versions::open);
-    let versions = opened.and_then(|opened| {
-        opened
-            .inspect_err(|error| log::error!("STATE_DIR: no versions are kept: {}", error.kind()))
-            .ok()
-    });
-    let vault = Arc::new(vault.with_versions(versions.clone()));
+    let log = config.state_dir.as_deref().filter(|_| config.versions).map(Log::at);
+    let vault = Arc::new(vault.with_log(log.clone()));
     if !config.read_only {
         vault.recover();
     }
-    Some((vault, versions))
+    Some((vault, log))
 }
 
-/// The protocol engine over the configured vault, with its watcher thread. Logs why and gives `None` if it cannot start.
+/// The protocol engine over the configured vault, with its watcher thread. Logs why and gives
+/// `None` if it cannot start.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.warnings.iter().for_each(|note| log::warn!("{note}"));
-    let (vault, versions) = open_vault(config)?;
+    let (vault, changes) = open_vault(config)?;
     let systems = systems::open(config, &vault);
     let engine = Server::new(
         Arc::clone(&vault),
@@ -262,8 +237,8 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     );
     let engine = Arc::new(engine);
     engine.start_watching().inspect_err(|error| log::error!("no thread: {error}")).ok()?;
-    // The index is built while the first client initializes; for toolsets that choose notes by frontmatter, that is
-    // read too.
+    // The index is built while the first client initializes; for toolsets that choose notes by
+    // frontmatter, that is read too.
     let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments]
         .iter()
         .any(|set| config.toolsets.contains(set));
@@ -280,7 +255,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             }
             Err(error) => log::error!("{error}"),
         }
-        if let Some(Err(error)) = versions.map(|versions| versions.clean(Moment::read())) {
+        if let Some(Err(error)) = changes.map(|changes| changes.clean(Moment::read())) {
             log::warn!("old versions cannot be removed: {error}");
         }
         if reads_frontmatter {
@@ -292,7 +267,8 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     Some(engine)
 }
 
-/// Log lines on stderr: time and level, unless journald adds both. A message stays one line whatever is in it.
+/// Log lines on stderr: time and level, unless journald adds both. A message stays one line
+/// whatever is in it.
 fn start_logging(level: LevelFilter) {
     let in_journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let format = move |buffer: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
@@ -324,7 +300,6 @@ fn print(text: &str) -> u8 {
 }
 
 /// Rows in columns, each as wide as it has to be.
-#[cfg(unix)]
 fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     let mut widths = [0; N];
     for row in rows {

@@ -1,7 +1,8 @@
-//! `check --server URL`: tests a server as Claude sees it, from outside and through its proxy: discovery, the documents and
-//! how they refer to each other, the 401 that leads to a login, and common mistakes of proxies. Nothing is left behind:
-//! no client is registered and no login is made. `curl` makes the requests, because a TLS stack of our own would be
-//! the largest part of this program for the rarest of its uses.
+//! `check --server URL`: tests a server as Claude sees it, from outside and through its proxy:
+//! discovery, the documents and how they refer to each other, the 401 that leads to a login, and
+//! common mistakes of proxies. Nothing is left behind: no client is registered and no login is
+//! made. `curl` makes the requests, because a TLS stack of our own would be the largest part of
+//! this program for the rarest of its uses.
 
 use super::{print, print_mistakes};
 use crate::clock::Deadline;
@@ -65,7 +66,8 @@ impl Answer {
     fn meaning(&self) -> &'static str {
         match self.status {
             300..=399 => {
-                "a redirect; clients do not send their token along. The proxy must serve the URL itself"
+                "a redirect; clients do not send their token along. The proxy must serve the URL \
+                 itself"
             }
             401 if self.is_html() => {
                 "a page; something in front of the server wants a login of its own"
@@ -74,12 +76,14 @@ impl Answer {
                 "a page; a bot filter or a login in front of the server refuses programs"
             }
             403 => {
-                "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, or a filter is in front"
+                "refused; the proxy does not pass the Host header on, SERVER_URL is another URL, \
+                 or a filter is in front"
             }
             404 => "not there; the proxy does not pass this path on",
             413 => "too large for the proxy; nginx needs client_max_body_size 16m",
             502..=504 => {
-                "the proxy does not reach the server; is it running, and is LISTEN_ADDR what the proxy calls?"
+                "the proxy does not reach the server; is it running, and is LISTEN_ADDR what the \
+                 proxy calls?"
             }
             200..=299 if self.is_html() => {
                 "a page of something else; the proxy leads this path to another program"
@@ -142,10 +146,17 @@ fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
     let words = words.trim_start_matches("curl: ").trim_end_matches('.');
     answer.ok_or_else(|| match code {
         Some(6) => "DNS does not know its name".into(),
-        Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is the port open and forwarded?".into(),
-        Some(28) => "no answer within 15 s: a firewall drops the connection, or the proxy waits for a server that does not answer".into(),
+        Some(7) => "nothing listens there, or a firewall refuses: is the proxy running, and is \
+                    the port open and forwarded?"
+            .into(),
+        Some(28) => "no answer within 15 s: a firewall drops the connection, or the proxy waits \
+                     for a server that does not answer"
+            .into(),
         Some(35 | 51 | 53 | 58..=60 | 77 | 83 | 90 | 91) => {
-            format!("TLS does not work: {words}. The certificate must be valid, for this name, and from a public authority")
+            format!(
+                "TLS does not work: {words}. The certificate must be valid, for this name, and \
+                 from a public authority"
+            )
         }
         _ => format!("no answer: {words}"),
     })
@@ -223,13 +234,19 @@ fn origin(url: &str, report: &mut Report) -> Option<String> {
     report.expect(
         "the URL",
         match (scheme, path) {
-            ("http", _) if !is_local => Err("it is http; tokens could be intercepted, and Claude on the web takes https only".into()),
+            ("http", _) if !is_local => Err("it is http; tokens could be intercepted, and Claude \
+                                             on the web takes https only"
+                .into()),
             _ if !is_local && host != authority && !authority.ends_with(":443") => {
                 Err("it has a port; Claude on the web connects to 443 only".into())
             }
             (_, "" | "mcp") => Ok(()),
-            (_, "mcp/") => Err("drop the slash at its end: clients compare it character by character".into()),
-            _ => Err("the endpoint is /mcp right below the host; the server cannot run below another path".into()),
+            (_, "mcp/") => {
+                Err("drop the slash at its end: clients compare it character by character".into())
+            }
+            _ => Err("the endpoint is /mcp right below the host; the server cannot run below \
+                      another path"
+                .into()),
         },
     );
     Some(without_default_port(&format!("{scheme}://{authority}")).to_owned())
@@ -275,7 +292,8 @@ fn origin_of(url: &str) -> Option<&str> {
 
 fn other_url(found: &str, origin: &str) -> String {
     format!(
-        "it names {found}, not {origin}: SERVER_URL must be the URL in use, without a slash at its end"
+        "it names {found}, not {origin}: SERVER_URL must be the URL in use, without a slash at \
+         its end"
     )
 }
 
@@ -343,7 +361,8 @@ fn challenge(origin: &str, report: &mut Report) {
                 Err(other_url(named.unwrap_or_default(), origin))
             }
             false => Err(format!(
-                "its WWW-Authenticate is {challenge:?}; it must begin with Bearer and have {wanted}. Does the proxy want a login of its own?"
+                "its WWW-Authenticate is {challenge:?}; it must begin with Bearer and have \
+                 {wanted}. Does the proxy want a login of its own?"
             )),
         }
     };
@@ -353,7 +372,8 @@ fn challenge(origin: &str, report: &mut Report) {
     if !is_fine {
         let other = post(&["--user-agent", "curl"], INITIALIZE).and_then(right);
         if other.is_ok() {
-            let why = "the same call with another user agent than Claude-User is answered correctly: a bot filter refuses Claude";
+            let why = "the same call with another user agent than Claude-User is answered \
+                       correctly: a bot filter refuses Claude";
             report.expect("Claude is let through", Err(why.into()));
         }
         return;
@@ -373,8 +393,9 @@ fn challenge(origin: &str, report: &mut Report) {
         "a token is passed on",
         post(&["--header", "Authorization: Bearer none"], INITIALIZE).and_then(is_refused),
     );
-    // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer. A proxy that refuses the body may
-    // close like that without it; with it, curl reads the refusal before it sends the body.
+    // Clients send no Expect: 100-continue; with it, Caddy closes before curl has read the answer.
+    // A proxy that refuses the body may close like that without it; with it, curl reads the refusal
+    // before it sends the body.
     let large = post(&["--header", "Expect:"], &" ".repeat(LARGE))
         .or_else(|_| post(&[], &" ".repeat(LARGE)))
         .and_then(right);

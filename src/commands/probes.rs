@@ -1,4 +1,5 @@
-//! Checks of a configuration, which may have mistakes, against this machine: whether the folders and repository that it names can be used.
+//! Checks of a configuration, which may have mistakes, against this machine: whether the folders
+//! and repository that it names can be used.
 
 use super::systems;
 use crate::config::{Config, Mistake, Purpose};
@@ -7,8 +8,9 @@ use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault, unless its path was already reported or it
-/// cannot be opened, and with `is_check` what keeps toolset `git` from writing at the moment.
+/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault,
+/// unless its path was already reported or it cannot be opened, and with `is_check` what keeps
+/// toolset `git` from writing at the moment.
 pub(super) fn probe(
     config: &Config,
     purpose: Purpose,
@@ -26,7 +28,8 @@ pub(super) fn probe(
     if config.vault_path.as_os_str().is_empty() {
         return None;
     }
-    // A full disk may be freed while the server runs; a missing permission has to be reported at the start.
+    // A full disk may be freed while the server runs; a missing permission has to be reported at
+    // the start.
     if purpose == Purpose::Network
         && !config.read_only
         && let Err(error) = disk::try_writing(&config.vault_path)
@@ -37,11 +40,12 @@ pub(super) fn probe(
         add(
             "VAULT_PATH",
             format!(
-                "cannot be written: {why}. Free disk space, give the server's user the right, or set READ_ONLY=true"
+                "cannot be written: {why}. Free disk space, give the server's user the right, or \
+                 set READ_ONLY=true"
             ),
         );
     }
-    let opened = Vault::open_with(&config.vault_path, config.memory, Arc::clone(&config.hidden));
+    let opened = Vault::open_with(&config.vault_path, Arc::clone(&config.hidden));
     let opened = opened
         .inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
     let vault = Arc::new(opened.ok()?);

@@ -1,4 +1,5 @@
-//! The sample vault, built into the program. The files themselves are `fixtures/vault`; a test compares the two.
+//! The sample vault, built into the program. The files themselves are `fixtures/vault`; a test
+//! compares the two.
 
 use crate::disk::{self, Mode};
 use std::io;
@@ -10,8 +11,8 @@ macro_rules! files {
     };
 }
 
-/// Every file of the sample vault: its path below the root, and its bytes. Combining marks are written as escapes, so
-/// that no editor can turn a decomposed name into a composed one.
+/// Every file of the sample vault: its path below the root, and its bytes. Combining marks are
+/// written as escapes, so that no editor can turn a decomposed name into a composed one.
 pub static FILES: &[(&str, &[u8])] = files! {
     ".obsidian/": "app.json" "daily-notes.json" "workspace.json";
     ".trash/": "old draft.md";

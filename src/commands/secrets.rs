@@ -50,7 +50,10 @@ pub(super) fn generate_token(name: &str) -> u8 {
     }
     let token = secret::new_token();
     print(&format!(
-        "token: {token}\nentry: {name}:{}\n\nThe token is shown only now: send it as \"Authorization: Bearer TOKEN\".\nPut the entry into API_TOKENS; add :read to it for a token that may only read.\n(In CLIENT_CREDENTIALS the same entry makes {name} a client id and the token its secret.)\n",
+        "token: {token}\nentry: {name}:{}\n\nThe token is shown only now: send it as \
+         \"Authorization: Bearer TOKEN\".\nPut the entry into API_TOKENS; add :read to it for a \
+         token that may only read.\n(In CLIENT_CREDENTIALS the same entry makes {name} a client \
+         id and the token its secret.)\n",
         SecretHash::of(&token).to_hex()
     ))
 }

@@ -18,7 +18,10 @@ pub(super) fn serve(config: Config) -> u8 {
             .map_err(|error| format!("the folder cannot be made: {}", error.kind()))
             .and_then(|()| Store::open(folder, Moment::read())),
         None => {
-            log::warn!("no STATE_DIR: logins are forgotten when the server stops");
+            log::warn!(
+                "STATE_DIR is none, or there is no home for it: logins are forgotten when the \
+                 server stops"
+            );
             Ok(Store::in_memory())
         }
     };
@@ -39,8 +42,8 @@ pub(super) fn hint(error: &io::Error) -> &'static str {
     }
 }
 
-/// Serves until SIGTERM or SIGINT, then stops in order; gives the exit code. Calls `started` once clients can connect. Logs why and gives
-/// `None` if it cannot start.
+/// Serves until SIGTERM or SIGINT, then stops in order; gives the exit code. Calls `started` once
+/// clients can connect. Logs why and gives `None` if it cannot start.
 pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Option<u8> {
     let engine = engine(&config)?;
     let listener = server::bind(config.listen);
@@ -52,7 +55,11 @@ pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Optio
     let oauth = Arc::new(Oauth::new(config.origin.clone(), config.logins, config.policy, store));
     let app = App {
         mcp: Arc::clone(&engine),
-        guard: Guard { origin: config.origin.clone(), allowed_origins: config.allowed_origins },
+        guard: Guard {
+            origin: config.origin.clone(),
+            allowed_origins: config.allowed_origins,
+            allowed_hosts: config.allowed_hosts,
+        },
         oauth: Arc::clone(&oauth),
         trusted_proxies: config.trusted_proxies,
     };
@@ -64,7 +71,8 @@ pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Optio
     log::info!("listening on {}, serving {}/mcp", running.address(), config.origin);
     started();
     let stop = move || {
-        // Sessions, which take minutes, are not waited for: they are ended, with an error to the caller.
+        // Sessions, which take minutes, are not waited for: they are ended, with an error to the
+        // caller.
         engine.systems.stop();
         oauth.stop();
         let busy = running.stop();

@@ -1,5 +1,5 @@
-//! Makes what toolsets need besides the vault (repository, projects, sessions) from the configuration, and checks whether git and
-//! Claude Code can be used.
+//! Makes what toolsets need besides the vault (repository, projects, sessions) from the
+//! configuration, and checks whether git and Claude Code can be used.
 #![cfg_attr(
     not(feature = "default"),
     allow(
@@ -7,6 +7,7 @@
         unused_variables,
         unused_mut,
         dead_code,
+        clippy::ptr_arg,
         reason = "each is for one of the toolsets"
     )
 )]
@@ -14,7 +15,7 @@
 use crate::config::{Config, Mistake};
 use crate::tools::{Systems, Toolset};
 use crate::vault::Vault;
-use crate::vault::commits::Commits;
+use crate::vault::change::commits::Commits;
 use std::sync::Arc;
 
 #[cfg(feature = "git")]
@@ -52,7 +53,8 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
     systems
 }
 
-/// Adds a mistake if toolset `git` cannot be served; with `is_check` gives what keeps it from writing at the moment.
+/// Adds a mistake if toolset `git` cannot be served; with `is_check` gives what keeps it from
+/// writing at the moment.
 pub(super) fn check_repository(
     config: &Config,
     vault: &Arc<Vault>,
@@ -72,7 +74,8 @@ pub(super) fn check_repository(
     None
 }
 
-/// Adds a mistake if toolset `agent` cannot be served, and notes on what else is missing; describes how its sessions would run.
+/// Adds a mistake if toolset `agent` cannot be served, and notes on what else is missing; describes
+/// how its sessions would run.
 pub(super) fn check_agent(
     config: &Config,
     vault: &Arc<Vault>,

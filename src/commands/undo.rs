@@ -6,14 +6,15 @@ use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config::Config;
 use crate::vault::Vault;
-use crate::vault::commits::Author;
-use crate::vault::undo::Undone;
-use crate::vault::versions::{UNDO, Versions};
+use crate::vault::change::commits::Author;
+use crate::vault::change::log::{Log, UNDO};
+use crate::vault::change::undo::Undone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Exit code 0 when all was taken back, 1 when something was left alone or the log does not have all changes.
+/// Exit code 0 when all was taken back, 1 when something was left alone or the log does not have
+/// all changes.
 pub(super) fn undo(
     raw: &Raw,
     config: &Config,
@@ -27,13 +28,12 @@ pub(super) fn undo(
     if !config.versions {
         return Err(fail("VERSIONS is 0: nothing was kept", WRONG));
     }
-    let versions = Versions::open(&state_dir)
-        .map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let log = Log::at(&state_dir);
     let vault = Vault::open(&config.vault_path)
         .map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
-    let vault = Arc::new(vault.with_versions(Some(Arc::clone(&versions))));
+    let vault = Arc::new(vault.with_log(Some(Arc::clone(&log))));
     let now = Moment::read();
-    let kept = versions.log().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
+    let kept = log.past().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let logins: BTreeSet<String> = kept.lines.into_iter().map(|line| line.by).collect();
     // As the log shows them.
     let login =
@@ -68,12 +68,6 @@ pub(super) fn undo(
     let is_replaced =
         |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
     undone.done.retain(|line| !is_replaced(line));
-    let marks = undone
-        .marks
-        .iter()
-        .filter(|(_, done)| done.iter().any(is_replaced))
-        .map(|(mark, _)| &**mark);
-    vault.take_back_marks(marks).map_err(|error| failed(error.to_string()))?;
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }

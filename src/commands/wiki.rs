@@ -20,7 +20,7 @@ pub(super) fn init_wiki(config: Config) -> u8 {
 }
 
 pub(super) fn check(config: Config) -> u8 {
-    let vault = Vault::open_with(&config.vault_path, config.memory, config.hidden);
+    let vault = Vault::open_with(&config.vault_path, config.hidden);
     report(vault.map_err(Error::from).and_then(|vault| lint::lint(&vault)))
 }
 

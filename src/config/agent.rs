@@ -85,7 +85,8 @@ impl Reader<'_> {
         self.read(setting, |text| parse(text).ok_or("must be a number from 0.01 to 1000"))
     }
 
-    /// Folders from which a caller may have files read, so a wrong one is an error and is not skipped.
+    /// Folders from which a caller may have files read, so a wrong one is an error and is not
+    /// skipped.
     fn attach_dirs(&mut self) -> Vec<PathBuf> {
         let home = self.environment.home.as_deref();
         self.read_list("COS_VAULT_ATTACH_DIRS", ':', |_, name| {

@@ -1,5 +1,5 @@
-//! The configuration: the settings as typed, checked as a whole. A wrong one starts nothing, and all mistakes are reported at once.
-//! The settings of a toolset are in the file of its name.
+//! The configuration: the settings as typed, checked as a whole. A wrong one starts nothing, and
+//! all mistakes are reported at once. The settings of a toolset are in the file of its name.
 
 #[cfg(feature = "accomplishments")]
 mod accomplishments;
@@ -18,7 +18,7 @@ use crate::network::Network;
 use crate::oauth::{Logins, Policy};
 use crate::settings::SETTINGS;
 use crate::tools::{Options, Toolset};
-use crate::vault::{Hidden, Memory};
+use crate::vault::Hidden;
 use log::LevelFilter;
 use reader::Reader;
 use std::collections::BTreeMap;
@@ -27,7 +27,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 pub use value::is_name;
-#[cfg(unix)]
 pub(crate) use value::{state_folder, without_default_port};
 
 /// A finished configuration.
@@ -52,7 +51,6 @@ pub struct Config {
     /// Offer nothing that writes.
     pub read_only: bool,
     /// How much of the vault is kept in memory.
-    pub memory: Memory,
     /// Files and folders that are hidden from every login.
     pub hidden: Arc<Hidden>,
     /// What tools need to know.
@@ -68,6 +66,8 @@ pub struct Config {
     pub agent: crate::agent::Options,
     /// Further browser origins.
     pub allowed_origins: Vec<String>,
+    /// Further names under which clients reach this server.
+    pub allowed_hosts: Vec<String>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// Requests in handlers at once.
@@ -80,7 +80,8 @@ pub struct Config {
     pub warnings: Vec<String>,
 }
 
-/// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the value of a secret.
+/// A mistake in the configuration: the setting, what is wrong, and what would be right. Never the
+/// value of a secret.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// The variable's name.
@@ -120,6 +121,8 @@ pub struct Environment {
     pub home: Option<String>,
     /// systemd's `STATE_DIRECTORY`.
     pub state_directory: Option<String>,
+    /// `XDG_STATE_HOME`, or `.local/state` in `HOME`.
+    pub state_home: Option<PathBuf>,
     /// The names of all variables, of which some may be misspelt settings.
     pub variables: Vec<String>,
 }
@@ -138,8 +141,8 @@ impl Config {
         if mistakes.is_empty() { Ok(config) } else { Err(mistakes) }
     }
 
-    /// The same, with a configuration even if there are mistakes, for commands that look for more of them. A wrong setting gets its
-    /// default, or stays as it is; a wrong vault path is empty.
+    /// The same, with a configuration even if there are mistakes, for commands that look for more
+    /// of them. A wrong setting gets its default, or stays as it is; a wrong vault path is empty.
     pub fn with_mistakes(
         raw: &Raw,
         purpose: Purpose,
@@ -166,7 +169,6 @@ impl Config {
             },
             toolsets: reader.toolsets(),
             read_only: reader.is_on("READ_ONLY"),
-            memory: reader.memory(),
             hidden: Arc::new(reader.hidden()),
             options: Options {
                 read_lines: reader.number("READ_LINES", 200, 1, 100_000),
@@ -186,6 +188,7 @@ impl Config {
             versions: reader.text("VERSIONS").is_none() || reader.is_on("VERSIONS"),
             state_dir,
             allowed_origins: reader.origins(),
+            allowed_hosts: reader.hosts(),
             trusted_proxies: reader.proxies(),
             workers,
             max_connections: reader.number(
@@ -215,35 +218,52 @@ impl Reader<'_> {
             ["AUTH_USERS", "CLIENT_CREDENTIALS", "API_TOKENS"].contains(&mistake.setting)
         });
         if purpose == Purpose::Network && no_logins && !is_reported {
-            self.add_mistake("AUTH_USERS", "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is possible");
+            self.add_mistake(
+                "AUTH_USERS",
+                "is required (or API_TOKENS, or CLIENT_CREDENTIALS): without one no login is \
+                 possible",
+            );
         }
         // A token is looked up by its hash: with two names, it would have the rights of the first.
         let mut names = BTreeMap::new();
         for (name, secret) in &config.logins.tokens {
             if let Some(other) = names.insert(secret.hash, name) {
-                self.add_mistake("API_TOKENS", format!("has one token as {other} and as {name}; make one for each with generate-token"));
+                self.add_mistake(
+                    "API_TOKENS",
+                    format!(
+                        "has one token as {other} and as {name}; make one for each with \
+                         generate-token"
+                    ),
+                );
             }
         }
         if let Some(name) =
             config.logins.tokens.keys().find(|name| config.logins.machines.contains_key(*name))
         {
-            self.warnings
-                .push(format!("{name} is in API_TOKENS and in CLIENT_CREDENTIALS: vault_history and undo take them for one login"));
+            self.warnings.push(format!(
+                "{name} is in API_TOKENS and in CLIENT_CREDENTIALS: vault_history and undo take \
+                 them for one login"
+            ));
         }
         if config.origin.starts_with("https:")
             && config.listen.ip().is_unspecified()
             && self.mistakes.iter().all(|mistake| mistake.setting != "LISTEN_ADDR")
         {
             self.warnings.push(format!(
-                "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy on this machine too, set \
-                 LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the one address it uses",
+                "LISTEN_ADDR is {}: plain HTTP on every address of this machine. With the proxy \
+                 on this machine too, set LISTEN_ADDR=127.0.0.1:{}; with the proxy elsewhere, the \
+                 one address it uses",
                 config.listen,
                 config.listen.port()
             ));
         }
         #[cfg(feature = "agent")]
         if config.toolsets.contains(&Toolset::Agent) && !crate::agent::is_landlock_supported() {
-            self.warnings.push("This kernel has no Landlock: sessions of toolset agent are confined by the program's rules alone".into());
+            self.warnings.push(
+                "This kernel has no Landlock: sessions of toolset agent are confined by the \
+                 program's rules alone"
+                    .into(),
+            );
         }
     }
 }

@@ -8,10 +8,11 @@ use super::{Environment, Mistake, Purpose};
 use crate::calendar::Zone;
 use crate::cli::Raw;
 use crate::network::Network;
+use crate::oauth::redirect::RedirectTarget;
 use crate::oauth::{Policy, Secret};
 use crate::settings::{self, SETTINGS};
 use crate::tools::Toolset;
-use crate::vault::{Hidden, Memory};
+use crate::vault::Hidden;
 use log::{Level, LevelFilter};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -46,7 +47,8 @@ impl<'a> Reader<'a> {
         parse(self.text(setting)?).map_err(|what| self.add_mistake(setting, what.to_string())).ok()
     }
 
-    /// The valid parts of a list. `parse` also gets the number of each part, to name those that must not be shown.
+    /// The valid parts of a list. `parse` also gets the number of each part, to name those that
+    /// must not be shown.
     pub(super) fn read_list<T>(
         &mut self,
         setting: &'static str,
@@ -86,7 +88,8 @@ impl<'a> Reader<'a> {
         expand_home(text, self.environment.home.as_deref())
     }
 
-    /// Refuses values in quotes: shells remove them, the environment files of systemd and Docker do not always.
+    /// Refuses values in quotes: shells remove them, the environment files of systemd and Docker do
+    /// not always.
     pub(super) fn refuse_quoted(&mut self) {
         for setting in SETTINGS.iter().map(|row| row.variable) {
             let text = self.text(setting).unwrap_or_default();
@@ -122,7 +125,8 @@ impl<'a> Reader<'a> {
         let named = |name: &str| {
             Zone::named(name).ok_or_else(|| {
                 format!(
-                    "is {name:?}, which this system's time zone data (package tzdata) does not have"
+                    "is {name:?}, which this system's time zone data (package tzdata) does not \
+                     have"
                 )
             })
         };
@@ -166,7 +170,10 @@ impl<'a> Reader<'a> {
                     .map(local)
                     .or_else(|| text.parse().ok()),
             };
-            address.ok_or("must be :PORT, an IPv4 address with a port, or an IPv6 address in brackets with a port")
+            address.ok_or(
+                "must be :PORT, an IPv4 address with a port, or an IPv6 address in brackets with \
+                 a port",
+            )
         };
         self.read("LISTEN_ADDR", parse).unwrap_or_else(|| all(8090))
     }
@@ -183,15 +190,21 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn users(&mut self) -> BTreeMap<String, String> {
-        self.named("AUTH_USERS", |number, entry| match entry.split_once(':').map(|(user, hash)| (user.trim(), hash.trim())) {
-            None => Err(format!("has an entry (number {number}) without a colon between user and hash")),
-            Some((user, _)) if user.is_empty() || user.chars().any(char::is_control) => {
-                Err(format!("has an entry (number {number}) without a user name"))
+        self.named("AUTH_USERS", |number, entry| {
+            match entry.split_once(':').map(|(user, hash)| (user.trim(), hash.trim())) {
+                None => Err(format!(
+                    "has an entry (number {number}) without a colon between user and hash"
+                )),
+                Some((user, _)) if user.is_empty() || user.chars().any(char::is_control) => {
+                    Err(format!("has an entry (number {number}) without a user name"))
+                }
+                Some((user, hash)) if !is_usable_bcrypt(hash) => Err(format!(
+                    "has a hash for user {user} that is not a bcrypt hash with a cost of 4 to 20; \
+                     make one with hash-password, and note that shells expand $ in double quotes \
+                     (use single ones)"
+                )),
+                Some((user, hash)) => Ok((user, hash.to_owned())),
             }
-            Some((user, hash)) if !is_usable_bcrypt(hash) => Err(format!(
-                "has a hash for user {user} that is not a bcrypt hash with a cost of 4 to 20; make one with hash-password, and note that shells expand $ in double quotes (use single ones)"
-            )),
-            Some((user, hash)) => Ok((user, hash.to_owned())),
         })
     }
 
@@ -212,7 +225,8 @@ impl<'a> Reader<'a> {
         }
         let wrong = |pattern: String| {
             format!(
-                "has {pattern:?}, which is not a .gitignore pattern; patterns are separated by ;"
+                "has {pattern:?}, which is no glob pattern (*.pdf, Private/, /Work/*.md, [0-9]); there is \
+                 no ! and no backslash, and patterns are separated by ;"
             )
         };
         self.read("HIDE", |text| Hidden::parse(text).map_err(wrong)).unwrap_or_default()
@@ -227,9 +241,21 @@ impl<'a> Reader<'a> {
             7 * 24 * 3600,
         );
         let redirect_hosts = self.read_list("REDIRECT_HOSTS", ',', |_, host| {
-            let is_host = host.chars().all(|c| c.is_ascii_alphanumeric() || "-.[]:".contains(c)) && !host.ends_with(':');
-            let wrong = || format!("has {host:?}, which is not a host name such as app.example.com (no scheme, no path), or *");
-            (host == "*" || is_host).then(|| host.to_ascii_lowercase()).ok_or_else(wrong)
+            let is_host = host.chars().all(|c| c.is_ascii_alphanumeric() || "-.[]:".contains(c))
+                && !host.ends_with(':');
+            let is_scheme = host.strip_suffix(':').is_some_and(|scheme| {
+                RedirectTarget::of(host)
+                    == Some(RedirectTarget::Application(scheme.to_ascii_lowercase()))
+            });
+            let wrong = || {
+                format!(
+                    "has {host:?}, which is neither a host name such as app.example.com (no \
+                     path), nor the scheme of an application such as warp:, nor *"
+                )
+            };
+            (host == "*" || is_host || is_scheme)
+                .then(|| host.to_ascii_lowercase())
+                .ok_or_else(wrong)
         });
         let client_documents = self.is_on("CLIENT_METADATA_DOCUMENTS");
         Policy {
@@ -241,7 +267,8 @@ impl<'a> Reader<'a> {
 
     pub(super) fn state_dir(&mut self, vault: Option<&Path>) -> Option<PathBuf> {
         let path = state_folder(self.raw, self.environment)?;
-        // The folder may not exist yet: then its nearest existing ancestor decides, with symlinks resolved.
+        // The folder may not exist yet: then its nearest existing ancestor decides, with symlinks
+        // resolved.
         let real =
             |path: &Path| path.ancestors().find_map(|above| std::fs::canonicalize(above).ok());
         let is_inside = |vault: &Path| {
@@ -279,15 +306,6 @@ impl<'a> Reader<'a> {
         if found.is_empty() { vec![Toolset::Vault] } else { found }
     }
 
-    pub(super) fn memory(&mut self) -> Memory {
-        let parse = |text: &str| match text {
-            "full" => Ok(Memory::Full),
-            "small" => Ok(Memory::Small),
-            _ => Err("must be full or small"),
-        };
-        self.read("SEARCH_MEMORY", parse).unwrap_or_default()
-    }
-
     pub(super) fn is_on(&mut self, setting: &'static str) -> bool {
         let parse = |text: &str| settings::switch(text).ok_or("must be true or false (1 or 0)");
         self.read(setting, parse).unwrap_or_default()
@@ -311,17 +329,47 @@ impl<'a> Reader<'a> {
         self.read_list("ALLOWED_ORIGINS", ',', |_, origin| {
             // Browsers send it in lower case.
             let origin = origin.to_ascii_lowercase();
-            let is_origin = origin.split_once("://").is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
+            let is_origin = origin
+                .split_once("://")
+                .is_some_and(|(_, rest)| !rest.is_empty() && !rest.contains(['/', '?', '#', ' ']));
             let names_default = without_default_port(&origin) != origin;
-            let wrong =
-                || format!("has {origin:?}, which is not an origin such as https://app.example.com (no path, no slash, no default port)");
-            if origin == "*" || is_origin && !names_default { Ok(origin) } else { Err(wrong()) }
+            let wrong = || {
+                format!(
+                    "has {origin:?}, which is not an origin such as https://app.example.com (no \
+                     path, no slash, no default port)"
+                )
+            };
+            // A page in a sandbox, or from a file, has the origin null.
+            if matches!(&*origin, "*" | "null") || is_origin && !names_default {
+                Ok(origin)
+            } else {
+                Err(wrong())
+            }
+        })
+    }
+
+    pub(super) fn hosts(&mut self) -> Vec<String> {
+        self.read_list("ALLOWED_HOSTS", ',', |_, host| {
+            let is_host = !host.starts_with(':')
+                && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._[]:".contains(c));
+            let wrong = || {
+                format!(
+                    "has {host:?}, which is not a host name with or without a port, such as \
+                     vault:8090 (no scheme, no path)"
+                )
+            };
+            is_host.then(|| host.to_ascii_lowercase()).ok_or_else(wrong)
         })
     }
 
     pub(super) fn proxies(&mut self) -> Vec<Network> {
         self.read_list("TRUSTED_PROXIES", ',', |_, text| {
-            text.parse().map_err(|()| format!("has {text:?}, which is neither an IP address nor a network such as 172.16.0.0/12"))
+            text.parse().map_err(|()| {
+                format!(
+                    "has {text:?}, which is neither an IP address nor a network such as \
+                     172.16.0.0/12"
+                )
+            })
         })
     }
 

@@ -7,13 +7,16 @@ use crate::principal::Access;
 use crate::secret::SecretHash;
 use crate::vault::{GrantedFolders, VaultPath};
 use std::net::Ipv6Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// `name:sha256`, and what may follow; folders are separated by `;`. `:read` reads all; `:read=A` reads A; `:write=B` reads and changes B;
-/// `:read:write=B` reads all and changes B; nothing more: everything.
+/// `name:sha256`, and what may follow; folders are separated by `;`. `:read` reads all; `:read=A`
+/// reads A; `:write=B` reads and changes B; `:read:write=B` reads all and changes B; nothing more:
+/// everything.
 pub(super) fn named_secret(entry: &str) -> Result<(&str, Secret), &'static str> {
-    const SHAPE: &str = "is not name:sha256, name:sha256:read or name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see generate-token)";
+    const SHAPE: &str = "is not name:sha256, name:sha256:read or \
+                         name:sha256:read=FOLDER/;FOLDER/:write=FOLDER/ (64 hex digits; see \
+                         generate-token)";
     let mut parts = entry.split(':');
     let (name, hash) = parts.next().zip(parts.next()).ok_or(SHAPE)?;
     let hash = SecretHash::from_hex(hash).filter(|_| is_name(name)).ok_or(SHAPE)?;
@@ -93,8 +96,10 @@ pub(super) fn set_text<'a>(raw: &'a Raw, setting: &str) -> Option<&'a str> {
     raw.get(setting).map(|value| value.trim()).filter(|value| !value.is_empty())
 }
 
-/// The state folder: the setting, or the first of those that systemd gives, separated by colons.
+/// The state folder: the setting, or the first of those that systemd gives, separated by colons, or
+/// one for this vault among the user's. `None` for the setting `none`, and where the user has none.
 pub(crate) fn state_folder(raw: &Raw, environment: &Environment) -> Option<PathBuf> {
+    let home = environment.home.as_deref();
     let given = || {
         environment
             .state_directory
@@ -104,9 +109,17 @@ pub(crate) fn state_folder(raw: &Raw, environment: &Environment) -> Option<PathB
             .filter(|given| !given.is_empty())
             .map(PathBuf::from)
     };
-    set_text(raw, "STATE_DIR")
-        .map(|text| expand_home(text, environment.home.as_deref()))
-        .or_else(given)
+    match set_text(raw, "STATE_DIR") {
+        Some("none") => None,
+        Some(text) => Some(expand_home(text, home)),
+        None => given().or_else(|| {
+            let vault = expand_home(set_text(raw, "VAULT_PATH")?, home).canonicalize().ok()?;
+            let name = vault.file_name().unwrap_or_default().display().to_string();
+            let id = crate::vault::etag(vault.as_os_str().as_encoded_bytes());
+            let folder = Path::new("vault-sync-mcp").join(format!("{name}-{id}"));
+            environment.state_home.as_deref().map(|state| state.join(folder))
+        }),
+    }
 }
 
 /// An origin without the default port of its scheme, which browsers and clients leave out.

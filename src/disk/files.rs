@@ -1,6 +1,6 @@
 //! This program's own files and folders, and reading with a limit.
 
-use super::system::{flush, open_folder, open_plain, with_mode};
+use super::system::{flush_folder, open_plain, with_mode};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -22,14 +22,24 @@ pub fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
     open_to_append(file)?.write_all(bytes)
 }
 
-/// Like [`append`]; when this returns, the bytes survive a power cut.
+/// Appends bytes to an open file of `length` bytes; when this returns, they survive a power cut.
 ///
 /// # Errors
-/// As [`append`].
-pub fn append_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut open = open_to_append(file)?;
-    open.write_all(bytes)?;
-    open.sync_data()
+/// What the disk says; then none of the bytes stay.
+pub fn append_durably(file: &mut File, length: u64, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes).and_then(|()| file.sync_data()).inspect_err(|_| {
+        let _ = file.set_len(length);
+    })
+}
+
+/// Writes a new file, readable by its owner alone; when this returns, its bytes survive a power
+/// cut.
+///
+/// # Errors
+/// What the disk says; `AlreadyExists`. A part of a file is removed.
+pub fn write_new_durably(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut open = new_private_file(file)?;
+    append_durably(&mut open, 0, bytes).inspect_err(|_| discard(file))
 }
 
 /// Reads a file of at most `max` bytes; takes no more memory, whatever the reported size.
@@ -69,7 +79,8 @@ pub fn discard(file: &Path) {
     let _ = std::fs::remove_file(file);
 }
 
-/// Creates a folder and flushes its parent, so that a file flushed into it later cannot lose its folder in a power cut.
+/// Creates a folder and flushes its parent, so that a file flushed into it later cannot lose its
+/// folder in a power cut.
 ///
 /// # Errors
 /// What the disk says; a folder that exists already is no error.
@@ -79,14 +90,6 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
         other => other?,
     }
     folder.parent().map_or(Ok(()), flush_folder)
-}
-
-/// Flushes a folder: what was created, renamed or removed in it survives a power cut.
-///
-/// # Errors
-/// What the disk says.
-pub fn flush_folder(folder: &Path) -> io::Result<()> {
-    open_folder(folder).and_then(|folder| flush(&folder))
 }
 
 /// Renames a file aside; for one that is damaged, or not ours to use.
@@ -114,7 +117,8 @@ pub fn remove_empty_folders(path: &Path, top: &Path) {
     }
 }
 
-/// Removes the folders of a tree that contain no files, at most `depth` levels deep. Links are not followed.
+/// Removes the folders of a tree that contain no files, at most `depth` levels deep. Links are not
+/// followed.
 pub fn remove_folders_without_files(folder: &Path, depth: usize) {
     if depth == 0 || !folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         return;
@@ -127,10 +131,12 @@ pub fn remove_folders_without_files(folder: &Path, depth: usize) {
     let _ = std::fs::remove_dir(folder);
 }
 
-/// Reads a regular file of at most `max` bytes, without following a symbolic link or waiting for a named pipe.
+/// Reads a regular file of at most `max` bytes, without following a symbolic link or waiting for a
+/// named pipe.
 ///
 /// # Errors
-/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for anything but a regular file.
+/// What the disk says; `FileTooLarge` for a longer one, `InvalidInput` for anything but a regular
+/// file.
 pub fn read_plain(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let file = open_plain(file)?;
     if !file.metadata()?.is_file() {
@@ -153,13 +159,18 @@ fn read_all(file: File, max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// What the disk says.
 pub fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(file)?.write_all(bytes)
+    new_private_file(file)?.write_all(bytes)
+}
+
+fn new_private_file(file: &Path) -> io::Result<File> {
+    with_mode(OpenOptions::new().write(true).create_new(true), 0o600).open(file)
 }
 
 /// Gives a regular file a second name, in a folder of our own.
 ///
 /// # Errors
-/// What the disk says, for example that the folders are on different file systems; `InvalidInput` for anything but a regular file.
+/// What the disk says, for example that the folders are on different file systems; `InvalidInput`
+/// for anything but a regular file.
 pub fn link(file: &Path, second: &Path) -> io::Result<()> {
     std::fs::hard_link(file, second)?;
     if second.symlink_metadata()?.is_file() {

@@ -1,16 +1,13 @@
 //! The one writer: every file this program changes is changed here, whole or not at all.
 //!
-//! A replacement is a hidden temporary file in the same folder, written, flushed to the disk, renamed over the target,
-//! and the folder flushed. A reader of the target, at any moment and after any crash, sees all of the old bytes or
-//! all of the new ones.
+//! A replacement is a hidden temporary file in the same folder, written, flushed to the disk,
+//! renamed over the target, and the folder flushed. A reader of the target, at any moment and after
+//! any crash, sees all of the old bytes or all of the new ones.
 
 mod files;
 mod replace;
-mod temporary;
-
-#[cfg_attr(unix, path = "unix.rs")]
-#[cfg_attr(windows, path = "windows.rs")]
 mod system;
+mod temporary;
 
 pub use files::*;
 pub use replace::*;

@@ -1,220 +1,173 @@
-//! Replacing, removing and renaming a file that other programs may change at the same time.
+//! Putting a file in the place of another, which other programs may change at the same time.
 
-use super::system::{exchange, flush, identity, open_folder, rename_to_new, times};
+use super::files::{discard, read_at_most};
+use super::system::{exchange, flush_folder, identity, rename_to_new, times};
 use super::temporary::{Mode, TEMPORARY_PREFIX, write_temporary};
-use crate::limits;
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Replaces `target`, or creates it, with `bytes`. `last_check` is called when the new bytes are safely on the disk and
-/// only the rename is missing; if it refuses, nothing has changed. From the last check to the rename the folder is
-/// locked, so that no other process of this program intervenes (unless this one has waited for the lock for seconds, or the file
-/// system has no locks). With [`Mode::Like`] the two files exchange names, where the file system can do that, and the
-/// displaced one is checked once more: what another program saved in between is put back. If that program has by then
-/// saved over our bytes, both of its texts are kept, the first as a conflict copy in the same folder.
-///
-/// `last_check` gets the path to check: `target`; after the exchange the temporary file, which then is the displaced one; after a failure
-/// `target` once more, for its error.
+/// A new file under a hidden name, flushed to the disk. It takes a name, or is removed.
+#[derive(Debug)]
+pub struct NewFile<'a> {
+    temporary: PathBuf,
+    bytes: &'a [u8],
+    /// Open, and so locked: no start of this program takes it for a leftover.
+    _file: File,
+}
+
+impl<'a> NewFile<'a> {
+    /// Writes it into the folder of `target`.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn beside(target: &Path, bytes: &'a [u8], mode: Mode<'_>) -> io::Result<NewFile<'a>> {
+        let folder = target.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        let (temporary, file) = write_temporary(folder, bytes, mode, target)?;
+        Ok(NewFile { temporary, bytes, _file: file })
+    }
+
+    /// Gives it a name that is not in use.
+    ///
+    /// # Errors
+    /// What the disk says; `AlreadyExists`.
+    pub fn name(self, target: &Path) -> io::Result<()> {
+        rename_to_new(&self.temporary, target)
+    }
+
+    /// Gives it the name of another file, which is removed. `check` looks at that file, where it
+    /// is: at `target`, and once more, where the file system can exchange names, after the
+    /// exchange, at the temporary name. If it refuses that, another program has saved in between:
+    /// its text gets the name back. If that program has by then saved over ours, too, its second
+    /// text becomes a conflict copy in the same folder.
+    ///
+    /// # Errors
+    /// What `check` or the disk said; then the target has the bytes that others gave it.
+    pub fn replace<E: From<io::Error>>(
+        self,
+        target: &Path,
+        mut check: impl FnMut(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        check(target)?;
+        if !exchange(&self.temporary, target)? {
+            return Ok(std::fs::rename(&self.temporary, target)?);
+        }
+        check(&self.temporary).inspect_err(|_| self.put_back(target))
+    }
+
+    /// Exchanges the names back. What is not ours then was saved later, and is kept.
+    fn put_back(&self, target: &Path) {
+        let is_ours = || {
+            let displaced = read_at_most(&self.temporary, self.bytes.len() as u64);
+            displaced.is_ok_and(|bytes| bytes == self.bytes)
+        };
+        match exchange(&self.temporary, target) {
+            Ok(_) if is_ours() => return,
+            Ok(_) => {}
+            // A sync program has moved the file away, and would overwrite whatever has its name
+            // with the next version.
+            Err(error) => log::warn!("what another program saved could not be put back: {error}"),
+        }
+        let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+        // The second name is for when the first is too long; no start of this program removes it.
+        let copies = [self.conflict_copy(target), self.temporary.with_extension("kept")];
+        match copies.iter().find(|copy| rename_to_new(&self.temporary, copy).is_ok()) {
+            Some(copy) => log::warn!(
+                "{:?} was saved twice during a change; one of the texts is in {:?}",
+                name(target),
+                name(copy)
+            ),
+            None => log::error!(
+                "{:?} was saved twice during a change; one of the texts is lost",
+                name(target)
+            ),
+        }
+    }
+
+    /// `NAME (conflict ID).EXTENSION`, with the first digits of the temporary file's id.
+    fn conflict_copy(&self, target: &Path) -> PathBuf {
+        let temporary = self.temporary.file_name().and_then(|name| name.to_str());
+        let id = temporary.and_then(|name| name.strip_prefix(TEMPORARY_PREFIX)?.get(..8));
+        let mut name = target.file_stem().unwrap_or_default().to_owned();
+        name.push(format!(" (conflict {})", id.unwrap_or_default()));
+        if let Some(extension) = target.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        target.with_file_name(name)
+    }
+}
+
+impl Drop for NewFile<'_> {
+    /// Removes what is left under the temporary name: itself, or the file that it has replaced. If
+    /// that fails, the next start does it.
+    fn drop(&mut self) {
+        discard(&self.temporary);
+    }
+}
+
+/// Replaces `target`, or creates it, with `bytes`, durably. `check` is called as by
+/// [`NewFile::replace`]; names are exchanged with [`Mode::Like`].
 ///
 /// # Errors
-/// What `last_check` or the disk said; then the target has its old bytes. `AlreadyExists` for a new file whose name was taken
-/// meanwhile, `ResourceBusy` for one that was saved meanwhile.
+/// As [`NewFile::replace`]; `AlreadyExists` for a new file whose name was taken meanwhile.
 pub fn replace<E: From<io::Error>>(
     target: &Path,
     bytes: &[u8],
     mode: Mode<'_>,
-    last_check: impl Fn(&Path) -> Result<(), E>,
+    mut check: impl FnMut(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
-    let folder = target.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    // Opened first: without a folder to flush afterwards, nothing is begun.
-    let open_folder = open_folder(folder)?;
     // Without an old file, a program may still replace a symbolic link.
     let is_new = matches!(mode, Mode::New)
         || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
-    let (temporary, new) = write_temporary(folder, bytes, mode, target)?;
-    // Whether a file is left at the temporary name.
-    let is_left = (|| -> Result<bool, E> {
-        lock_for_a_moment(&open_folder);
-        let (ours, expected) = (state(&new.metadata()?), state_at(target).ok());
-        // Closed while it has its temporary name: under the target's, the close would be reported as the end of another program's write.
-        drop(new);
-        last_check(target)?;
-        if matches!(mode, Mode::Like(_)) && exchange(&temporary, target)? {
-            // The state first, as it is quicker than comparing all bytes: until the file is put back, other programs read our text.
-            if state_at(&temporary).ok() == expected && last_check(&temporary).is_ok() {
-                return Ok(true);
-            }
-            put_back(&temporary, target, ours);
-            last_check(target)?;
-            return Err(io::Error::from(io::ErrorKind::ResourceBusy).into());
-        }
-        let renamed = if is_new {
-            rename_to_new(&temporary, target)
-        } else {
-            std::fs::rename(&temporary, target)
-        };
-        renamed?;
-        Ok(false)
-    })();
-    let _ = open_folder.unlock();
-    // The new file, or the displaced one; if it cannot be removed now, the next start does.
-    if !matches!(is_left, Ok(false))
-        && let Err(error) = std::fs::remove_file(&temporary)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        log::warn!("a temporary file could not be removed, the next start tries again: {error}");
+    let new = NewFile::beside(target, bytes, mode)?;
+    if matches!(mode, Mode::Like(_)) {
+        new.replace(target, check)?;
+    } else {
+        check(target)?;
+        if is_new { new.name(target) } else { std::fs::rename(&new.temporary, target) }?;
     }
-    is_left?;
-    flush_or_log("a write", &[&open_folder]);
+    flush_names(target.parent());
     Ok(())
 }
 
-/// Flushes folders after a completed change; a failure is only logged, as the change itself has not failed.
-fn flush_or_log(change: &str, folders: &[&File]) {
-    if let Err(error) = folders.iter().try_for_each(|folder| flush(folder)) {
+/// Removes a file. The folder is to be flushed.
+///
+/// # Errors
+/// What the disk says.
+pub fn remove(target: &Path) -> io::Result<()> {
+    std::fs::remove_file(target)
+}
+
+/// Flushes folders after a completed change; a failure is only logged, as the change itself has not
+/// failed.
+pub fn flush_names<'a>(folders: impl IntoIterator<Item = &'a Path>) {
+    if let Err(error) = folders.into_iter().try_for_each(flush_folder) {
         log::error!(
-            "a folder could not be flushed after {change}; a power cut could still undo it: {error}"
+            "a folder could not be flushed; a power cut could undo a change in it: {error}"
         );
     }
 }
 
-fn open_parent(of: &Path) -> io::Result<File> {
-    open_folder(of.parent().ok_or(io::ErrorKind::InvalidInput)?)
-}
-
-/// Identifies a state of a file without reading it, as `vault::Stamp` does for files of the index; a rename changes it.
+/// Identifies a state of a file without reading it, as `vault::Stamp` does for files of the index;
+/// a rename changes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
-    state: State,
-    /// The status change time.
-    changed: i64,
+    /// Device and inode.
+    identity: (u64, u64),
+    size: u64,
+    /// The modification and the status change time.
+    times: (i64, i64),
 }
 
 /// See [`Fingerprint`].
 pub fn fingerprint(found: &Metadata) -> Fingerprint {
-    Fingerprint { state: state(found), changed: times(found).1 }
+    Fingerprint { identity: identity(found), size: found.len(), times: times(found) }
 }
 
-/// What a rename does not change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct State {
-    /// Device and inode.
-    identity: (u64, u64),
-    size: u64,
-    modified: i64,
-}
-
-fn state(found: &Metadata) -> State {
-    State { identity: identity(found), size: found.len(), modified: times(found).0 }
-}
-
-fn state_at(path: &Path) -> io::Result<State> {
-    path.symlink_metadata().map(|found| state(&found))
-}
-
-/// Gives a displaced file its name back. If the file that has the name is no longer `ours`, it was saved later: it keeps the
-/// name, and the displaced one becomes a conflict copy.
-fn put_back(displaced: &Path, target: &Path, ours: State) {
-    match exchange_back(displaced, target, ours) {
-        Ok(true) => return,
-        Ok(false) => {}
-        Err(error) => log::warn!("what another program saved could not be put back: {error}"),
-    }
-    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
-    // The second name is for when the first is too long; no start of this program removes it.
-    let copies = [conflict_copy(displaced, target), displaced.with_extension("kept")];
-    match copies.iter().find(|copy| rename_to_new(displaced, copy).is_ok()) {
-        Some(copy) => log::warn!(
-            "{:?} was saved twice during a change; the first text is in {:?}",
-            name(target),
-            name(copy)
-        ),
-        None => log::error!(
-            "{:?} was saved twice during a change; the first text is lost",
-            name(target)
-        ),
-    }
-}
-
-/// `NAME (conflict ID).EXTENSION`, with the first digits of a temporary file's id.
-fn conflict_copy(temporary: &Path, target: &Path) -> PathBuf {
-    let id = temporary
-        .file_name()
-        .and_then(|name| name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?.get(..8))
-        .unwrap_or_default();
-    let mut name = target.file_stem().unwrap_or_default().to_owned();
-    name.push(format!(" (conflict {id})"));
-    if let Some(extension) = target.extension() {
-        name.push(".");
-        name.push(extension);
-    }
-    target.with_file_name(name)
-}
-
-/// Whether the displaced file has its name back. Otherwise `target` has one text that another program saved, and `displaced` the other.
-fn exchange_back(displaced: &Path, target: &Path, ours: State) -> io::Result<bool> {
-    match exchange(displaced, target) {
-        Ok(true) if state_at(displaced)? == ours => Ok(true),
-        // What was exchanged out was saved later, and gets its name back.
-        Ok(true) => exchange(displaced, target).map(|_| false),
-        // A sync program has moved the file away, and would overwrite whatever has its name with the next version.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        // Without an exchange: `target` was ours a moment ago.
-        Ok(false) | Err(_) => std::fs::rename(displaced, target).map(|()| true),
-    }
-}
-
-/// Other holders of the lock keep it for microseconds. One that has died does not hold it any more, and where there
-/// are no locks (some network file systems) there is nothing to wait for.
-fn lock_for_a_moment(folder: &File) {
-    for _ in 0..limits::FOLDER_LOCK_TRIES {
-        match folder.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(limits::FOLDER_LOCK_PAUSE),
-            Ok(()) | Err(TryLockError::Error(_)) => return,
-        }
-    }
-}
-
-/// Removes a file, durably. `last_check` is called right before, with the folder locked as in [`replace`].
-///
-/// # Errors
-/// What `last_check` or the disk said; then the file is still there.
-pub fn remove<E: From<io::Error>>(
-    target: &Path,
-    last_check: impl FnOnce() -> Result<(), E>,
-) -> Result<(), E> {
-    let folder = open_parent(target)?;
-    lock_for_a_moment(&folder);
-    let outcome = last_check().and_then(|()| Ok(std::fs::remove_file(target)?));
-    let _ = folder.unlock();
-    outcome?;
-    flush_or_log("a removal", &[&folder]);
-    Ok(())
-}
-
-/// Renames a file, durably, and never over an existing one. `last_check` is called right before, with the old folder
-/// locked as in [`replace`].
-///
-/// # Errors
-/// What `last_check` or the disk said; then the file has its old name.
-pub fn rename<E: From<io::Error>>(
-    from: &Path,
-    to: &Path,
-    last_check: impl FnOnce() -> Result<(), E>,
-) -> Result<(), E> {
-    let (old_folder, new_folder) = (open_parent(from)?, open_parent(to)?);
-    lock_for_a_moment(&old_folder);
-    let outcome = last_check().and_then(|()| Ok(rename_to_new(from, to)?));
-    let _ = old_folder.unlock();
-    outcome?;
-    // The new name first: a power cut in between leaves two names, not none.
-    flush_or_log("a rename", &[&new_folder, &old_folder]);
-    Ok(())
-}
-
-/// Calls `look`, and returns whether the file stayed unchanged meanwhile: reading and comparing a large one takes milliseconds,
-/// in which another program may save it. That leaves only the microseconds until the next system call.
+/// Calls `look`, and returns whether the file stayed unchanged meanwhile: reading and comparing a
+/// large one takes milliseconds, in which another program may save it. That leaves only the
+/// microseconds until the next system call.
 pub fn with_change_check<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
     let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
     let before = now();
@@ -274,23 +227,30 @@ mod tests {
 
     /// A displaced text is not lost if another text, or none, has its name by now.
     #[test]
-    fn a_displaced_text_that_cannot_be_put_back_becomes_a_conflict_copy() {
-        for last in [Some("saved on top of ours"), None] {
+    fn a_text_that_is_saved_over_ours_becomes_a_conflict_copy() {
+        for second in [Some("saved on top of ours"), None] {
             let folder = new_folder().unwrap();
-            let (note, displaced) = (folder.join("a note.md"), temporary_name(&folder));
-            std::fs::write(&note, "ours").unwrap();
-            let ours = state_at(&note).unwrap();
-            std::fs::rename(&note, folder.join("ours")).unwrap();
-            std::fs::write(&displaced, "saved first").unwrap();
-            last.iter().for_each(|text| std::fs::write(&note, text).unwrap());
-            put_back(&displaced, &note, ours);
-            let id =
-                &displaced.file_name().unwrap().to_str().unwrap()[TEMPORARY_PREFIX.len()..][..8];
-            let mut expected =
-                vec![(format!("a note (conflict {id}).md"), "saved first".to_owned())];
-            expected.extend(last.map(|text| ("a note.md".to_owned(), text.to_owned())));
-            expected.push(("ours".to_owned(), "ours".to_owned()));
-            assert_eq!(files(&folder), expected);
+            let note = folder.join("a note.md");
+            std::fs::write(&note, "saved first").unwrap();
+            let refuse_second = |at: &Path| match at == note {
+                true => Ok(()),
+                false => {
+                    std::fs::rename(&note, folder.join("ours")).unwrap();
+                    second.iter().for_each(|text| std::fs::write(&note, text).unwrap());
+                    Err(io::Error::from(io::ErrorKind::ResourceBusy))
+                }
+            };
+            let old = note.metadata().unwrap();
+            replace(&note, b"ours", Mode::Like(&old), refuse_second).unwrap_err();
+            let (kept, named) = match second {
+                Some(second) => (second, Some("saved first")),
+                None => ("saved first", None),
+            };
+            let mut expected = vec![kept.to_owned(), "ours".to_owned()];
+            expected.splice(1..1, named.map(str::to_owned));
+            let found = files(&folder);
+            assert!(found[0].0.starts_with("a note (conflict "), "{found:?}");
+            assert_eq!(found.into_iter().map(|(_, text)| text).collect::<Vec<_>>(), expected);
             std::fs::remove_dir_all(folder).unwrap();
         }
     }
@@ -357,10 +317,10 @@ mod tests {
         assert!(is_temporary(name.file_name().unwrap().to_str().unwrap()));
         assert!(!remove_leftover(&name), "still being written");
         drop(writing);
-        let locked = open_folder(&folder).unwrap();
-        locked.lock().unwrap();
-        assert!(!remove_leftover(&name), "it may be a file that was displaced");
-        drop(locked);
+        let displaced = File::open(&name).unwrap();
+        displaced.lock_shared().unwrap();
+        assert!(!remove_leftover(&name), "a file that was displaced");
+        drop(displaced);
         assert!(remove_leftover(&name));
         std::fs::remove_dir_all(&folder).unwrap();
     }

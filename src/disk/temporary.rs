@@ -1,11 +1,12 @@
 //! Temporary files, each locked by the process that writes it, and the locks of this program.
 
 use super::files::discard;
-use super::system::{copy_metadata, identity, open_folder, set_executable, with_mode};
+use super::system::{copy_metadata, identity, set_executable, with_mode};
 use crate::limits;
 use crate::secret;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -23,7 +24,8 @@ pub enum Mode<'a> {
     New,
     /// Readable and writable by the owner alone: secrets.
     Private,
-    /// Those of the file that is replaced; its owner, group and extended attributes too, as far as the system lets us.
+    /// Those of the file that is replaced; its owner, group and extended attributes too, as far as
+    /// the system lets us.
     Like(&'a Metadata),
     /// As `Like`, or `New` without an old file; but executable, or not, by all who may read it.
     Program(Option<&'a Metadata>, bool),
@@ -38,17 +40,26 @@ pub fn is_temporary(name: &str) -> bool {
         .is_some_and(|id| id.len() == 32)
 }
 
-/// Locks a file for this process alone, creating it if missing; the lock ends when the file is dropped, or with the process.
-/// `None`: another process has it.
+/// Opens a file to read and append, creating it if missing, and locks it for this process alone;
+/// the lock ends when the file is dropped, or with the process. `None`: another process has it.
 ///
 /// # Errors
 /// What the disk says.
 pub fn take_lock(path: &Path) -> io::Result<Option<File>> {
+    Ok(take_lock_of(path)?.map(|(file, _)| file))
+}
+
+/// As [`take_lock`], with the file's length.
+///
+/// # Errors
+/// As [`take_lock`].
+pub fn take_lock_of(path: &Path) -> io::Result<Option<(File, u64)>> {
     let file =
-        with_mode(OpenOptions::new().create(true).truncate(false).write(true), 0o600).open(path)?;
-    match file.try_lock() {
+        with_mode(OpenOptions::new().create(true).read(true).append(true), 0o600).open(path)?;
+    let (locked, found) = (file.try_lock(), file.metadata()?);
+    match locked {
         // It may have been removed meanwhile: then another process could make and lock it anew.
-        Ok(()) if is_still_at(&file, path) => Ok(Some(file)),
+        Ok(()) if found.nlink() > 0 => Ok(Some((file, found.len()))),
         Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -63,8 +74,9 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
         .is_some_and(|(open, named)| same(open, named))
 }
 
-/// Creates a lock file, as git does with `index.lock`: it must not exist yet. A process that sees it sees all of its content. One
-/// with the same content whose creator has died is taken over. `None`: it is taken.
+/// Creates a lock file, as git does with `index.lock`: it must not exist yet. A process that sees
+/// it sees all of its content. One with the same content whose creator has died is taken over.
+/// `None`: it is taken.
 ///
 /// # Errors
 /// What the disk says.
@@ -101,21 +113,13 @@ pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
     }
 }
 
-/// Removes a file that its creator held locked, as a temporary file is while it is written, if it is no longer locked;
-/// returns whether it was removed.
+/// Removes a file that its creator held locked, as a temporary file is while it is written, if it
+/// is no longer locked; returns whether it was removed.
 pub fn remove_leftover(path: &Path) -> bool {
-    // Two locks protect a file: its own, while it is being written, and its folder's, while it may be the displaced file of an exchange,
-    // which its writer has not locked.
-    let Some(folder) = path.parent().and_then(|folder| open_folder(folder).ok()) else {
-        return false;
-    };
     // The file stays open, and so locked, until it is removed.
-    !matches!(folder.try_lock(), Err(TryLockError::WouldBlock))
-        && File::open(path).is_ok_and(|file| {
-            file.try_lock().is_ok()
-                && is_still_at(&file, path)
-                && std::fs::remove_file(path).is_ok()
-        })
+    File::open(path).is_ok_and(|file| {
+        file.try_lock().is_ok() && is_still_at(&file, path) && std::fs::remove_file(path).is_ok()
+    })
 }
 
 /// Checks that files can be written in a folder, by creating one and removing it.
@@ -135,16 +139,18 @@ pub(super) fn temporary_name(folder: &Path) -> PathBuf {
 }
 
 /// Makes a temporary file in a folder, and locks it.
-fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File)> {
+fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File, Metadata)> {
     for _ in 0..limits::TEMPORARY_TRIES {
         let path = temporary_name(folder);
         let file =
             with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;
-        match file.try_lock() {
-            Ok(()) if is_still_at(&file, &path) => return Ok((path, file)),
+        let (locked, found) = (file.try_lock(), file.metadata()?);
+        match locked {
+            Ok(()) if found.nlink() > 0 => return Ok((path, file, found)),
             // Not every network file system has locks; there a crash's leftover is removed by hand.
-            Err(TryLockError::Error(_)) => return Ok((path, file)),
-            // Before it was locked, a starting process took it for a leftover ([`remove_leftover`]).
+            Err(TryLockError::Error(_)) => return Ok((path, file, found)),
+            // Before it was locked, a starting process took it for a leftover
+            // ([`remove_leftover`]).
             Ok(()) | Err(TryLockError::WouldBlock) => {}
         }
     }
@@ -165,15 +171,21 @@ pub(super) fn write_temporary(
             0o600
         }
     };
-    let (temporary, file) = new_temporary(folder, initial_bits)?;
-    fill(&file, bytes, mode, target).inspect_err(|_| discard(&temporary))?;
+    let (temporary, file, found) = new_temporary(folder, initial_bits)?;
+    fill(&file, &found, bytes, mode, target).inspect_err(|_| discard(&temporary))?;
     Ok((temporary, file))
 }
 
-fn fill(mut file: &File, bytes: &[u8], mode: Mode<'_>, target: &Path) -> io::Result<()> {
+fn fill(
+    mut file: &File,
+    found: &Metadata,
+    bytes: &[u8],
+    mode: Mode<'_>,
+    target: &Path,
+) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
-        copy_metadata(file, old, target)?;
+        copy_metadata(file, found, old, target)?;
     }
     if let Mode::Program(_, is_executable) = mode {
         set_executable(file, is_executable)?;

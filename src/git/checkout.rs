@@ -1,7 +1,9 @@
-//! Moving the files of the working tree from one commit to another: each atomically, and only over the old commit's content.
-//! `git read-tree -u` checks all files first and then writes them, so it overwrites what is saved in between.
+//! Moving the files of the working tree from one commit to another: each atomically, and only over
+//! the old commit's content. `git read-tree -u` checks all files first and then writes them, so it
+//! overwrites what is saved in between.
 //!
-//! Both versions of every file that differs are checked out by git, with its filters, into folders of their own.
+//! Both versions of every file that differs are checked out by git, with its filters, into folders
+//! of their own.
 
 use super::Failure;
 use super::objects::{Entry, File, Files, Staged, add_entries, clashes};
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 
 const EXECUTABLE: &str = "100755";
 
-/// The bytes of a file, and whether it is executable, where `core.fileMode` is on; `None`: there is no file.
+/// The bytes of a file, and whether it is executable, where `core.fileMode` is on; `None`: there is
+/// no file.
 type Content = Option<(Vec<u8>, bool)>;
 
 /// A version of a file.
@@ -67,7 +70,8 @@ impl Checkout {
     /// Prepares to move from the branch's commit to another; see [`Checkout::select`].
     ///
     /// # Errors
-    /// [`Failure::Refused`] naming what is staged, or what only git itself can bring in; [`Failure::Git`].
+    /// [`Failure::Refused`] naming what is staged, or what only git itself can bring in;
+    /// [`Failure::Git`].
     pub(super) fn prepare(
         repository: &Repository,
         runner: &Runner<'_>,
@@ -78,7 +82,8 @@ impl Checkout {
             return Err(refused(name, &format!("{why}, which only git pull brings in")));
         }
         let (versions, index) = (repository.scratch(), repository.scratch());
-        // A copy of the index, for its .gitattributes, in which the old versions are at stage 2 and the new ones at stage 3.
+        // A copy of the index, for its .gitattributes, in which the old versions are at stage 2 and
+        // the new ones at stage 3.
         let bytes = disk::none_if_missing(std::fs::read(repository.folders.git_dir.join("index")))
             .map_err(failed)?;
         bytes.map_or(Ok(()), |bytes| disk::write_new(&index, &bytes)).map_err(failed)?;
@@ -108,8 +113,9 @@ impl Checkout {
         Ok(checkout)
     }
 
-    /// Selects the files to be moved: not those whose entry in the index is the new one already, which stay as they are on disk. Where
-    /// something else is staged, that is refused; in a recovery, the file stays as it is.
+    /// Selects the files to be moved: not those whose entry in the index is the new one already,
+    /// which stay as they are on disk. Where something else is staged, that is refused; in a
+    /// recovery, the file stays as it is.
     ///
     /// # Errors
     /// [`Failure::Refused`] naming what is staged.
@@ -136,8 +142,9 @@ impl Checkout {
         Ok(())
     }
 
-    /// Accepts files that differ from the old commit in line endings only, where git does not count that as a change; and, where
-    /// the old version cannot be produced, those that git takes for unchanged.
+    /// Accepts files that differ from the old commit in line endings only, where git does not count
+    /// that as a change; and, where the old version cannot be produced, those that git takes for
+    /// unchanged.
     fn accept_converted(
         &mut self,
         repository: &Repository,
@@ -162,7 +169,8 @@ impl Checkout {
         Ok(())
     }
 
-    /// Accepts bytes on disk that a tool has written and that are kept elsewhere; the executable bit has to be that of the branch.
+    /// Accepts bytes on disk that a tool has written and that are kept elsewhere; the executable
+    /// bit has to be that of the branch.
     pub(super) fn accept(&mut self, file: &File, bytes: Option<Vec<u8>>) {
         let is_executable =
             self.modes && file.old.as_ref().is_some_and(|old| old.mode == EXECUTABLE);
@@ -189,7 +197,8 @@ impl Checkout {
     /// Moves the files. Returns the names of those that stay because they were changed here.
     ///
     /// # Errors
-    /// [`Failure::Git`] for the disk's refusal; what is moved stays moved, and this can be repeated.
+    /// [`Failure::Git`] for the disk's refusal; what is moved stays moved, and this can be
+    /// repeated.
     pub(super) fn apply(&self) -> Result<Vec<String>, Failure> {
         let mut kept = Vec::new();
         for file in &self.files {
@@ -225,7 +234,8 @@ impl Checkout {
         }
     }
 
-    /// The bytes of a file on the branch as git checks it out; `None` if the branch does not have it.
+    /// The bytes of a file on the branch as git checks it out; `None` if the branch does not have
+    /// it.
     ///
     /// # Errors
     /// [`Failure::Refused`] when they cannot be produced.
@@ -271,10 +281,12 @@ impl Checkout {
         };
         let Some(new) = &file.new else {
             if path.symlink_metadata().is_ok() {
-                disk::remove(&path, last_check)?;
+                last_check()?;
+                disk::remove(&path)?;
             }
-            // Git does not track empty folders.
             if let Some(above) = path.parent() {
+                disk::flush_names([above]);
+                // Git does not track empty folders.
                 disk::remove_empty_folders(above, &self.top);
             }
             return Ok(());
@@ -298,7 +310,8 @@ impl Checkout {
     }
 }
 
-/// The first file that only `git pull` can bring in (a link, a submodule, `.gitattributes`, a file that becomes a folder), and why.
+/// The first file that only `git pull` can bring in (a link, a submodule, `.gitattributes`, a file
+/// that becomes a folder), and why.
 fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
     let names: HashSet<&Path> = files.iter().map(|file| file.name.as_path()).collect();
     files.iter().find_map(|file| {
@@ -319,8 +332,8 @@ fn only_by_pull(files: &[File]) -> Option<(&Path, &'static str)> {
     })
 }
 
-/// Whether an error concerns the disk or the system, not just this file. The kinds of the latter are listed, because
-/// most of the former (EIO, EMFILE) have no name in `std`.
+/// Whether an error concerns the disk or the system, not just this file. The kinds of the latter
+/// are listed, because most of the former (EIO, EMFILE) have no name in `std`.
 fn is_disk_failure(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     !matches!(

@@ -1,4 +1,5 @@
-//! A commit of exactly the target paths, built in a private index. It moves no branch, and neither index nor working tree.
+//! A commit of exactly the target paths, built in a private index. It moves no branch, and neither
+//! index nor working tree.
 
 use super::Failure;
 use super::objects::{File, add_entries, committed, differences};
@@ -106,14 +107,17 @@ fn commit_tree(
         || output.stderr.contains("tell me who you are")
     {
         return Err(Failure::Git(
-            "git has no identity: as the server's user, run git config --global user.name NAME and user.email ADDRESS".into(),
+            "git has no identity: as the server's user, run git config --global user.name NAME \
+             and user.email ADDRESS"
+                .into(),
         ));
     }
     Err(Failure::Git(output.words()))
 }
 
-/// Runs the pre-commit hook in a working tree of its own with the files of the index: many hooks look at files and not at the index, and
-/// the vault never has what is not published yet. It is not in the repository's folder, where some hooks refuse to run.
+/// Runs the pre-commit hook in a working tree of its own with the files of the index: many hooks
+/// look at files and not at the index, and the vault never has what is not published yet. It is not
+/// in the repository's folder, where some hooks refuse to run.
 fn run_pre_commit(
     repository: &Repository,
     runner: &Runner<'_>,
@@ -135,7 +139,8 @@ fn run_pre_commit(
     repository.hook(&there, "pre-commit", &[])
 }
 
-/// Refuses what a pre-commit hook has changed in the tree: our commit has exactly its own paths, with the caller's bytes.
+/// Refuses what a pre-commit hook has changed in the tree: our commit has exactly its own paths,
+/// with the caller's bytes.
 fn refuse_changed(
     runner: &Runner<'_>,
     tree: &str,

@@ -18,9 +18,10 @@ pub(super) struct Folders {
 }
 
 impl Folders {
-    /// The repository of a vault's folder, as git finds it: only git can say whether it is one, and whether its owner is trusted. It has
-    /// to be that of the nearest `.git`: git skips a damaged one and searches further up, and the repository of a whole home directory,
-    /// with another remote, must not get these notes.
+    /// The repository of a vault's folder, as git finds it: only git can say whether it is one, and
+    /// whether its owner is trusted. It has to be that of the nearest `.git`: git skips a damaged
+    /// one and searches further up, and the repository of a whole home directory, with another
+    /// remote, must not get these notes.
     pub(super) fn find(vault: &Path, runner: Runner<'_>) -> Result<Folders, Failure> {
         let nearest =
             vault.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
@@ -53,7 +54,8 @@ impl Folders {
         };
         if nearest.canonicalize().ok() != top.canonicalize().ok() {
             return Err(unusable(
-                "git does not accept the nearest .git and takes another one above; run git status there",
+                "git does not accept the nearest .git and takes another one above; run git status \
+                 there",
             ));
         }
         let below = vault

@@ -28,8 +28,9 @@ pub struct Version {
 }
 
 impl Git {
-    /// The versions of a note, the newest first, `limit` at most; and whether there are more. With `after` only those that are older than
-    /// this commit, or all if it is none of them any more. A note that was renamed is followed to its earlier names.
+    /// The versions of a note, the newest first, `limit` at most; and whether there are more. With
+    /// `after` only those that are older than this commit, or all if it is none of them any more. A
+    /// note that was renamed is followed to its earlier names.
     ///
     /// # Errors
     /// [`Failure`].
@@ -45,7 +46,8 @@ impl Git {
             return Ok((Vec::new(), false));
         }
         let prefix = &self.folders(cancelled)?.prefix;
-        // Without --max-count, which with -c and --follow also counts merges that did not change the note.
+        // Without --max-count, which with -c and --follow also counts merges that did not change
+        // the note.
         let name = format!("{prefix}{}", path.as_str());
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
@@ -55,7 +57,8 @@ impl Git {
             trailer("Login"),
             trailer("Tool")
         );
-        let options = "-c log.showRoot=true log -z --follow -M -c --name-status --no-show-signature --encoding=UTF-8";
+        let options = "-c log.showRoot=true log -z --follow -M -c --name-status \
+                       --no-show-signature --encoding=UTF-8";
         let arguments: Vec<&str> = options.split(' ').chain([&*format, "--", &*name]).collect();
         let output = runner.run(&arguments)?;
         if !output.ok {
@@ -181,7 +184,8 @@ fn parse_version(text: &str, separator: &str, prefix: &str) -> Option<(Version, 
         (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let (login, tool) = (fields.next()?, fields.next()?);
     let (_, files) = text.rsplit_once(separator)?;
-    // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the name.
+    // The status letter (for `R` and `C` followed by a percentage and the earlier name), then the
+    // name.
     let names: Vec<&str> = files.split(['\0', '\n']).filter(|part| !part.is_empty()).collect();
     let (kind, name) = (names.first()?.chars().next()?, names.last()?);
     let (change, history_continues) = match kind {

@@ -1,5 +1,6 @@
-//! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git add`, `commit`, `switch`,
-//! `stash` and `merge` needs), the new index is built in a private file, and replaces the old one atomically.
+//! The index while it is being replaced. Git's own lock is held (`index.lock`, which every `git
+//! add`, `commit`, `switch`, `stash` and `merge` needs), the new index is built in a private file,
+//! and replaces the old one atomically.
 
 use super::Failure;
 use super::process::Runner;
@@ -12,15 +13,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Content of an `index.lock` of ours, by which one left by a crash is recognized; git's own is empty or an index.
+/// Content of an `index.lock` of ours, by which one left by a crash is recognized; git's own is
+/// empty or an index.
 const MARK: &[u8] = b"vault-sync-mcp\n";
 
 /// The index with git's lock on it, and a copy to work on.
 #[derive(Debug)]
 pub(super) struct Index {
     path: PathBuf,
-    /// Its bytes and modification time: git compares the content of a file that was saved in the same second as the index or
-    /// later ("racy git"). A copy of the index with another time would hide such a change for good.
+    /// Its bytes and modification time: git compares the content of a file that was saved in the
+    /// same second as the index or later ("racy git"). A copy of the index with another time would
+    /// hide such a change for good.
     before: Option<(Vec<u8>, SystemTime)>,
     /// The copy, for runs of git.
     copy: PathBuf,
@@ -42,7 +45,8 @@ impl Index {
     /// Locks the index, waiting briefly for another program that holds it, and copies it.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the disk's refusal.
+    /// [`Failure::Refused`] when another program does not release it, [`Failure::Git`] for the
+    /// disk's refusal.
     pub(super) fn lock(repository: &Repository) -> Result<Index, Failure> {
         let (path, lock) = (
             repository.folders.git_dir.join("index"),
@@ -51,7 +55,8 @@ impl Index {
         let held = Deadline::after(limits::GIT_INDEX_WAIT)
             .poll(limits::GIT_INDEX_POLL, || disk::claim(&lock, MARK))
             .map_err(wrong)?;
-        let why = "another program holds the repository's index (.git/index.lock). If no git is running, remove that file";
+        let why = "another program holds the repository's index (.git/index.lock). If no git is \
+                   running, remove that file";
         let held = held.ok_or_else(|| Failure::Refused(why.into()))?;
         let mut index = Index {
             path,
@@ -69,8 +74,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Keeps the index locked: it is half updated, and no commit may be made from it before that is finished. The next
-    /// operation, or the next start, takes the lock over.
+    /// Keeps the index locked: it is half updated, and no commit may be made from it before that is
+    /// finished. The next operation, or the next start, takes the lock over.
     pub(super) fn keep_locked(mut self) {
         self.stays_locked = true;
     }

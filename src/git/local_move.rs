@@ -1,6 +1,7 @@
-//! Moving the branch, the index and the working tree to a published commit, in an order in which a crash loses nothing and the move can
-//! be finished later: the files, one by one; the index; the branch. All of it under git's own lock on the index, so that no
-//! other program stages, commits or switches in between. The move is recorded before it begins.
+//! Moving the branch, the index and the working tree to a published commit, in an order in which a
+//! crash loses nothing and the move can be finished later: the files, one by one; the index; the
+//! branch. All of it under git's own lock on the index, so that no other program stages, commits or
+//! switches in between. The move is recorded before it begins.
 
 use super::Failure;
 use super::checkout::Checkout;
@@ -11,12 +12,14 @@ use super::repository::{FETCHED, Repository, Target};
 use crate::limits;
 use crate::vault::Error as VaultError;
 
-/// Moves everything to a commit: the files of `incoming`, then the targets. Gives the names of files that were changed meanwhile and
-/// stay as they are. With `recovers`, the move was begun before, and what is staged or changed since stays.
+/// Moves everything to a commit: the files of `incoming`, then the targets. Gives the names of
+/// files that were changed meanwhile and stay as they are. With `recovers`, the move was begun
+/// before, and what is staged or changed since stays.
 ///
 /// # Errors
-/// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the record and git's lock stay, and the next
-/// operation finishes the move; or, if the repository was used meanwhile, git pull brings it.
+/// [`Failure`]. Without a remote everything is as it was. Where a remote has the commit, the record
+/// and git's lock stay, and the next operation finishes the move; or, if the repository was used
+/// meanwhile, git pull brings it.
 pub(super) fn move_to(
     repository: &Repository,
     runner: &Runner<'_>,
@@ -64,20 +67,23 @@ pub(super) fn move_to(
         return Err(failure);
     }
     drop(index);
-    // Not where only the remote's commits came; what is finished after a crash may be a commit of ours.
+    // Not where only the remote's commits came; what is finished after a crash may be a commit of
+    // ours.
     if recovers || !targets.is_empty() {
         let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
     }
     Ok(kept)
 }
 
-/// Whether the index has exactly this entry of a file, or none, without a conflict or a mark by which git ignores changes.
+/// Whether the index has exactly this entry of a file, or none, without a conflict or a mark by
+/// which git ignores changes.
 fn is_staged_as(staged: Option<&Staged>, expected: Option<&Entry>) -> bool {
     staged.is_none_or(|staged| staged.blocked.is_none())
         && staged.and_then(|staged| staged.entry.as_ref()) == expected
 }
 
-/// Moves the files of the working tree. `kept` gets the names of those that stay because they were changed meanwhile.
+/// Moves the files of the working tree. `kept` gets the names of those that stay because they were
+/// changed meanwhile.
 fn move_files<'a>(
     repository: &Repository,
     incoming: Option<&Checkout>,
@@ -97,7 +103,8 @@ fn move_files<'a>(
             target.after.as_deref(),
         ) {
             Ok(()) => written.push(target),
-            // The note was saved by another program meanwhile: that text stays on disk, as a change on top of ours.
+            // The note was saved by another program meanwhile: that text stays on disk, as a change
+            // on top of ours.
             Err(VaultError::Conflict(_) | VaultError::Busy) => {
                 kept.push(target.path.as_str().to_owned())
             }
@@ -136,7 +143,9 @@ fn finish(
     // A new branch can be checked out without the lock (git switch -c).
     if !repository.is_branch_checked_out(runner)? {
         return Err(Failure::Refused(
-            "another branch was checked out, or this one was moved, at the same moment; git pull there brings it".into(),
+            "another branch was checked out, or this one was moved, at the same moment; git pull \
+             there brings it"
+                .into(),
         ));
     }
     index.install()?;
@@ -160,7 +169,8 @@ fn finish(
     Ok(())
 }
 
-/// Describes files that were changed meanwhile: they are a change on top of the commit. `None` for none.
+/// Describes files that were changed meanwhile: they are a change on top of the commit. `None` for
+/// none.
 pub(super) fn describe_kept(mut kept: Vec<String>) -> Option<String> {
     kept.truncate(limits::GIT_NAMED);
     (!kept.is_empty()).then(|| {
@@ -182,7 +192,8 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
     if !exists || *from != repository.head {
         if repository.head.as_ref() != Some(commit) {
             log::warn!(
-                "git: a change was interrupted and is not finished, because the branch was moved since: commit {commit}"
+                "git: a change was interrupted and is not finished, because the branch was moved \
+                 since: commit {commit}"
             );
         }
         repository.end_move();
@@ -202,7 +213,8 @@ pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bo
 /// Moves everything forward to what was fetched, never over an uncommitted change.
 ///
 /// # Errors
-/// [`Failure::Refused`] naming what blocks it, [`Failure::Git`] when it could not be finished; the next operation goes on.
+/// [`Failure::Refused`] naming what blocks it, [`Failure::Git`] when it could not be finished; the
+/// next operation goes on.
 pub(super) fn fast_forward(
     repository: &Repository,
     runner: &Runner<'_>,

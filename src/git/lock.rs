@@ -24,9 +24,10 @@ pub(super) fn wait_for(
     })
 }
 
-/// Has git ignore the lock file, our other files in its folder, deleted notes, and what a crash may leave of a write, through
-/// `info/exclude`, which is never committed: they should not be seen in `git status`, nor committed with everything else. `prefix`
-/// is where the vault lies below the top: empty, or with a slash at the end.
+/// Has git ignore the lock file, our other files in its folder, deleted notes, and what a crash may
+/// leave of a write, through `info/exclude`, which is never committed: they should not be seen in
+/// `git status`, nor committed with everything else. `prefix` is where the vault lies below the
+/// top: empty, or with a slash at the end.
 pub(super) fn exclude_own_files(runner: &Runner<'_>, prefix: &str) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Git(format!("info/exclude: {}", error.kind()));
     let exclude =

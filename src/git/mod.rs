@@ -1,9 +1,11 @@
-//! The vault as a git repository: every change is a commit that the remote has, and no other change is touched.
+//! The vault as a git repository: every change is a commit that the remote has, and no other change
+//! is touched.
 //!
-//! A commit is built in a private index file and pushed. Only then do the branch, the index and, for a change by this toolset, the working
-//! tree move, so that a failure leaves nothing to undo; a pre-commit hook runs in a working tree of its own. What other tools have changed
-//! stays on disk. What a person has staged, changed, deleted or not yet added is checked first, and is neither committed nor overwritten
-//! (`repository`, `checkout`).
+//! A commit is built in a private index file and pushed. Only then do the branch, the index and,
+//! for a change by this toolset, the working tree move, so that a failure leaves nothing to undo; a
+//! pre-commit hook runs in a working tree of its own. What other tools have changed stays on disk.
+//! What a person has staged, changed, deleted or not yet added is checked first, and is neither
+//! committed nor overwritten (`repository`, `checkout`).
 //!
 //! | file | holds |
 //! |---|---|
@@ -39,7 +41,7 @@ pub use history::Version;
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
-use crate::vault::commits::{Author, Commits, Committed, Left, Noted};
+use crate::vault::change::commits::{Author, Commits, Committed, Left, Noted};
 use crate::vault::{self, Vault, VaultPath, etag};
 use folders::Folders;
 use index::Index;
@@ -82,7 +84,8 @@ pub struct NoteChange<'a> {
     /// Of the commit.
     pub message: &'a str,
     pub author: &'a Author,
-    /// The etag of the note that the caller has read; without it, a note with uncommitted changes is not touched.
+    /// The etag of the note that the caller has read; without it, a note with uncommitted changes
+    /// is not touched.
     pub if_match: Option<&'a str>,
 }
 
@@ -97,19 +100,21 @@ pub struct Done {
     pub pushed: bool,
     /// What went wrong although the change was made.
     pub trouble: Option<String>,
-    /// The etag of the note as the change leaves it; `None` when it is deleted. Where `trouble` says that the file was changed meanwhile,
-    /// the disk has another text.
+    /// The etag of the note as the change leaves it; `None` when it is deleted. Where `trouble`
+    /// says that the file was changed meanwhile, the disk has another text.
     pub etag: Option<String>,
 }
 
-/// Why a change was not made. Nothing of it is left in the working tree, in the index or on the branch.
+/// Why a change was not made. Nothing of it is left in the working tree, in the index or on the
+/// branch.
 #[derive(Debug)]
 pub enum Failure {
     /// The state of the repository or of the note forbids the change; the text says what to do.
     Refused(String),
     /// What a person has staged forbids the change until that is committed or unstaged.
     Staged(String),
-    /// The note is not what the caller read, here or on the remote: a message, and its local etag if known.
+    /// The note is not what the caller read, here or on the remote: a message, and its local etag
+    /// if known.
     Conflict(String, Option<String>),
     /// Git failed: its message.
     Git(String),
@@ -145,8 +150,8 @@ impl From<vault::Error> for Failure {
     }
 }
 
-/// The lock file of the source of these tools, so that its program and this one do not write at once; it begins with a dot, so no tool
-/// sees it.
+/// The lock file of the source of these tools, so that its program and this one do not write at
+/// once; it begins with a dot, so no tool sees it.
 const LOCK: &str = ".neurostack-write.lock";
 
 impl Git {
@@ -171,7 +176,8 @@ impl Git {
             let (major, minor) = limits::GIT_VERSION;
             return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
         }
-        // A merge or rebase may be over by the first call; a vault outside of any repository will still be outside.
+        // A merge or rebase may be over by the first call; a vault outside of any repository will
+        // still be outside.
         self.folders(&|| false).map(drop).map_err(words)
     }
 
@@ -181,8 +187,8 @@ impl Git {
         opened.err().map(|failure| failure.to_string())
     }
 
-    /// Finishes what a crash interrupted, and has git ignore the lock file; for the start. A repository that cannot be
-    /// touched now is left for later.
+    /// Finishes what a crash interrupted, and has git ignore the lock file; for the start. A
+    /// repository that cannot be touched now is left for later.
     pub fn recover(&self) {
         let recovered = self.runner(&|| false).and_then(|runner| {
             if let Err(failure) =
@@ -200,10 +206,12 @@ impl Git {
         }
     }
 
-    /// Replaces or deletes one note of `vault`, the caller's view of it: one commit with exactly that path, pushed.
+    /// Replaces or deletes one note of `vault`, the caller's view of it: one commit with exactly
+    /// that path, pushed.
     ///
     /// # Errors
-    /// [`Failure`]; then nothing has changed, except that the remote's commits may have been brought in, or a note to be deleted committed.
+    /// [`Failure`]; then nothing has changed, except that the remote's commits may have been
+    /// brought in, or a note to be deleted committed.
     pub fn change(
         &self,
         vault: &Vault,
@@ -230,7 +238,8 @@ impl Git {
                 current_etag,
             ));
         }
-        // Locked and released: if another program holds the index, that is reported before anything is pushed.
+        // Locked and released: if another program holds the index, that is reported before anything
+        // is pushed.
         drop(Index::lock(&repository)?);
         if after.is_some() || note.before.is_some() {
             vault.may_write(path, after.map_or(0, <[u8]>::len))?;
@@ -254,7 +263,9 @@ impl Git {
                 }));
             }
             if note.before.is_some() && !is_committed {
-                let why = "has a text on disk that is not committed, and deleting it would lose that. Read it, and pass its etag as if_match: then it is committed before it is deleted";
+                let why = "has a text on disk that is not committed, and deleting it would lose \
+                           that. Read it, and pass its etag as if_match: then it is committed \
+                           before it is deleted";
                 return Err(Failure::Refused(format!("{} {why}.", path.as_str())));
             }
         }
@@ -276,7 +287,8 @@ impl Git {
             && if_match.is_none()
         {
             let words = format!(
-                "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to replace it all the same; or have them committed first.",
+                "{} has uncommitted changes on disk. Read it, and pass its etag as if_match to \
+                 replace it all the same; or have them committed first.",
                 path.as_str()
             );
             return Err(Failure::Conflict(words, current_etag));
@@ -322,8 +334,9 @@ impl Git {
         Ok((locks, repository))
     }
 
-    /// Commits and pushes the files that differ on disk from the branch. Where the remote has another text of one of them, nothing is committed:
-    /// those that it has changed get its version, and the same call commits the others. Also the files that cannot be committed.
+    /// Commits and pushes the files that differ on disk from the branch. Where the remote has
+    /// another text of one of them, nothing is committed: those that it has changed get its
+    /// version, and the same call commits the others. Also the files that cannot be committed.
     fn commit_all(
         &self,
         paths: &BTreeSet<VaultPath>,
@@ -357,12 +370,14 @@ impl Git {
                 }
                 now = self.open(&self.vault, &runner)?;
             }
-            // The remote's versions are those on disk, and the branch has them now: what else there is goes on top.
+            // The remote's versions are those on disk, and the branch has them now: what else there
+            // is goes on top.
             repository = now;
         }
     }
 
-    /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why others cannot be committed.
+    /// Targets for the files that differ on disk from the branch; missing ones are deleted. And why
+    /// others cannot be committed.
     fn targets_from_disk<'a>(
         &self,
         repository: &Repository,
@@ -428,7 +443,8 @@ impl Git {
         let (commit, incoming) = publish::publish(repository, runner, targets, &built)?;
         let pushed = repository.remote.is_some();
         match local_move::move_to(repository, runner, &commit, incoming, targets, false) {
-            // Without a remote the commit exists only here: if the branch was not moved to it, it was not made.
+            // Without a remote the commit exists only here: if the branch was not moved to it, it
+            // was not made.
             Err(failure) if !pushed => Err(failure),
             outcome => {
                 let trouble = outcome
@@ -471,8 +487,8 @@ impl Git {
         Ok(self.folders.get_or_init(|| found))
     }
 
-    /// Takes the lock that excludes all other writes with these tools, also those of other processes, other vaults and other
-    /// working trees of the repository.
+    /// Takes the lock that excludes all other writes with these tools, also those of other
+    /// processes, other vaults and other working trees of the repository.
     fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
         let path = self.vault.root().join(LOCK);
         if path.is_symlink() {
@@ -483,8 +499,8 @@ impl Git {
             lock::wait_for(runner, &path, LOCK)?,
             lock::wait_for(runner, &common_dir.join("vault-sync-mcp.lock"), "vault-sync-mcp.lock")?,
         ];
-        // Our own `index.lock` that a crash left is removed even if nothing else can be done now: a person may need the index
-        // to resolve that.
+        // Our own `index.lock` that a crash left is removed even if nothing else can be done now: a
+        // person may need the index to resolve that.
         index::remove_stale_lock(&git_dir.join("index.lock"));
         Ok(locks)
     }
@@ -517,8 +533,9 @@ impl Commits for Git {
         }
     }
 
-    /// All in one commit, with the files whose commits failed before, or were interrupted, and that are still as the tool left them: what a
-    /// person has written into one since is theirs to commit. What git ignores is not committed.
+    /// All in one commit, with the files whose commits failed before, or were interrupted, and that
+    /// are still as the tool left them: what a person has written into one since is theirs to
+    /// commit. What git ignores is not committed.
     fn commit_files(
         &self,
         changed: &[String],

@@ -53,7 +53,8 @@ pub(super) fn staged(runner: &Runner<'_>) -> Result<Files<Staged>, Failure> {
             ("0", tag) if tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()) => (
                 Some(entry(mode, blob)),
                 Some(
-                    "has a mark by which git ignores changes; run git update-index --no-assume-unchanged --no-skip-worktree on it first",
+                    "has a mark by which git ignores changes; run git update-index \
+                     --no-assume-unchanged --no-skip-worktree on it first",
                 ),
             ),
             ("0", _) => (Some(entry(mode, blob)), None),
@@ -76,8 +77,8 @@ fn words_and_name(line: &[u8]) -> Option<(Vec<&str>, PathBuf)> {
     ))
 }
 
-/// Whether a new file needs a folder where there is a file, or has the name of a folder. Paths are ordered by component, so the files of
-/// a folder come right after its name.
+/// Whether a new file needs a folder where there is a file, or has the name of a folder. Paths are
+/// ordered by component, so the files of a folder come right after its name.
 pub(super) fn clashes<T>(files: &Files<T>, name: &Path) -> bool {
     let next = files.range::<Path, _>((Bound::Excluded(name), Bound::Unbounded)).next();
     name.ancestors().skip(1).any(|above| files.contains_key(above))
@@ -103,11 +104,13 @@ pub(super) fn differences(old: &Files<Entry>, new: &Files<Entry>) -> Vec<File> {
     names.into_iter().filter(|name| old.get(*name) != new.get(*name)).map(file).collect()
 }
 
-/// Gives files entries in an index file, at a stage (0: merged), or removes them (mode 0). Replaces a file where there has to be a
-/// folder, and a folder where there has to be a file; see [`clashes`].
+/// Gives files entries in an index file, at a stage (0: merged), or removes them (mode 0). Replaces
+/// a file where there has to be a folder, and a folder where there has to be a file; see
+/// [`clashes`].
 ///
 /// # Errors
-/// [`Failure::Git`], also for a path that git refuses (`.git`, on some systems `git~1`) and would leave out.
+/// [`Failure::Git`], also for a path that git refuses (`.git`, on some systems `git~1`) and would
+/// leave out.
 pub(super) fn add_entries<'a>(
     runner: &Runner<'_>,
     entries: impl Iterator<Item = (&'a PathBuf, &'a Entry, u8)>,

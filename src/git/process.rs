@@ -56,8 +56,8 @@ pub(super) fn no_answer() -> Failure {
 }
 
 impl Runner<'_> {
-    /// The same repository with its real index, not a private one, and a new deadline; not cancellable: for what has to be finished once it is
-    /// begun.
+    /// The same repository with its real index, not a private one, and a new deadline; not
+    /// cancellable: for what has to be finished once it is begun.
     pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
         let (folder, git_dir) = (self.folder.clone(), self.git_dir.clone());
         Runner {
@@ -113,8 +113,9 @@ impl Runner<'_> {
             }
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
         })?;
-        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the pipes open; its output is not
-        // waited for. The output of other commands has to be complete.
+        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the
+        // pipes open; its output is not waited for. The output of other commands has to be
+        // complete.
         let may_linger = matches!(
             arguments.first().and_then(|word| word.as_ref().to_str()),
             Some("push" | "fetch" | "hook")
@@ -128,7 +129,9 @@ impl Runner<'_> {
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
                 None => Failure::Git(
-                    "git took longer than it may (GIT_TIMEOUT_MS, or the limit of a step that cannot be cancelled) and was stopped".into(),
+                    "git took longer than it may (GIT_TIMEOUT_MS, or the limit of a step that \
+                     cannot be cancelled) and was stopped"
+                        .into(),
                 ),
                 Some(_) => no_answer(),
             });
@@ -150,8 +153,9 @@ impl Runner<'_> {
 
     fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = process::program("git");
-        // No background work that outlives the call, no identity made up from the host's name, no prompt of any kind.
-        // Paths are never patterns; check-ignore takes only plain names and does not know the option.
+        // No background work that outlives the call, no identity made up from the host's name, no
+        // prompt of any kind. Paths are never patterns; check-ignore takes only plain names and
+        // does not know the option.
         if arguments.first().is_none_or(|word| word.as_ref() != "check-ignore") {
             command.arg("--literal-pathspecs");
         }
@@ -180,13 +184,14 @@ impl Runner<'_> {
             "-c",
             "core.fsmonitor=false",
         ]);
-        // Otherwise a folder with files named HEAD, config, objects and refs, which any client may write, is a repository whose
-        // configuration names programs to run.
+        // Otherwise a folder with files named HEAD, config, objects and refs, which any client may
+        // write, is a repository whose configuration names programs to run.
         command.args(["-c", "safe.bareRepository=explicit"]);
         command.args(arguments).current_dir(&self.folder);
         for (name, _) in std::env::vars_os() {
             let Some(name) = name.to_str() else { continue };
-            // Git is configured by its configuration files; a variable may be meant for another repository.
+            // Git is configured by its configuration files; a variable may be meant for another
+            // repository.
             let kept = name == "GIT_SSH_COMMAND"
                 || name.starts_with("GIT_AUTHOR_")
                 || name.starts_with("GIT_COMMITTER_");

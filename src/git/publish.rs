@@ -10,8 +10,9 @@ use super::repository::{FETCHED, Repository, Target};
 use crate::disk;
 use crate::limits;
 
-/// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before the remote has it. Returns the
-/// commit, and the files to be moved here if it was put on top of new commits of the remote.
+/// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before
+/// the remote has it. Returns the commit, and the files to be moved here if it was put on top of
+/// new commits of the remote.
 ///
 /// # Errors
 /// [`Failure`]; the local repository is as it was, or has what the remote had.
@@ -31,7 +32,8 @@ pub(super) fn publish(
         }
         fetch(repository, runner, remote)?;
         let base = merge_base(runner, &built.commit, FETCHED)?;
-        // A remote with several URLs may have accepted it at one of them. The first commit pushed is the base then; later ones are rebuilt.
+        // A remote with several URLs may have accepted it at one of them. The first commit pushed
+        // is the base then; later ones are rebuilt.
         if base.as_ref() == Some(&commit)
             || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)?
         {
@@ -39,7 +41,9 @@ pub(super) fn publish(
         }
         if repository.head.is_some() && base != repository.head {
             return Err(Failure::Refused(
-                "the local branch has commits that were never pushed, and the remote has others. Join them by hand (git pull --rebase, git push)".into(),
+                "the local branch has commits that were never pushed, and the remote has others. \
+                 Join them by hand (git pull --rebase, git push)"
+                    .into(),
             ));
         }
         let news = news(repository, runner)?;
@@ -47,8 +51,12 @@ pub(super) fn publish(
         let checkout = Checkout::prepare(repository, runner, news, false);
         // The caller has to read the remote's version before anything else can be done.
         if let Some(target) = target {
-            let words = match checkout.and_then(|checkout| local_move::fast_forward(repository, runner, checkout)) {
-                Ok(()) => "the local copy has that version now: read it again, and repeat the change in it".to_owned(),
+            let words = match checkout
+                .and_then(|checkout| local_move::fast_forward(repository, runner, checkout))
+            {
+                Ok(()) => "the local copy has that version now: read it again, and repeat the \
+                           change in it"
+                    .to_owned(),
                 Err(why) => format!("and the local copy could not be brought up to date: {why}"),
             };
             return Err(Failure::Conflict(
@@ -71,8 +79,9 @@ fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failu
     Ok(differences(&repository.committed, &committed(runner, Some(FETCHED))?))
 }
 
-/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its new commits. Returns a message that
-/// names these files and the copies of the replaced texts, and the paths of the files.
+/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its
+/// new commits. Returns a message that names these files and the copies of the replaced texts, and
+/// the paths of the files.
 ///
 /// # Errors
 /// [`Failure`]; then the files are as they were.
@@ -89,7 +98,8 @@ pub(super) fn take_theirs(
     let changed: Vec<(&Target, _)> =
         targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
     changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
-    // A file that is here what the remote has, but for line ends, is not copied and does not count as replaced.
+    // A file that is here what the remote has, but for line ends, is not copied and does not count
+    // as replaced.
     let differing: Vec<(&Target, _)> =
         changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
     let paths_where = |is_there: bool| -> Vec<&str> {
@@ -104,13 +114,13 @@ pub(super) fn take_theirs(
     checkout.check()?;
     let (mut restored, mut copies) = (Vec::new(), Vec::new());
     let replace = || {
-        // First each file gets the branch's version. With the tool's text it would count as changed when the recorded move is finished after a
-        // crash: it would stay, and the next call would commit it over the remote's version.
+        // First each file gets the branch's version. With the tool's text it would count as changed
+        // when the recorded move is finished after a crash: it would stay, and the next call would
+        // commit it over the remote's version.
         for target in &replaced {
             let committed = checkout.old_bytes(&target.file)?;
             if let Some(text) = &target.before {
-                copies
-                    .push((target, vault.begin_transaction()?.copy_to_trash(&target.path, text)?));
+                copies.push((target, vault.copy_to_trash(&target.path, text)?));
             }
             vault.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
             restored.push((target, committed));
@@ -161,7 +171,8 @@ pub(super) fn take_theirs(
     // A move cannot be repeated: its new path exists.
     let is_back = replaced.iter().any(|target| target.before.is_none());
     let back = if is_back {
-        ". What was moved or deleted is at its old path again: after a move bring what is new in it to the new path, and delete it"
+        ". What was moved or deleted is at its old path again: after a move bring what is new in \
+         it to the new path, and delete it"
     } else {
         ""
     };
@@ -184,7 +195,8 @@ fn push(
     commit: &str,
 ) -> Result<Pushed, Failure> {
     let target = format!("{commit}:{}", repository.branch);
-    // A push that has begun cannot be cancelled: it would be unknown whether the remote has the commit.
+    // A push that has begun cannot be cancelled: it would be unknown whether the remote has the
+    // commit.
     let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);

@@ -87,8 +87,8 @@ impl Drop for Scratch {
 
 const SCRATCH: &str = "vault-sync-mcp-";
 
-/// Where a fetch puts the remote's branch, until it is brought in or the next start. Refs below `refs/worktree` belong to one working
-/// tree (git-worktree(1)).
+/// Where a fetch puts the remote's branch, until it is brought in or the next start. Refs below
+/// `refs/worktree` belong to one working tree (git-worktree(1)).
 pub(super) const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
 /// Operations in progress: the file in the repository's folder that shows one, and how to end it.
@@ -128,11 +128,13 @@ impl Repository {
                 .map_or("no branch (a detached HEAD)".to_owned(), |name| format!("branch {name}"));
             let name = &options.branch;
             return refused(format!(
-                "the repository is on {is}, and GIT_BRANCH is {name}; git switch {name}, or change the setting"
+                "the repository is on {is}, and GIT_BRANCH is {name}; git switch {name}, or \
+                 change the setting"
             ));
         }
         if settings.is_true("core.sparsecheckout") == Some(true) {
-            let why = "this working tree is a sparse checkout, which toolset git does not support; git sparse-checkout disable";
+            let why = "this working tree is a sparse checkout, which toolset git does not \
+                       support; git sparse-checkout disable";
             return refused(why.into());
         }
         let remotes = settings.remotes();
@@ -196,7 +198,8 @@ impl Repository {
         Ok(lines.next().map(|to| (to, lines.next())))
     }
 
-    /// Records that the branch is to be moved to a commit, so that this can be finished after a crash.
+    /// Records that the branch is to be moved to a commit, so that this can be finished after a
+    /// crash.
     pub(super) fn begin_move(&self, to: &str) -> Result<(), Failure> {
         let lines: String = [Some(to), self.head.as_deref()]
             .into_iter()
@@ -224,8 +227,9 @@ impl Repository {
     /// Reads a note on disk and on the branch, as one that is deleted.
     ///
     /// # Errors
-    /// [`vault::Error::TooLarge`] beyond `limit` bytes; [`Failure::Refused`] for one that is not a regular file of this repository, or
-    /// that is in conflict in the index; [`Failure::Staged`] for one with staged changes.
+    /// [`vault::Error::TooLarge`] beyond `limit` bytes; [`Failure::Refused`] for one that is not a
+    /// regular file of this repository, or that is in conflict in the index; [`Failure::Staged`]
+    /// for one with staged changes.
     pub(super) fn read_note(
         &self,
         path: &VaultPath,
@@ -261,7 +265,8 @@ impl Repository {
         let staged_changes = |why: &str| Err(Failure::Staged(format!("{} {why}", path.as_str())));
         if self.head.is_none() && !self.staged.is_empty() {
             return staged_changes(
-                "cannot be the first commit while other files are staged; commit those first (git commit)",
+                "cannot be the first commit while other files are staged; commit those first (git \
+                 commit)",
             );
         }
         let entry = staged.and_then(|staged| staged.entry.as_ref());
@@ -279,7 +284,8 @@ impl Repository {
         })
     }
 
-    /// Refuses a new file that needs a folder where there is a file on the branch or in the index, or has the name of a folder.
+    /// Refuses a new file that needs a folder where there is a file on the branch or in the index,
+    /// or has the name of a folder.
     pub(super) fn refuse_clash(&self, name: &str) -> Result<(), Failure> {
         if !clashes(&self.committed, Path::new(name)) && !clashes(&self.staged, Path::new(name)) {
             return Ok(());
@@ -289,8 +295,8 @@ impl Repository {
         )))
     }
 
-    /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag in the index or a lossy
-    /// filter can each make git take a changed file for unchanged.
+    /// Whether a note's bytes are those on the branch. Only the bytes count: a time stamp, a flag
+    /// in the index or a lossy filter can each make git take a changed file for unchanged.
     pub(super) fn is_committed(
         &self,
         runner: &Runner<'_>,
@@ -305,7 +311,8 @@ impl Repository {
         if text.ok && text.stdout == *bytes {
             return Ok(true);
         }
-        // A tool's bytes are on disk without filters, of which `ident` gives others back, and one may fail.
+        // A tool's bytes are on disk without filters, of which `ident` gives others back, and one
+        // may fail.
         if runner.must_with(&["hash-object", "--no-filters", "--stdin"], bytes)?.line()
             == committed.blob
         {
@@ -328,7 +335,8 @@ impl Repository {
         }
         let asked: String = names.iter().map(|name| format!("./{name}\0")).collect();
         let answer = runner.run_with(&["check-ignore", "-z", "--stdin"], asked.as_bytes())?;
-        // Git answers for none if one lies behind a link or in a submodule; such files are refused anyway.
+        // Git answers for none if one lies behind a link or in a submodule; such files are refused
+        // anyway.
         if !answer.ok && !answer.stderr.is_empty() && names.len() > 1 {
             return names
                 .chunks(1)
@@ -341,7 +349,8 @@ impl Repository {
             .collect())
     }
 
-    /// Whether the branch is still checked out and where it was when the operation began, with nothing in progress.
+    /// Whether the branch is still checked out and where it was when the operation began, with
+    /// nothing in progress.
     pub(super) fn is_at_same_commit(&self, runner: &Runner<'_>) -> Result<bool, Failure> {
         let file = self.folders.common_dir.join(&self.branch);
         Ok(commit_of(runner, &file, &self.branch)? == self.head
@@ -377,7 +386,8 @@ impl Repository {
         if blobs.len() == names.len() { Ok(blobs) } else { Err(no_answer()) }
     }
 
-    /// The id of the object that git makes of a file's bytes, with the filters for its name; with `store`, the object is stored.
+    /// The id of the object that git makes of a file's bytes, with the filters for its name; with
+    /// `store`, the object is stored.
     pub(super) fn hash(
         &self,
         runner: &Runner<'_>,
@@ -428,7 +438,8 @@ impl Repository {
     }
 }
 
-/// Removes what a crash left behind: temporary files and the ref of a fetch. The caller holds the lock of the repository.
+/// Removes what a crash left behind: temporary files and the ref of a fetch. The caller holds the
+/// lock of the repository.
 ///
 /// # Errors
 /// [`Failure::Git`].
@@ -444,8 +455,9 @@ pub(super) fn remove_leftovers(git_dir: &Path, runner: &Runner<'_>) -> Result<()
     runner.must(&["update-ref", "-d", FETCHED]).map(drop)
 }
 
-/// Whether a file on disk differs from the committed one in line endings only, which git may have converted without showing
-/// a change. Mixed line endings are a person's work, which the history could not restore.
+/// Whether a file on disk differs from the committed one in line endings only, which git may have
+/// converted without showing a change. Mixed line endings are a person's work, which the history
+/// could not restore.
 pub(super) fn same_but_for_line_ends(here: &[u8], committed: &[u8]) -> bool {
     let bare =
         |text: &[u8]| text.iter().copied().filter(|&byte| byte != b'\r').collect::<Vec<u8>>();
@@ -495,7 +507,8 @@ fn commit_of(runner: &Runner<'_>, file: &Path, branch: &str) -> Result<Option<St
 
 /// The full name of the branch that is checked out; empty for none.
 fn current_branch(runner: &Runner<'_>, git_dir: &Path) -> Result<String, Failure> {
-    // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that does not exist.
+    // HEAD is a file (gitrepository-layout(5)); with the reftable backend it names a branch that
+    // does not exist.
     match std::fs::read_to_string(git_dir.join("HEAD"))
         .unwrap_or_default()
         .trim_end()
@@ -508,8 +521,9 @@ fn current_branch(runner: &Runner<'_>, git_dir: &Path) -> Result<String, Failure
     }
 }
 
-/// Takes out the deletions of files as large as one that is too large to be committed, which has probably moved: what cannot be committed
-/// where it is now stays in git where it was. Returns why they are not committed.
+/// Takes out the deletions of files as large as one that is too large to be committed, which has
+/// probably moved: what cannot be committed where it is now stays in git where it was. Returns why
+/// they are not committed.
 pub(super) fn hold_back_too_large(
     runner: &Runner<'_>,
     targets: &mut Vec<Target>,

@@ -1,11 +1,13 @@
-//! In the repository's folder, a list of the files that tools have changed and that are not committed yet: after a kill, or a commit that
-//! failed, or that a person's staged changes forbid for now, the next commit has them too, as long as they are as the tool left them. One
-//! that git refuses for good, such as one that it ignores, is dropped. The call's result names both.
+//! In the repository's folder, a list of the files that tools have changed and that are not
+//! committed yet: after a kill, or a commit that failed, or that a person's staged changes forbid
+//! for now, the next commit has them too, as long as they are as the tool left them. One
+//! that git refuses for good, such as one that it ignores, is dropped. The call's result names
+//! both.
 
 use crate::disk;
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::vault::commits::{Left, Noted};
+use crate::vault::change::commits::{Left, Noted};
 use crate::vault::{Vault, VaultPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -19,7 +21,8 @@ const GONE: &str = "gone";
 /// Held while the list is read and replaced: calls add to it without the lock on the repository.
 static CHANGING: Mutex<()> = Mutex::new(());
 
-/// The list: in each line what a tool left at a path, as `HASH PATH`; the last line of a path counts.
+/// The list: in each line what a tool left at a path, as `HASH PATH`; the last line of a path
+/// counts.
 pub(super) struct Uncommitted(PathBuf);
 
 /// By path the hash of what a tool left there; `None` for nothing.
@@ -30,7 +33,8 @@ impl Uncommitted {
         Uncommitted(git_dir.join(NAME))
     }
 
-    /// Lines of earlier versions, which have no hash, are not read: a person may have changed those files since.
+    /// Lines of earlier versions, which have no hash, are not read: a person may have changed those
+    /// files since.
     pub(super) fn read(&self) -> Waiting {
         let list = disk::read_end(&self.0, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
         let list = String::from_utf8_lossy(&list);
@@ -44,7 +48,8 @@ impl Uncommitted {
         list.lines().filter_map(read).collect()
     }
 
-    /// The files of the list, without `own`, that are as the tool left them, and those that are not.
+    /// The files of the list, without `own`, that are as the tool left them, and those that are
+    /// not.
     pub(super) fn as_left_and_changed(
         &self,
         own: &BTreeSet<VaultPath>,
@@ -116,7 +121,8 @@ pub(super) fn left_now(paths: &BTreeSet<VaultPath>, vault: &Vault) -> Vec<Left> 
     paths.iter().filter_map(left).collect()
 }
 
-/// Each after a line feed: a full disk may have left half a line, which the next one must not continue.
+/// Each after a line feed: a full disk may have left half a line, which the next one must not
+/// continue.
 fn lines(list: &Waiting) -> String {
     list.iter()
         .map(|(path, hash)| format!("\n{} {}", hash.as_deref().unwrap_or(GONE), path.as_str()))

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 /// The oldest supported Claude Code: the version with which its confinement was tested.
 pub const AGENT_VERSION: (u32, u32, u32) = (2, 1, 328);
-/// How long the program may take to print its version; it is hundreds of megabytes, and SD cards are slow.
+/// How long the program may take to print its version; it is hundreds of megabytes, and SD cards
+/// are slow.
 pub const AGENT_VERSION_WAIT: Duration = Duration::from_secs(30);
 /// Sessions waiting for another to end; further ones are refused at once.
 pub const AGENT_QUEUE: usize = 8;
-/// Bytes of one line that a session prints, enough for a message that contains a page. A session that prints a longer line is ended, and
-/// what it has written is filed.
+/// Bytes of one line that a session prints, enough for a message that contains a page. A session
+/// that prints a longer line is ended, and what it has written is filed.
 pub const AGENT_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes that a session may print in all.
 pub const AGENT_OUTPUT_BYTES: usize = 64 * 1024 * 1024;
@@ -21,7 +22,8 @@ pub const AGENT_GRACE: Duration = Duration::from_secs(2);
 pub const AGENT_CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// How long to wait for the remaining output of an ended session.
 pub const AGENT_PIPE_PATIENCE: Duration = Duration::from_secs(2);
-/// Characters of material for one `ingest`: what fits into a model's context and leaves it enough to work.
+/// Characters of material for one `ingest`: what fits into a model's context and leaves it enough
+/// to work.
 pub const AGENT_CONTENT_CHARS: usize = 400_000;
 /// Characters of a question.
 pub const AGENT_QUESTION_CHARS: usize = 10_000;
@@ -35,7 +37,8 @@ pub const AGENT_CASE_CHARS: usize = 300;
 pub const AGENT_MESSAGE_CHARS: usize = 600;
 /// Characters of the description of what a session is currently doing.
 pub const AGENT_DOING_CHARS: usize = 200;
-/// Characters of an answer; a longer one is truncated. With the lists it stays below [`super::RESULT_CHARS`].
+/// Characters of an answer; a longer one is truncated. With the lists it stays below
+/// [`super::RESULT_CHARS`].
 pub const AGENT_ANSWER_CHARS: usize = 40_000;
 /// Characters of what a session says of one domain.
 pub const AGENT_DOMAIN_CHARS: usize = 4_000;
@@ -53,7 +56,8 @@ pub const AGENT_PAGES: usize = 500;
 pub const AGENT_COPY_BYTES: u64 = 1024 * 1024 * 1024;
 /// Size in bytes from which a file, such as an attachment, is hard-linked instead of copied.
 pub const AGENT_LINK_BYTES: u64 = 1024 * 1024;
-/// Attempts to apply a session's changes to the vault while pages change or the vault is temporarily unavailable.
+/// Attempts to apply a session's changes to the vault while pages change or the vault is
+/// temporarily unavailable.
 pub const AGENT_APPLY_TRIES: usize = 6;
 /// The pause between two of these.
 pub const AGENT_APPLY_PAUSE: Duration = Duration::from_millis(500);
@@ -71,7 +75,8 @@ pub const AGENT_SKILL_FILES: usize = 64;
 pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
 /// Jobs remembered for all logins together; the oldest ended one is dropped first.
 pub const AGENT_JOBS: usize = 100;
-/// The newest jobs, of which those without a result can be continued: each keeps its material, up to 7 MB.
+/// The newest jobs, of which those without a result can be continued: each keeps its material, up
+/// to 7 MB.
 pub const AGENT_CONTINUED: usize = 8;
 /// Tries to find a name for a copy of an attached file.
 pub const AGENT_NAMES: u32 = 50;

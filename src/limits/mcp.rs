@@ -3,7 +3,8 @@
 use super::PATH_BYTES;
 use std::time::Duration;
 
-/// Legacy sessions in total. ChatGPT opens one for each tool call, so they are cheap and the oldest is evicted first.
+/// Legacy sessions in total. ChatGPT opens one for each tool call, so they are cheap and the oldest
+/// is evicted first.
 pub const SESSIONS: usize = 2_000;
 /// Legacy sessions of one login, so that a client in a loop only evicts itself.
 pub const SESSIONS_PER_PRINCIPAL: usize = 500;
@@ -13,9 +14,11 @@ pub const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 pub const STREAMS: usize = 128;
 /// Event streams of one login.
 pub const STREAMS_PER_PRINCIPAL: usize = 16;
-/// Requests of one session or stdio client that can be cancelled at one time; more than [`STDIO_QUEUE`].
+/// Requests of one session or stdio client that can be cancelled at one time; more than
+/// [`STDIO_QUEUE`].
 pub const RUNNING_PER_CLIENT: usize = 512;
-/// JSON values in one message: sixteen megabytes of the smallest ones would take a gigabyte when parsed.
+/// JSON values in one message: sixteen megabytes of the smallest ones would take a gigabyte when
+/// parsed.
 pub const JSON_VALUES: usize = 50_000;
 /// Bytes of all responses to one batch; a request whose response does not fit gets an error.
 pub const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
@@ -29,11 +32,13 @@ pub const RESOURCES_PAGE: usize = 500;
 pub const SUBSCRIBED_RESOURCES: usize = 200;
 /// Total bytes of their URIs, about three hundred each; 128 MB for all [`SESSIONS`].
 pub const SUBSCRIBED_BYTES: usize = 64 * 1024;
-/// Bytes of a resource's URI: the longest path with every byte percent-encoded, plus line and column.
+/// Bytes of a resource's URI: the longest path with every byte percent-encoded, plus line and
+/// column.
 pub const RESOURCE_URI_BYTES: usize = 3 * PATH_BYTES + 100;
 /// Completions in one answer (MCP, "Completion").
 pub const COMPLETIONS: usize = 100;
-/// The minimum interval between progress notifications of a call, and before its first one; earlier ones are dropped.
+/// The minimum interval between progress notifications of a call, and before its first one; earlier
+/// ones are dropped.
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 /// How often a long call checks whether its client has hung up; each check is a few system calls.
 pub const HANG_UP_EVERY: Duration = Duration::from_millis(50);

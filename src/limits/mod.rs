@@ -1,7 +1,8 @@
-//! All resource limits, each defined once, with the unit in its name or type and the reason in its comment. (The valid ranges of
-//! settings are in `config`.)
+//! All resource limits, each defined once, with the unit in its name or type and the reason in its
+//! comment. (The valid ranges of settings are in `config`.)
 //!
-//! A peer, a model or a vault may be arbitrarily large, slow or hostile; these limits bound what it can cost.
+//! A peer, a model or a vault may be arbitrarily large, slow or hostile; these limits bound what it
+//! can cost.
 
 mod agent;
 mod commands;

@@ -1,4 +1,5 @@
-//! `completion/complete`: what an argument of a prompt, or the path of the resource template, could become.
+//! `completion/complete`: what an argument of a prompt, or the path of the resource template, could
+//! become.
 
 use super::call::{Answer, Call, internal_error};
 use super::resources::TEMPLATE;
@@ -8,8 +9,8 @@ use crate::tools::reply::fitting;
 use crate::vault::complete::CompletionKind;
 use serde_json::{Value, json};
 
-/// `completion/complete`. A prompt, template or argument that does not exist has no completions, and is not an error:
-/// clients ask while a person types.
+/// `completion/complete`. A prompt, template or argument that does not exist has no completions,
+/// and is not an error: clients ask while a person types.
 ///
 /// # Errors
 /// -32602 for malformed parameters, -32603 when the vault cannot be read.
@@ -34,7 +35,9 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
                 .map(|prompt| prompt.completed_from)
         }
         _ => {
-            return Err(Error::invalid_params("params.ref.type must be ref/prompt or ref/resource"));
+            return Err(Error::invalid_params(
+                "params.ref.type must be ref/prompt or ref/resource",
+            ));
         }
     };
     let Some(completed_from) = completed_from else {

@@ -1,5 +1,5 @@
-//! Which revision of the protocol a message is in. The spec calls the 2025 revisions *legacy* and 2026-07-28 *modern*;
-//! this file is the boundary, and no other file compares versions.
+//! Which revision of the protocol a message is in. The spec calls the 2025 revisions *legacy* and
+//! 2026-07-28 *modern*; this file is the boundary, and no other file compares versions.
 
 use crate::rpc::{Error, Incoming, Message, Params};
 use serde_json::Value;
@@ -44,7 +44,8 @@ impl Revision {
         Revision::ALL.into_iter().find(|revision| revision.name() == name)
     }
 
-    /// The revision that `initialize` answers with: the requested one if it has a handshake, else the newest that has one.
+    /// The revision that `initialize` answers with: the requested one if it has a handshake, else
+    /// the newest that has one.
     pub fn negotiate(requested: Option<&str>) -> Revision {
         requested
             .and_then(Revision::named)
@@ -73,16 +74,19 @@ pub fn is_modern(name: &str) -> bool {
     Revision::named(name).is_some_and(Revision::is_modern)
 }
 
-/// The revision that parameters claim in their `_meta`. Whether there is a `_meta` says nothing: every revision has one.
+/// The revision that parameters claim in their `_meta`. Whether there is a `_meta` says nothing:
+/// every revision has one.
 pub fn claim(params: &Params) -> Option<&str> {
     params.get("_meta").and_then(|meta| meta.get(PROTOCOL_VERSION)).and_then(Value::as_str)
 }
 
-/// The revision of what came in one POST, or in one line on stdio. `header` is `MCP-Protocol-Version`, which stdio does
-/// not have; `session` the revision of the live session that the request names (`None` for one that is unknown or has
-/// expired), or of the handshake that the stdio process has seen.
+/// The revision of what came in one POST, or in one line on stdio. `header` is
+/// `MCP-Protocol-Version`, which stdio does not have; `session` the revision of the live session
+/// that the request names (`None` for one that is unknown or has expired), or of the handshake that
+/// the stdio process has seen.
 ///
-/// The rows are tried from top to bottom; `fixtures/wire/classification` has a conversation for each.
+/// The rows are tried from top to bottom; `fixtures/wire/classification` has a conversation for
+/// each.
 ///
 /// # Errors
 /// What no revision allows; over HTTP with status 400.
@@ -102,11 +106,12 @@ pub fn classify(
     let spoken = header.and_then(Revision::named);
     let claims_modern = claim.is_some_and(is_modern);
     let revision = match (header, spoken, session, claim) {
-        // The handshake; what the header says does not count. Some clients send `_meta` with it, but no version.
+        // The handshake; what the header says does not count. Some clients send `_meta` with it,
+        // but no version.
         (_, _, _, None) if is_initialize => HANDSHAKE,
-        // A live session wins over what a client adds out of habit: hosted Claude goes on naming 2026-07-28 in the header
-        // after it was negotiated down (typo3#110, SparkyFitness#2155), ChatGPT puts keys of the modern envelope into
-        // legacy requests (csharp-sdk#1783).
+        // A live session wins over what a client adds out of habit: hosted Claude goes on naming
+        // 2026-07-28 in the header after it was negotiated down (typo3#110, SparkyFitness#2155),
+        // ChatGPT puts keys of the modern envelope into legacy requests (csharp-sdk#1783).
         (Some(_), Some(MODERN), Some(session), None) => session,
         (Some(_), Some(legacy), Some(session), _) if !legacy.is_modern() => session,
         (None, _, Some(session), _) => session,
@@ -118,8 +123,8 @@ pub fn classify(
             )));
         }
         (Some(_), Some(revision), _, _) => revision,
-        // An unsupported version. Without a claim the error is not one of the modern era: that would tell a legacy
-        // client's probe that it has found a modern server.
+        // An unsupported version. Without a claim the error is not one of the modern era: that
+        // would tell a legacy client's probe that it has found a modern server.
         (Some(name), None, _, None) => {
             let shown: String = name.chars().take(64).collect();
             let why = format!(
@@ -128,7 +133,8 @@ pub fn classify(
             );
             return Err(Error::invalid_params(why));
         }
-        // A request that claims a version is modern; the check of the envelope says what is wrong with the claim or the header.
+        // A request that claims a version is modern; the check of the envelope says what is wrong
+        // with the claim or the header.
         (_, _, _, Some(_)) => MODERN,
         // 2025-06-18, "Protocol Version Header": without anything else, 2025-03-26 is assumed.
         (_, _, _, None) => OLDEST,
@@ -171,7 +177,8 @@ mod tests {
         }
     }
 
-    /// What clients were reported to send (see the rows). The rows themselves are conversations in `fixtures/wire/classification`.
+    /// What clients were reported to send (see the rows). The rows themselves are conversations in
+    /// `fixtures/wire/classification`.
     #[test]
     fn a_live_session_wins_over_habits() {
         let ping =

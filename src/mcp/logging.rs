@@ -1,5 +1,5 @@
-//! `logging/setLevel` (legacy revisions, "Logging"). The server sends no log messages to clients, which the revisions allow; its log
-//! has a line for each call.
+//! `logging/setLevel` (legacy revisions, "Logging"). The server sends no log messages to clients,
+//! which the revisions allow; its log has a line for each call.
 
 use super::call::{Answer, Call};
 use super::modern::LEVELS;

@@ -1,5 +1,5 @@
-//! The Model Context Protocol: methods, eras, sessions. Transports bring a decoded message and who sent it, and get an
-//! [`Outcome`]; no socket and no status code is known here.
+//! The Model Context Protocol: methods, eras, sessions. Transports bring a decoded message and who
+//! sent it, and get an [`Outcome`]; no socket and no status code is known here.
 //!
 //! | file | holds |
 //! |---|---|
@@ -82,11 +82,13 @@ pub enum Outcome {
     Answer(String),
     /// The answer to `initialize`; the transport opens a session of this revision.
     Initialized(String, Revision),
-    /// The request of this id is answered for as long as both sides want; the transport calls [`Server::connect`].
+    /// The request of this id is answered for as long as both sides want; the transport calls
+    /// [`Server::connect`].
     Listen(Id, Arc<Subscription>),
     /// No answer: a notification, or a request that was cancelled.
     Nothing,
-    /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for more.
+    /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for
+    /// more.
     Forbidden {
         /// What would be needed.
         needs: Access,
@@ -96,7 +98,8 @@ pub enum Outcome {
 }
 
 impl Server {
-    /// A server over a vault, with the tools and prompts of some toolsets; without those that write if `read_only`.
+    /// A server over a vault, with the tools and prompts of some toolsets; without those that write
+    /// if `read_only`.
     pub fn new(
         vault: Arc<Vault>,
         toolsets: &[Toolset],
@@ -136,14 +139,13 @@ impl Server {
         self.vault.within(principal.folders.as_ref())
     }
 
-    /// The folders of the vault on the first two levels, for a person to choose from, at most `max`; and whether these are all.
+    /// The folders of the vault on the first two levels, for a person to choose from, at most
+    /// `max`; and whether these are all.
     pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
         let below = |folder: &VaultPath| {
             let children = self.vault.list(folder).unwrap_or_default().into_iter();
             let folders = children.filter(|(_, stamp)| stamp.is_none());
-            let paths = folders.filter_map(|(name, _)| folder.child(&name).ok());
-            // A grant is of real paths: that of a link would cover nothing.
-            paths.filter(|path| self.vault.is_real(path)).collect::<Vec<VaultPath>>()
+            folders.filter_map(|(name, _)| folder.child(&name).ok()).collect::<Vec<VaultPath>>()
         };
         let all = below(&VaultPath::root()).into_iter();
         let mut names = all
@@ -153,8 +155,8 @@ impl Server {
         (shown, names.next().is_none())
     }
 
-    /// Whether a tool, prompt or resource is only for logins for the whole vault; `of` gives those of a toolset. An item of several
-    /// toolsets belongs to the first.
+    /// Whether a tool, prompt or resource is only for logins for the whole vault; `of` gives those
+    /// of a toolset. An item of several toolsets belongs to the first.
     fn needs_whole_vault<T>(item: &T, of: fn(Toolset) -> &'static [&'static T]) -> bool {
         let first = Toolset::ALL
             .into_iter()
@@ -186,7 +188,8 @@ impl Server {
         self.tools.iter().map(|tool| tool.needs()).max().unwrap_or(Access::Read)
     }
 
-    /// What the tools in use can do besides reading and changing notes, in words for the person who allows it.
+    /// What the tools in use can do besides reading and changing notes, in words for the person who
+    /// allows it.
     pub fn abilities(&self) -> Vec<&'static str> {
         let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
         let all = [
@@ -199,14 +202,15 @@ impl Server {
         all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
     }
 
-    /// Whether a message calls a tool of toolset `agent`, which may take minutes: a transport with a bound on its calls must not count it.
+    /// Whether a message calls a tool of toolset `agent`, which may take minutes: a transport with
+    /// a bound on its calls must not count it.
     pub fn takes_long(&self, message: &Message) -> bool {
         let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
         called(message).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
     }
 
-    /// Whether a message can be abandoned when its client has hung up: a call that only reads. One that writes is finished,
-    /// and so is a session of Claude Code, for a client that comes back.
+    /// Whether a message can be abandoned when its client has hung up: a call that only reads. One
+    /// that writes is finished, and so is a session of Claude Code, for a client that comes back.
     pub fn may_be_abandoned(&self, message: &Message) -> bool {
         let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
         called(message).is_some_and(reads) && !self.takes_long(message)
@@ -217,7 +221,8 @@ impl Server {
         match message {
             Message::Request { id, method, params } => self.request(exchange, id, method, params),
             Message::Notification { .. } => {
-                // Over HTTP a modern client cancels by hanging up, and this notification means nothing.
+                // Over HTTP a modern client cancels by hanging up, and this notification means
+                // nothing.
                 if let (Some(session), Some(id)) = (exchange.session, message.cancelled_id()) {
                     session.requests.cancel(&id);
                 }
@@ -227,8 +232,8 @@ impl Server {
         }
     }
 
-    /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only notifications and responses.
-    /// `answer` handles one message.
+    /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only
+    /// notifications and responses. `answer` handles one message.
     pub fn batch(
         messages: Vec<Result<Message, rpc::Error>>,
         answer: impl Fn(&Message) -> Outcome,
@@ -250,7 +255,8 @@ impl Server {
                 ),
                 Ok(message) => match answer(&message) {
                     Outcome::Nothing | Outcome::Listen(..) => None,
-                    // A forbidden request gets an error of its own: a 403 would hide the answers to those already done.
+                    // A forbidden request gets an error of its own: a 403 would hide the answers to
+                    // those already done.
                     Outcome::Answer(answer)
                     | Outcome::Initialized(answer, _)
                     | Outcome::Forbidden { answer, .. } => Some(answer),
@@ -309,7 +315,7 @@ impl Server {
 }
 
 /// The name of the tool that a message calls.
-pub(crate) fn called(message: &Message) -> Option<&str> {
+fn called(message: &Message) -> Option<&str> {
     let Message::Request { method, params, .. } = message else { return None };
     params.get("name").and_then(serde_json::Value::as_str).filter(|_| method == "tools/call")
 }

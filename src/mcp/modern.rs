@@ -29,9 +29,10 @@ pub struct Headers<'a> {
     pub name: Option<&'a str>,
 }
 
-/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport has checked path, token,
-/// Host, Origin, method, media types, size, JSON and the shape of the message; what follows is the order of the rest
-/// (`fixtures/wire/order` has a conversation for each step). On stdio there are no `headers`.
+/// Checks what a modern request carries, before anything is done for it. Over HTTP the transport
+/// has checked path, token, Host, Origin, method, media types, size, JSON and the shape of the
+/// message; what follows is the order of the rest (`fixtures/wire/order` has a conversation for
+/// each step). On stdio there are no `headers`.
 ///
 /// # Errors
 /// With status 400. Parameters of the method itself come after this and are answered with 200.
@@ -77,7 +78,8 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
             return Err(Error::header_mismatch("Mcp-Name must be params.name or params.uri"));
         }
     }
-    // Nothing else is checked: no tool mirrors arguments into headers (they are private), and none needs a capability of the client.
+    // Nothing else is checked: no tool mirrors arguments into headers (they are private), and none
+    // needs a capability of the client.
     Ok(())
 }
 
@@ -87,8 +89,8 @@ fn missing(what: &str) -> Error {
     ))
 }
 
-/// A header value that may be wrapped as `=?base64?…?=`, because headers are ASCII. With only one of the two marks it is
-/// taken literally.
+/// A header value that may be wrapped as `=?base64?…?=`, because headers are ASCII. With only one
+/// of the two marks it is taken literally.
 fn decoded(value: &str) -> Option<Cow<'_, str>> {
     if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
         return None;
@@ -119,8 +121,8 @@ impl Cache {
     pub(super) const OF_THE_VAULT: Cache = Cache { ttl_ms: 0, scope: "private" };
 }
 
-/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own; `meta` has what
-/// belongs there besides the server's name.
+/// Adds what every modern result has. `result` is a JSON object without a `_meta` of its own;
+/// `meta` has what belongs there besides the server's name.
 pub(super) fn with_result_meta(
     result: &str,
     cache: Option<Cache>,

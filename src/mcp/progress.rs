@@ -16,7 +16,8 @@ pub fn token(params: &Params) -> Option<&Value> {
     (token.is_string() || token.is_i64() || token.is_u64()).then_some(token)
 }
 
-/// One call's progress. Quick calls report nothing, long ones now and then, and the numbers only grow.
+/// One call's progress. Quick calls report nothing, long ones now and then, and the numbers only
+/// grow.
 pub(super) struct Progress<'a> {
     exchange: &'a Exchange<'a>,
     token: Option<&'a Value>,

@@ -17,8 +17,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The one template (RFC 6570): every file by its path. Simple expansion encodes whatever is in a name, `/` too; the other
-/// kind, `{+path}`, would leave `?` and `#` as they are.
+/// The one template (RFC 6570): every file by its path. Simple expansion encodes whatever is in a
+/// name, `/` too; the other kind, `{+path}`, would leave `?` and `#` as they are.
 pub(super) const TEMPLATE: &str = "vault:///{path}";
 
 /// The caller's resources besides the files.
@@ -92,12 +92,12 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result(json!({ "resourceTemplates": [template] }).to_string()))
 }
 
-/// `resources/read`: a file as text if it is UTF-8, else in base64. A text longer than one answer is cut; what follows has
-/// a URI of its own, and a second entry says so.
+/// `resources/read`: a file as text if it is UTF-8, else in base64. A text longer than one answer
+/// is cut; what follows has a URI of its own, and a second entry says so.
 ///
 /// # Errors
-/// "Resource not found" when there is no such file (a hidden one counts as none), -32602 for one that is too large, -32603 when
-/// the disk refuses.
+/// "Resource not found" when there is no such file (a hidden one counts as none), -32602 for one
+/// that is too large, -32603 when the disk refuses.
 pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
     if uri.len() > limits::RESOURCE_URI_BYTES {
@@ -125,7 +125,8 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
         other => internal_error("resources/read", other),
     };
     let mime_type = media::of(path.name()).1;
-    // What is left is for the rest of the JSON, such as the entry that names the next URI. `limit: 0` means all lines.
+    // What is left is for the rest of the JSON, such as the entry that names the next URI. `limit:
+    // 0` means all lines.
     let max_chars = limits::RESULT_CHARS - 3_000;
     let contents = match vault.read(&path, Range { offset, column, limit: 0, max_chars }) {
         Ok(read) => match read.content {
@@ -136,7 +137,8 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
                     let rest = uri::of_rest(path.as_str(), line, column);
                     let total = lines.total_lines;
                     let words = format!(
-                        "[Cut here: line {line} of {total} and what follows is the resource {rest}]"
+                        "[Cut here: line {line} of {total} and what follows is the resource \
+                         {rest}]"
                     );
                     contents.push(json!({ "uri": rest, "mimeType": "text/plain", "text": words }));
                 }

@@ -7,12 +7,14 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The requests of one session or one stdio client, each until the [`Running`] that [`Requests::begin`] gave is dropped.
+/// The requests of one session or one stdio client, each until the [`Running`] that
+/// [`Requests::begin`] gave is dropped.
 #[derive(Debug, Default)]
 pub struct Requests(Mutex<HashMap<Id, Weak<AtomicBool>>>);
 
 impl Requests {
-    /// Registers a request. Beyond the limit it cannot be cancelled, nor can an earlier one with the same id.
+    /// Registers a request. Beyond the limit it cannot be cancelled, nor can an earlier one with
+    /// the same id.
     pub fn begin(&self, id: &Id) -> Running {
         let running = Running(Arc::default());
         let mut table = self.0.lock().unpoisoned();

@@ -1,5 +1,5 @@
-//! Legacy sessions, which tie a client's messages together. Bounded in number, expiring, and bound to one login:
-//! a session id is not a credential, and with another login it is unknown.
+//! Legacy sessions, which tie a client's messages together. Bounded in number, expiring, and bound
+//! to one login: a session id is not a credential, and with another login it is unknown.
 
 use super::Revision;
 use super::running::Requests;
@@ -41,7 +41,8 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Opens a session. Where the table, or the caller's share of it, is full, the session unused for longest ends.
+    /// Opens a session. Where the table, or the caller's share of it, is full, the session unused
+    /// for longest ends.
     pub fn open(&self, principal: &Principal, revision: Revision, now: Moment) -> Arc<Session> {
         let id = secret::new_token();
         let session = Arc::new(Session {
@@ -139,7 +140,8 @@ mod tests {
         fn end(&self) {}
     }
 
-    /// A session that only listened counted as the oldest, and its stream was ended for a new session.
+    /// A session that only listened counted as the oldest, and its stream was ended for a new
+    /// session.
     #[test]
     fn a_session_that_listens_is_evicted_last() {
         let sessions = Sessions::default();

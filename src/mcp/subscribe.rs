@@ -14,8 +14,8 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
     let requested = call.params.get("notifications").and_then(Value::as_object);
     let requested =
         requested.ok_or_else(|| Error::invalid_params("params.notifications must be an object"))?;
-    // Tools and prompts do not change while the server runs, so they have no notifications, and are not acknowledged; nor is what has
-    // another type.
+    // Tools and prompts do not change while the server runs, so they have no notifications, and are
+    // not acknowledged; nor is what has another type.
     let list_changes = requested.get("resourcesListChanged") == Some(&Value::Bool(true));
     let uris =
         requested.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();

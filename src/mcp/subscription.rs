@@ -1,8 +1,8 @@
-//! What a client has subscribed to, and what was sent to it: the subscriptions of a legacy session, or one
-//! `subscriptions/listen` of 2026-07-28.
+//! What a client has subscribed to, and what was sent to it: the subscriptions of a legacy session,
+//! or one `subscriptions/listen` of 2026-07-28.
 //!
-//! A subscription compares the vault with what its client knows. So nothing has to be queued while it does not listen, and a
-//! client that comes back is notified of what changed meanwhile.
+//! A subscription compares the vault with what its client knows. So nothing has to be queued while
+//! it does not listen, and a client that comes back is notified of what changed meanwhile.
 
 use super::Server;
 use crate::limits;
@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// The client's current connection. An event stream queues what the client does not take, within bounds; stdio has one client, and a
-/// sender waits for it.
+/// The client's current connection. An event stream queues what the client does not take, within
+/// bounds; stdio has one client, and a sender waits for it.
 pub trait Listener: Send + Sync {
     /// Sends a message; whether the listener is still there.
     fn send(&self, message: &str) -> bool;
@@ -117,13 +117,14 @@ impl Subscription {
         self.listener.lock().unpoisoned().as_ref().is_some_and(|listener| listener.is_open())
     }
 
-    /// Ends the stream of the client that listens.
-    pub(super) fn end(&self) {
+    /// Ends the stream of the client that listens; it is sent nothing from now on.
+    pub fn end(&self) {
         self.listener.lock().unpoisoned().take().iter().for_each(|listener| listener.end());
     }
 
-    /// Connects a client to the subscription. An older connection is ended: it may have been broken, and what has arrived on it is
-    /// not known, so everything subscribed to counts as changed.
+    /// Connects a client to the subscription. An older connection is ended: it may have been
+    /// broken, and what has arrived on it is not known, so everything subscribed to counts as
+    /// changed.
     pub(super) fn attach(&self, listener: Arc<dyn Listener>) {
         let Some(before) = self.listener.lock().unpoisoned().replace(listener) else { return };
         before.end();
@@ -133,13 +134,15 @@ impl Subscription {
         known.resources.values_mut().for_each(|(_, state)| *state = None);
     }
 
-    /// Subscribes to a resource. A URI that can never be one of the vault's is accepted and never notified.
+    /// Subscribes to a resource. A URI that can never be one of the vault's is accepted and never
+    /// notified.
     ///
     /// # Errors
     /// -32602 when there are too many.
     pub(super) fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
-        // Later states are compared with the one now; with the last index, if the vault is unavailable.
+        // Later states are compared with the one now; with the last index, if the vault is
+        // unavailable.
         let _ = vault.refresh_with_timeout();
         let mut known = self.known.lock().unpoisoned();
         known.resources.remove(uri);
@@ -153,7 +156,8 @@ impl Subscription {
         self.known.lock().unpoisoned().resources.remove(uri);
     }
 
-    /// Records the current state of the vault as what the client knows, unless a state was recorded before.
+    /// Records the current state of the vault as what the client knows, unless a state was recorded
+    /// before.
     pub fn record_current_state(&self, server: &Server) {
         let vault = server.vault_of(&self.principal);
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
@@ -169,7 +173,8 @@ impl Subscription {
         known.vault.get_or_insert(vault);
     }
 
-    /// Notifies the client of what has changed since the last notification. `states` has those that others have looked up already.
+    /// Notifies the client of what has changed since the last notification. `states` has those that
+    /// others have looked up already.
     pub(super) fn notify(&self, states: &mut FileStates) {
         // Without a listener the state is kept for the next one.
         if !self.is_open() {
@@ -234,7 +239,8 @@ fn check_limits<'a>(uris: impl Iterator<Item = &'a str>) -> Result<(), Error> {
 }
 
 impl Server {
-    /// Connects a listener to a subscription; a client that comes back is notified of what has changed meanwhile.
+    /// Connects a listener to a subscription; a client that comes back is notified of what has
+    /// changed meanwhile.
     pub fn connect(&self, subscription: &Arc<Subscription>, listener: Arc<dyn Listener>) {
         subscription.attach(listener);
         subscription.record_current_state(self);

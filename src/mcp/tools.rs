@@ -9,7 +9,7 @@ use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
-use crate::vault::commits::Author;
+use crate::vault::change::commits::Author;
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ impl Server {
             .copied()
     }
 
-    /// The access that a request needs and its caller lacks. Checked before anything is done or streamed: over HTTP the
-    /// answer is a 403, with which a client can log in again for more.
+    /// The access that a request needs and its caller lacks. Checked before anything is done or
+    /// streamed: over HTTP the answer is a 403, with which a client can log in again for more.
     pub fn missing_access(
         &self,
         principal: &Principal,
@@ -54,7 +54,8 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
 }
 
-/// `tools/call`. What a model can correct is a result marked as an error; only a malformed call is -32602.
+/// `tools/call`. What a model can correct is a result marked as an error; only a malformed call is
+/// -32602.
 ///
 /// # Errors
 /// -32602 for an unknown tool or malformed parameters, -32603 when the tool panicked.
@@ -112,9 +113,10 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
     }
 }
 
-/// Commits and pushes the files that a tool has changed in a repository, and adds that to its result. The message has one of the paths
-/// that the call names, if such a file was changed. The change stands even if git
-/// refuses, which is reported in addition, and the next commit of one of the files has it.
+/// Commits and pushes the files that a tool has changed in a repository, and adds that to its
+/// result. The message has one of the paths that the call names, if such a file was changed. The
+/// change stands even if git refuses, which is reported in addition, and the next commit of one of
+/// the files has it.
 ///
 /// # Errors
 /// `CONFLICT` if the remote had changed all of the files too: then they have its version.
@@ -179,10 +181,7 @@ fn with_commit(
 }
 
 /// The paths that a call of a tool names, without headings.
-pub fn paths_of<'a>(
-    tool: &str,
-    arguments: &'a Map<String, Value>,
-) -> impl Iterator<Item = &'a str> {
+fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
     let of_tags = tool == "vault_rename_tag";
     let names = ["path", "file_path", "doc_name", "from", "to", "paths"]
         .into_iter()
@@ -213,20 +212,26 @@ fn log_call(
     log::info!("tool={} {}{paths} outcome={outcome} ms={ms}", tool.name, exchange.principal);
 }
 
-/// The structured result; as text either [`Reply::text`], or the same JSON for clients that know only text (MCP, "Structured
-/// Content").
 fn success(reply: &Reply) -> String {
-    let text = Value::from(reply.text.as_deref().unwrap_or(&reply.json));
-    let blocks: String = reply.blocks.iter().map(|block| format!(",{block}")).collect();
-    format!(
-        r#"{{"content":[{{"type":"text","text":{text}}}{blocks}],"structuredContent":{},"isError":false}}"#,
-        reply.json
-    )
+    match reply {
+        Reply::Structured(json) => {
+            format!(
+                r#"{{"content":[{}],"structuredContent":{json},"isError":false}}"#,
+                text_block(json)
+            )
+        }
+        Reply::Document(text) => format!(r#"{{"content":[{}],"isError":false}}"#, text_block(text)),
+        // First, because some clients show the first block alone.
+        Reply::Media { block, about } => {
+            format!(r#"{{"content":[{block},{}],"isError":false}}"#, text_block(about))
+        }
+    }
 }
 
 fn failure(error: &tools::Error) -> String {
-    format!(
-        r#"{{"content":[{{"type":"text","text":{}}}],"isError":true}}"#,
-        Value::from(error.to_json())
-    )
+    format!(r#"{{"content":[{}],"isError":true}}"#, text_block(&error.to_json()))
+}
+
+fn text_block(text: &str) -> String {
+    format!(r#"{{"type":"text","text":{}}}"#, Value::from(text))
 }

@@ -10,7 +10,8 @@ pub(super) const MARKS: [char; 5] = ['?', '!', '.', ',', ';'];
 /// A query.
 #[derive(Debug, Default)]
 pub struct Parsed {
-    /// Words and phrases to rank by, folded; a file that contains only some of them is a result, too.
+    /// Words and phrases to rank by, folded; a file that contains only some of them is a result,
+    /// too.
     pub words: Vec<String>,
     /// The words as one phrase, which ranks files higher; empty if there are none.
     pub phrase: String,
@@ -24,7 +25,8 @@ impl Parsed {
     /// Plain words.
     pub(super) fn of_words(query: &str) -> Parsed {
         let whole = fold(query).split_whitespace().collect::<Vec<_>>().join(" ");
-        // A note has the words without the end of the question, and without parentheses around all of it.
+        // A note has the words without the end of the question, and without parentheses around all
+        // of it.
         let inside = whole
             .strip_prefix('(')
             .and_then(|rest| rest.strip_suffix(')'))
@@ -96,7 +98,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether it is about words anywhere in a file, not about where they are or how they are written.
+    /// Whether it is about words anywhere in a file, not about where they are or how they are
+    /// written.
     pub fn is_of_words(&self) -> bool {
         match self {
             Condition::Has(_, Term::Folded(_))
@@ -135,7 +138,8 @@ impl Condition {
         }
     }
 
-    /// The terms, tags and properties in this condition, without those in parts that `skips` is true for.
+    /// The terms, tags and properties in this condition, without those in parts that `skips` is
+    /// true for.
     pub fn leaves(&self, skips: &dyn Fn(&Condition) -> bool) -> Vec<&Condition> {
         match self {
             part if skips(part) => Vec::new(),

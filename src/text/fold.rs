@@ -1,6 +1,7 @@
 //! Case folding for search.
 //!
-//! Strings are compared in composed form (NFC), because macOS writes "é" as two characters and people type it as one.
+//! Strings are compared in composed form (NFC), because macOS writes "é" as two characters and
+//! people type it as one.
 
 use crate::slice::Part;
 use unicode_normalization::char::canonical_combining_class;
@@ -16,8 +17,9 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Start and length of each character with the following ones that may be composed with it: combining marks and joining letters (the
-/// vowels and finals of decomposed Hangul, vowel signs of Indic scripts).
+/// Start and length of each character with the following ones that may be composed with it:
+/// combining marks and joining letters (the vowels and finals of decomposed Hangul, vowel signs of
+/// Indic scripts).
 pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -30,8 +32,8 @@ pub fn clusters(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Whether a character is in composed form: `Maybe` for one that may be composed with the one before it, and `No` for one with another
-/// form (Unicode, `NFC_QC`).
+/// Whether a character is in composed form: `Maybe` for one that may be composed with the one
+/// before it, and `No` for one with another form (Unicode, `NFC_QC`).
 fn quick_check(c: char) -> IsNormalized {
     if c.is_ascii() { IsNormalized::Yes } else { is_nfc_quick(std::iter::once(c)) }
 }
@@ -50,14 +52,20 @@ pub(crate) fn push_cluster(folded: &mut String, cluster: &str) {
     let mut chars = cluster.chars();
     match (chars.next(), chars.next()) {
         (Some(only), None) if quick_check(only) == IsNormalized::Yes => push_folded(folded, only),
-        _ => cluster.nfc().for_each(|c| push_folded(folded, c)),
+        _ => {
+            // Again, since some letters are composed in lower case alone: J with a caron.
+            let mut parts = String::with_capacity(cluster.len());
+            cluster.nfc().for_each(|c| push_folded(&mut parts, c));
+            folded.extend(parts.nfc());
+        }
     }
 }
 
-/// Unicode lower case, except for four letters that would not match their capitals: ß and ẞ become `ss` (so that STRASSE finds
-/// Straße), the Greek final sigma becomes σ, and the Turkish İ becomes i, without a dot that would divide the word. Curly apostrophes become
-/// straight ones and no-break spaces common ones, as they are typed; Arabic and Persian digits, and full-width letters and signs, as
-/// Japanese keyboards have them, become those of ASCII.
+/// Unicode lower case, except for four letters that would not match their capitals: ß and ẞ become
+/// `ss` (so that STRASSE finds Straße), the Greek final sigma becomes σ, and the Turkish İ becomes
+/// i, without a dot that would divide the word. Curly apostrophes become straight ones and no-break
+/// spaces common ones, as they are typed; Arabic and Persian digits, and full-width letters and
+/// signs, as Japanese keyboards have them, become those of ASCII.
 fn push_folded(folded: &mut String, c: char) {
     match c {
         'A'..='Z' => folded.push(c.to_ascii_lowercase()),

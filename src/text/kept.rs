@@ -1,5 +1,6 @@
-//! A text kept in memory for search: folded, since that is what is searched, with the changes needed to restore the original. Most
-//! of a text is the same in both forms, so this takes a tenth more than the text alone, not twice as much.
+//! A text kept in memory for search: folded, since that is what is searched, with the changes
+//! needed to restore the original. Most of a text is the same in both forms, so this takes a tenth
+//! more than the text alone, not twice as much.
 
 use super::fold::{clusters, is_mark, push_cluster};
 use crate::slice::Part;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     folded: Arc<str>,
-    /// The changes, in order. Each begins with the number of bytes since the previous one (in the folded text), as a varint. Then
-    /// 0 for an ASCII capital; else the folded length plus one, the original length, and the original bytes.
+    /// The changes, in order. Each begins with the number of bytes since the previous one (in the
+    /// folded text), as a varint. Then 0 for an ASCII capital; else the folded length plus one,
+    /// the original length, and the original bytes.
     changes: Arc<[u8]>,
     /// Characters of the original.
     chars: u32,
@@ -71,7 +73,8 @@ impl Kept {
         self.part(0..usize::MAX).1
     }
 
-    /// What folding has changed, in order: each range of the folded text, and its original; `None` for an ASCII capital.
+    /// What folding has changed, in order: each range of the folded text, and its original; `None`
+    /// for an ASCII capital.
     fn changes(&self) -> impl Iterator<Item = (Range<usize>, Option<&str>)> {
         let (mut at, mut rest) = (0, &*self.changes);
         std::iter::from_fn(move || {
@@ -89,8 +92,8 @@ impl Kept {
         })
     }
 
-    /// The original of a range of the folded text, and where in the folded text that original begins: before the range, if its first
-    /// character is a changed one that the range splits.
+    /// The original of a range of the folded text, and where in the folded text that original
+    /// begins: before the range, if its first character is a changed one that the range splits.
     pub fn part(&self, wanted: Range<usize>) -> (usize, String) {
         let wanted = wanted.start..wanted.end.min(self.folded.len());
         let mut original = String::with_capacity(wanted.len() + 16);
@@ -140,12 +143,13 @@ impl Kept {
     }
 }
 
-/// The parts of a text that folding has made longer or shorter, in order: each range of the folded text, and that of the original.
+/// The parts of a text that folding has made longer or shorter, in order: each range of the folded
+/// text, and that of the original.
 pub struct Offsets(Vec<(Range<usize>, Range<usize>)>);
 
 impl Offsets {
-    /// The range of the original that a match in the folded text covers; whole characters with their combining marks, which
-    /// composition may have reordered.
+    /// The range of the original that a match in the folded text covers; whole characters with
+    /// their combining marks, which composition may have reordered.
     pub fn original_range(&self, original: &str, from: usize, to: usize) -> (usize, usize) {
         let is_mark = |at: usize| {
             original.get(at..).and_then(|rest| rest.chars().next()).is_some_and(is_mark)
@@ -175,7 +179,8 @@ impl Offsets {
     }
 }
 
-/// Appends a number as a varint (LEB128): seven bits per byte, lowest first; the highest bit says that more follow.
+/// Appends a number as a varint (LEB128): seven bits per byte, lowest first; the highest bit says
+/// that more follow.
 pub(crate) fn push_number(into: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         into.push(number as u8 | 0x80);
@@ -246,7 +251,8 @@ mod tests {
         assert_eq!(found("caf\u{e9}", "cafe"), None);
     }
 
-    /// Found by the fuzz target `fold`: the two marks are reordered, and only one of them was in the range.
+    /// Found by the fuzz target `fold`: the two marks are reordered, and only one of them was in
+    /// the range.
     #[test]
     fn a_match_includes_its_combining_marks() {
         assert_eq!(found("x \u{e5}\u{328} y", "x \u{105}").as_deref(), Some("x \u{e5}\u{328}"));
@@ -303,10 +309,10 @@ mod tests {
     /// Random texts of difficult letters.
     #[test]
     fn any_text_comes_back() {
-        let letters: Vec<char> =
-            "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ 🎻\n.Ω\u{2126}가\u{1100}\u{1161}"
-                .chars()
-                .collect();
+        let letters: Vec<char> = "aAbBßẞİıKk\u{212a}éÉe\u{301}\u{302}Σσςǅﬁ \
+                                  🎻\n.Ω\u{2126}가\u{1100}\u{1161}"
+            .chars()
+            .collect();
         let mut random = Random::new();
         for _ in 0..20_000 {
             let text: String =

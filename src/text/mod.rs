@@ -1,5 +1,5 @@
-//! The inner loops of indexing and searching the text of notes: functions on data in memory, without files, protocol or
-//! clock.
+//! The inner loops of indexing and searching the text of notes: functions on data in memory,
+//! without files, protocol or clock.
 //!
 //! | file | holds |
 //! |---|---|
@@ -30,7 +30,8 @@ pub(crate) fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len())
 }
 
-/// Takes items, at least one, as long as their JSON fits into `left` characters in total; the rest is for the next page.
+/// Takes items, at least one, as long as their JSON fits into `left` characters in total; the rest
+/// is for the next page.
 pub fn fitting_in<T: Serialize>(mut left: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut taken = Vec::new();
     for item in items {
@@ -53,7 +54,8 @@ pub fn escape_html(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-/// The text between two marks at the beginning of a text, and the text after the second; a mark may be escaped with a backslash.
+/// The text between two marks at the beginning of a text, and the text after the second; a mark may
+/// be escaped with a backslash.
 fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(mark)?;
     let mut is_escaped = false;

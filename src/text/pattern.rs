@@ -1,5 +1,5 @@
-//! Regular expressions over notes: limited in compiled size, and searched one window at a time, so that a search can be stopped
-//! within a large file.
+//! Regular expressions over notes: limited in compiled size, and searched one window at a time, so
+//! that a search can be stopped within a large file.
 
 use super::ceil;
 use super::fold::{fold, may_join};
@@ -21,7 +21,8 @@ pub struct Expression {
     required: Option<String>,
 }
 
-/// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in which line feeds mean nothing, stays.
+/// A pattern in which a line feed outside of a class also matches CR LF. One with the flag `x`, in
+/// which line feeds mean nothing, stays.
 fn with_crlf(pattern: &str) -> String {
     let has_x = |group: &str| {
         group.split([':', ')']).next().is_some_and(|flags| {
@@ -86,13 +87,13 @@ impl Expression {
             format!("it is too large (more than {} bytes when compiled)", limits::REGEX_BYTES)
         })?;
         let required = literal(&hir).and_then(|found| {
-            // In the folded text, a combining mark or a joining letter changes the letter before it: the last letter is dropped, as one
-            // may follow, and no part begins with one.
+            // In the folded text, a combining mark or a joining letter changes the letter before
+            // it: the last letter is dropped, as one may follow, and no part begins with one.
             let joins = |c: char| is_combining_mark(c) || may_join(c);
             let mut text = String::from_utf8(found).ok()?;
             while text.pop().is_some_and(joins) {}
-            // Without case, some letters also match others that folding leaves as they are: `s` U+017F, and `μ` the micro sign. A line
-            // feed also matches CR LF.
+            // Without case, some letters also match others that folding leaves as they are: `s`
+            // U+017F, and `μ` the micro sign. A line feed also matches CR LF.
             let has_more_forms = |c: char| {
                 matches!(c, 's' | 'S' | '\n')
                     || !c.is_ascii() && (c.is_lowercase() || c.is_uppercase())
@@ -102,6 +103,17 @@ impl Expression {
             Some(fold(part)).filter(|part| part.chars().count() > 1)
         });
         Ok(Expression { regex, required })
+    }
+
+    /// Compiles an expression for a text as it is; a line feed in it also matches CR LF.
+    ///
+    /// # Errors
+    /// That it is too large.
+    pub fn of_text(text: &str, case_sensitive: bool) -> Result<Expression, String> {
+        let text = text.replace("\r\n", "\n");
+        let line = text.split('\n').max_by_key(|line| line.len()).map(fold);
+        let expression = Expression::new(&regex::escape(&text), case_sensitive)?;
+        Ok(Expression { required: line.filter(|line| !line.is_empty()), ..expression })
     }
 
     /// A folded string that the folded form of every matching text contains.
@@ -126,8 +138,9 @@ impl Expression {
         if is_searched || first.is_some() { Ok(first) } else { Err(Unfinished) }
     }
 
-    /// Passes every match, also empty ones, to `found`, which says whether to go on. `proceed` is called before each window. Returns
-    /// whether the whole text was searched. A match longer than [`limits::REGEX_MATCH_BYTES`] may be truncated.
+    /// Passes every match, also empty ones, to `found`, which says whether to go on. `proceed` is
+    /// called before each window. Returns whether the whole text was searched. A match longer than
+    /// [`limits::REGEX_MATCH_BYTES`] may be truncated.
     pub fn each(
         &self,
         text: &str,

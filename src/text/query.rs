@@ -1,6 +1,6 @@
-//! Obsidian's search language: words, `"a phrase"`, `-word`, `OR`, parentheses, `/regex/`, `file:`, `path:`, `content:`, `tag:`,
-//! `match-case:`, `ignore-case:`, `line:`, `block:`, `section:`, `task:`, `task-todo:`, `task-done:`, `[property]` and
-//! `[property:value]`.
+//! Obsidian's search language: words, `"a phrase"`, `-word`, `OR`, parentheses, `/regex/`, `file:`,
+//! `path:`, `content:`, `tag:`, `match-case:`, `ignore-case:`, `line:`, `block:`, `section:`,
+//! `task:`, `task-todo:`, `task-done:`, `[property]` and `[property:value]`.
 
 use super::condition::MARKS;
 pub use super::condition::{Condition, Field, Parsed, Scope, Term};
@@ -39,10 +39,11 @@ const OPERATORS: [(&str, Operator); 12] = [
 
 /// What the vault has, by which a query is read.
 pub struct Known<'a> {
-    /// Whether any note has a property of this name, folded: it decides whether the brackets in `[draft] plan` and `[plugin:x] failed`
-    /// are a property or words.
+    /// Whether any note has a property of this name, folded: it decides whether the brackets in
+    /// `[draft] plan` and `[plugin:x] failed` are a property or words.
     pub is_property: &'a dyn Fn(&str) -> bool,
-    /// Whether any file has this folded text: it decides whether `-lf` in `ssh-keygen -lf` excludes files or is a word.
+    /// Whether any file has this folded text: it decides whether `-lf` in `ssh-keygen -lf`
+    /// excludes files or is a word.
     pub is_written: &'a dyn Fn(&str) -> bool,
 }
 
@@ -51,7 +52,8 @@ pub struct Known<'a> {
 /// # Errors
 /// What is wrong with a `/regex/`, and where.
 pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
-    // Phones and word processors type these for `"`; between straight quotes they are part of a phrase.
+    // Phones and word processors type these for `"`; between straight quotes they are part of a
+    // phrase.
     let with_quotes = |part: &str| part.replace(['“', '”', '„', '«', '»'], "\"");
     let parts = query
         .split('"')
@@ -117,7 +119,8 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-/// A method gives `None` where the query does not follow the syntax; it is then plain words as a whole.
+/// A method gives `None` where the query does not follow the syntax; it is then plain words as a
+/// whole.
 struct Parser<'a> {
     /// The whole query, without white space at its ends.
     whole: &'a str,
@@ -219,8 +222,9 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a word behind a minus sign is a command-line option or another sign, and not excluded: a single letter or stop word,
-    /// which would exclude everything, what has no letter or digit, and what some file has behind the same word.
+    /// Whether a word behind a minus sign is a command-line option or another sign, and not
+    /// excluded: a single letter or stop word, which would exclude everything, what has no letter
+    /// or digit, and what some file has behind the same word.
     fn is_option(&self, before: &str, word: &str) -> bool {
         let is_letter = matches!(word.as_bytes(), [letter] if letter.is_ascii_alphabetic());
         if word.starts_with(['"', '(', '[', '/'])
@@ -327,7 +331,8 @@ impl<'a> Parser<'a> {
         Some(if any.len() == 1 { any.remove(0) } else { Condition::Any(any) })
     }
 
-    /// A regular expression between slashes, the second of which ends a word. The first error is recorded.
+    /// A regular expression between slashes, the second of which ends a word. The first error is
+    /// recorded.
     fn expression(&mut self) -> Option<Expression> {
         let (pattern, rest) =
             unescaped(self.rest, '/').filter(|(pattern, _)| !pattern.is_empty())?;
@@ -359,7 +364,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word or quoted phrase as a condition, in the field and with the case that the enclosing operators set.
+    /// A word or quoted phrase as a condition, in the field and with the case that the enclosing
+    /// operators set.
     fn term(&mut self) -> Option<Condition> {
         let mut text = self.text()?;
         // A path begins without a slash.
@@ -370,7 +376,8 @@ impl<'a> Parser<'a> {
         Some(Condition::Has(self.field, term))
     }
 
-    /// A word, or a quoted phrase with single spaces; it may be empty only within a scope, where it matches any task.
+    /// A word, or a quoted phrase with single spaces; it may be empty only within a scope, where it
+    /// matches any task.
     fn text(&mut self) -> Option<String> {
         if self.rest.starts_with('"') {
             let (inside, rest) = unescaped(self.rest, '"')?;
@@ -441,7 +448,8 @@ mod tests {
         )
         .unwrap();
         assert_eq!(parsed.words, ["black tea", "brew"]);
-        // Stop words count only where nothing else is asked for; punctuation ends a question and is in no operand.
+        // Stop words count only where nothing else is asked for; punctuation ends a question and is
+        // in no operand.
         for (query, words, conditions) in [
             ("what is the \"MQTT controller\"?", &["mqtt controller"][..], "[]"),
             ("What are the “callout types”", &["callout types"], "[]"),
@@ -468,8 +476,8 @@ mod tests {
             parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words,
             ["they said \"hello\" twice", "x"]
         );
-        let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my notes\")), \
-            Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
+        let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my \
+                        notes\")), Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
         assert_eq!(format!("{:?}", parsed.conditions), expected);
         let parsed = parse_any("tea (black OR green leaf) -(milk OR sugar)").unwrap();
         assert_eq!(
@@ -490,7 +498,8 @@ mod tests {
             ("match-case:Tea", "Has(Any, Exact(\"Tea\"))"),
             (
                 "line:(a match-case:(B ignore-case:C))",
-                "Within(Line, All([Has(Content, Folded(\"a\")), All([Has(Content, Exact(\"B\")), Has(Content, Folded(\"c\"))])]))",
+                "Within(Line, All([Has(Content, Folded(\"a\")), All([Has(Content, Exact(\"B\")), \
+                 Has(Content, Folded(\"c\"))])]))",
             ),
             ("task-todo:\"\"", "Within(TaskTodo, Has(Content, Folded(\"\")))"),
             ("file:(a OR b)", "Any([Has(Name, Folded(\"a\")), Has(Name, Folded(\"b\"))])"),
@@ -498,7 +507,8 @@ mod tests {
             ("path:-All", "Not(Has(Path, Folded(\"all\")))"),
             (
                 "line:(a -x)",
-                "Within(Line, All([Has(Content, Folded(\"a\")), Not(Has(Content, Folded(\"x\")))]))",
+                "Within(Line, All([Has(Content, Folded(\"a\")), Not(Has(Content, \
+                 Folded(\"x\")))]))",
             ),
         ] {
             assert_eq!(

@@ -19,8 +19,8 @@ const STOP_WORDS: [&str; 105] = [
     "why", "will", "with", "would", "you", "your",
 ];
 
-/// The content words of a query, folded, each once: without punctuation at their ends, and without stop words and bare punctuation,
-/// unless there is nothing else.
+/// The content words of a query, folded, each once: without punctuation at their ends, and without
+/// stop words and bare punctuation, unless there is nothing else.
 pub fn query_words(query: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for word in fold(query).split_whitespace() {
@@ -50,10 +50,12 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// The common beginning of an English word and its plural, tenses and derived nouns, at least three letters; the word itself if no
-/// rule applies. A stem is its own stem. A phrase is returned unchanged.
+/// The common beginning of an English word and its plural, tenses and derived nouns, at least three
+/// letters; the word itself if no rule applies. A stem is its own stem. A phrase is returned
+/// unchanged.
 pub fn stem(word: &str) -> &str {
-    // Latin letters, with accents and umlauts too; words of other scripts have none of these endings.
+    // Latin letters, with accents and umlauts too; words of other scripts have none of these
+    // endings.
     if word.contains(' ') || word.chars().any(|c| c > '\u{24f}') {
         return word;
     }
@@ -74,7 +76,8 @@ fn without_ending(word: &str) -> Option<&str> {
             "es" => letters(stem) >= 3 && stem.ends_with(['s', 'x', 'z', 'h']),
             "e" => letters(stem) >= 6,
             "y" => letters(stem) >= 4,
-            // `folder` is no form of `fold`, `container` one of `contain`: as in Porter's stemmer, two vowels with a consonant behind each.
+            // `folder` is no form of `fold`, `container` one of `contain`: as in Porter's stemmer,
+            // two vowels with a consonant behind each.
             "er" | "ers" => {
                 stem.as_bytes()
                     .windows(2)
@@ -96,8 +99,8 @@ fn is_vowel(letter: u8) -> bool {
     b"aeiouy".contains(&letter)
 }
 
-/// Whether a word begins at an offset of a text and its stem has this length in bytes: then it is a form of the word whose stem was
-/// found there, rather than a word that merely contains the stem.
+/// Whether a word begins at an offset of a text and its stem has this length in bytes: then it is a
+/// form of the word whose stem was found there, rather than a word that merely contains the stem.
 pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     if !is_word_start(text, at) {
         return false;
@@ -122,7 +125,8 @@ pub fn is_form(text: &str, at: usize, stem_length: usize) -> bool {
     stem(word).len() == stem_length
 }
 
-/// Whether a word may begin at an offset: no letter or digit precedes it, or one of a script without spaces between words.
+/// Whether a word may begin at an offset: no letter or digit precedes it, or one of a script
+/// without spaces between words.
 pub fn is_word_start(text: &str, at: usize) -> bool {
     text.get(..at)
         .and_then(|before| before.chars().next_back())
@@ -139,13 +143,14 @@ pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The words of a text as the word index has them: for scripts without spaces between words, each pair of adjacent letters.
+/// The words of a text as the word index has them: for scripts without spaces between words, each
+/// pair of adjacent letters.
 pub fn indexed_words(text: &str) -> impl Iterator<Item = &str> + Clone {
     words_of(text).flat_map(pieces)
 }
 
-/// The pieces of a word: letters of scripts with spaces between words are one piece; of a run of a script without spaces, each letter with
-/// the next is one, so that pieces overlap by a letter.
+/// The pieces of a word: letters of scripts with spaces between words are one piece; of a run of a
+/// script without spaces, each letter with the next is one, so that pieces overlap by a letter.
 fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
     std::iter::from_fn(move || {
         let mut ends = rest
@@ -163,7 +168,8 @@ fn pieces(mut rest: &str) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
-/// Whether a string is a word, or part of one, that can be looked up in the word index: it has longer words in pieces.
+/// Whether a string is a word, or part of one, that can be looked up in the word index: it has
+/// longer words in pieces.
 pub fn is_indexed_word(text: &str) -> bool {
     (1..=limits::WORD_BYTES).contains(&text.len())
         && text.chars().all(|c| c.is_alphanumeric() && !is_unspaced(c))
@@ -180,16 +186,18 @@ fn undoubled(stem: &str) -> &str {
     }
 }
 
-/// The parts, as in the word index, of a phrase, a word with punctuation or one in a script without spaces; without stop words and
-/// single letters.
+/// The parts, as in the word index, of a phrase, a word with punctuation or one in a script without
+/// spaces; without stop words and single letters.
 pub fn parts_of(text: &str) -> Vec<&str> {
     let words: Vec<&str> = indexed_words(text).collect();
-    // Only of a word alone: of several, one with digits is a better part than its letters and its digits.
+    // Only of a word alone: of several, one with digits is a better part than its letters and its
+    // digits.
     let parts = if words.as_slice() == [text] { letters_and_digits(text) } else { words };
     parts.into_iter().filter(|part| part.chars().nth(1).is_some() && !is_stop_word(part)).collect()
 }
 
-/// The runs of letters and of digits in a word, as `TK1766` is also written `TK 1766`; the word itself if one has a single character.
+/// The runs of letters and of digits in a word, as `TK1766` is also written `TK 1766`; the word
+/// itself if one has a single character.
 fn letters_and_digits(word: &str) -> Vec<&str> {
     let runs = word.as_bytes().chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
     let runs: Vec<&str> = runs.filter_map(|run| std::str::from_utf8(run).ok()).collect();
@@ -201,7 +209,8 @@ pub fn has_unspaced(text: &str) -> bool {
     text.chars().any(is_unspaced)
 }
 
-/// Whether one edit turns one word into the other: a letter deleted, inserted, replaced, or swapped with the next.
+/// Whether one edit turns one word into the other: a letter deleted, inserted, replaced, or swapped
+/// with the next.
 pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
     let same = |a: &mut dyn Iterator<Item = &char>, b: &mut dyn Iterator<Item = &char>| {
         a.zip(b).take_while(|(a, b)| a == b).count()
@@ -216,8 +225,8 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
     }
 }
 
-/// Whether two folded words differ only in letters that a keyboard may lack: accents in either, or two letters for one, such as `ae` for
-/// `ä`.
+/// Whether two folded words differ only in letters that a keyboard may lack: accents in either, or
+/// two letters for one, such as `ae` for `ä`.
 pub fn is_spelling(one: &str, other: &str) -> bool {
     const AS_TWO: [(char, &str); 7] =
         [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
@@ -229,8 +238,8 @@ pub fn is_spelling(one: &str, other: &str) -> bool {
         && (bare(one).eq(bare(other)) || as_two(one) == other || one == as_two(other))
 }
 
-/// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no combining marks. From Devanagari on, marks
-/// are vowels, or make another letter as in kana.
+/// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no
+/// combining marks. From Devanagari on, marks are vowels, or make another letter as in kana.
 fn bare(word: &str) -> impl Iterator<Item = char> + '_ {
     word.nfd().filter(|c| !is_combining_mark(*c) || *c >= '\u{900}').map(|c| match c {
         'đ' => 'd',
@@ -242,7 +251,8 @@ fn bare(word: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
-/// Whether a letter belongs to a script in which a word need not stand between spaces (in Hangul particles follow it directly).
+/// Whether a letter belongs to a script in which a word need not stand between spaces (in Hangul
+/// particles follow it directly).
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ac00}'..='\u{d7a3}')
 }
@@ -267,7 +277,8 @@ mod tests {
         assert!(STOP_WORDS.is_sorted());
     }
 
-    /// The words of any part of a text are parts of the text's words, so searching for all of them misses nothing.
+    /// The words of any part of a text are parts of the text's words, so searching for all of them
+    /// misses nothing.
     #[test]
     fn the_words_of_a_part_are_parts_of_the_words_of_the_text() {
         assert_eq!(

@@ -1,29 +1,12 @@
 //! A tool's arguments, checked against its parameters.
 
 use super::error::Error;
-use super::schema::{self, Field};
+use super::schema::{self, Field, fit_members, unknown_member};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Optional parameters for which an empty text counts as missing: some clients send every parameter.
-const LEFT_EMPTY: [&str; 16] = [
-    "base",
-    "block",
-    "canvas_source",
-    "context_type",
-    "count",
-    "cursor",
-    "domain",
-    "due_before",
-    "heading",
-    "job_id",
-    "model",
-    "modified_after",
-    "modified_before",
-    "pattern",
-    "version",
-    "view",
-];
+/// What n8n adds to every call, whatever the tool's parameters are.
+const ADDED_BY_CLIENTS: [&str; 5] = ["toolCallId", "tool", "sessionId", "action", "chatInput"];
 
 /// Arguments that fit the parameters they were checked against.
 #[derive(Debug)]
@@ -34,8 +17,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Checks what a client sent. An explicit `null` counts as missing, and so does an empty string for some parameters; defaults
-    /// are filled in.
+    /// Checks what a client sent, gives it the form of the parameters, and fills in defaults.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` naming the argument: unknown, missing, or of the wrong type.
@@ -44,38 +26,24 @@ impl Arguments {
         fields: &[Field],
         mut values: Map<String, Value>,
     ) -> Result<Arguments, Error> {
-        values.retain(|name, value| {
-            !value.is_null() && (value != "" || !LEFT_EMPTY.contains(&name.as_str()))
+        values.retain(|name, _| {
+            !ADDED_BY_CLIENTS.contains(&name.as_str())
+                || fields.iter().any(|field| field.name == name)
         });
-        if let Some(unknown) =
-            values.keys().find(|name| fields.iter().all(|field| field.name != name.as_str()))
-        {
-            let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
-            let shown: String = unknown.chars().take(64).collect();
+        if let Some((unknown, known)) = unknown_member(fields, &values) {
             let known = if known.is_empty() {
                 "This tool takes none.".into()
             } else {
-                format!("Known: {}.", known.join(", "))
+                format!("Known: {known}.")
             };
-            return Err(Error::invalid(format!("Unknown argument {shown:?}. {known}")));
+            return Err(Error::invalid(format!("Unknown argument {unknown:?}. {known}")));
         }
-        for field in fields {
-            match (values.get(field.name), field.default) {
-                (Some(value), _) => schema::check(field.name, &field.shape, value)?,
-                (None, None) if field.required => {
-                    return Err(Error::invalid(format!(
-                        "Argument {} is missing: {}",
-                        field.name, field.about
-                    )));
-                }
-                (None, None) => {}
-                (None, Some(default)) => drop(values.insert(field.name.into(), json!(default))),
-            }
-        }
+        fit_members("", fields, &mut values)?;
         Ok(Arguments { values, owner })
     }
 
-    /// The tool and its arguments, except those in `without`, as one text: what a cursor is bound to.
+    /// The tool and its arguments, except those in `without`, as one text: what a cursor is bound
+    /// to.
     pub fn scope(&self, without: &[&str]) -> String {
         let others: Map<String, Value> = self
             .values
@@ -195,7 +163,7 @@ mod tests {
             (json!({ "path": "a", "pfad": 1 }), Code::InvalidArgument, "\"pfad\""),
             (json!({ "path": "a", "offset": 0 }), Code::InvalidRange, "offset"),
             (json!({ "path": "a", "offset": 1.5 }), Code::InvalidArgument, "whole number"),
-            (json!({ "path": "a", "offset": "1" }), Code::InvalidArgument, "whole number"),
+            (json!({ "path": "a", "offset": "one" }), Code::InvalidArgument, "a string arrived"),
             (json!({ "path": "a", "offset": 1e300 }), Code::InvalidArgument, "whole number"),
             (json!({ "path": "a", "deep": "yes" }), Code::InvalidArgument, "true or false"),
             (json!({ "path": "a", "tag": "long" }), Code::InvalidArgument, "3 characters"),

@@ -83,13 +83,13 @@ codes! {
 }
 
 impl Code {
-    /// The status that the original server of the accomplishments tools gives for it; its clients may read it.
+    /// The status that the original server of the accomplishments tools gives for it; its clients
+    /// may read it.
     fn status(self) -> Option<u16> {
         match self {
             Code::AccomplishmentNotFound | Code::TaskNotFound | Code::CanvasNotFound => Some(404),
             Code::DuplicateId => Some(409),
             Code::CircularDependency | Code::InvalidStatus => Some(400),
-            Code::ParseError | Code::WriteError => Some(500),
             _ => None,
         }
     }
@@ -125,7 +125,8 @@ impl Error {
         self
     }
 
-    /// `{"error":{"code":…,"message":…}}`, with the facts besides code and message, and the members besides the error.
+    /// `{"error":{"code":…,"message":…}}`, with the facts besides code and message, and the members
+    /// besides the error.
     pub fn to_json(&self) -> String {
         let mut error = without_nulls(
             json!({ "code": self.code.as_str(), "message": self.message, "status": self.code.status() }),

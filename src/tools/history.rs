@@ -12,13 +12,14 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
-use crate::vault::versions::Line;
+use crate::vault::change::log::Line;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
     title: "History of a note",
-    description: "Lists earlier versions of a note (history): texts that tools have replaced or deleted, or its \
-        commits in git; to undo use vault_restore. Also of a deleted note, and follows renames.",
+    description: "Lists earlier versions of a note (history): texts that tools have replaced or \
+                  deleted, or its commits in git; to undo use vault_restore. Also of a deleted \
+                  note, and follows renames.",
     effect: Effect::Reads,
     input: &[required("path", ANY_TEXT, "The note, as it is or was called"), CURSOR],
     output: History::FIELDS,
@@ -52,8 +53,9 @@ result! {
     }
 }
 
-/// The kept versions of a note, or, with toolset git, its commits, after the one with the id `after`; and whether there are older ones.
-/// Commits name other files, so a login for some folders gets the kept versions.
+/// The kept versions of a note, or, with toolset git, its commits, after the one with the id
+/// `after`; and whether there are older ones. Commits name other files, so a login for some folders
+/// gets the kept versions.
 fn rows_of(
     context: &Context<'_>,
     path: &VaultPath,
@@ -122,6 +124,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             (rows, has_more) = rows_of(context, &named, after.as_deref())?;
             path = named;
         }
+    }
+    if rows.is_empty() && after.is_none() {
+        // What never was there, or is no file, has no history.
+        context.vault.entry(&path)?;
     }
     let count = rows.len();
     let versions = fitting(rows.into_iter().take(limits::LIST_PAGE_USUAL));

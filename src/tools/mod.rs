@@ -1,9 +1,10 @@
 //! What a model can do: one value for each tool, one file for each value.
 //!
-//! A [`Tool`] holds everything about it: name, descriptions, effect, parameters, results and code. The JSON
-//! Schema that clients see and the check of what they send are both made from the same [`schema::Field`] rows, so they
-//! cannot disagree. A tool knows nothing of JSON-RPC, HTTP or logins: it gets checked [`Arguments`] and gives a
-//! [`Reply`] or an [`Error`], and it cannot make a protocol error.
+//! A [`Tool`] holds everything about it: name, descriptions, effect, parameters, results and code.
+//! The JSON Schema that clients see and the check of what they send are both made from the same
+//! [`schema::Field`] rows, so they cannot disagree. A tool knows nothing of JSON-RPC, HTTP or
+//! logins: it gets checked [`Arguments`] and gives a [`Reply`] or an [`Error`], and it cannot make
+//! a protocol error.
 #![doc = include_str!("README.md")]
 
 #[cfg(feature = "accomplishments")]
@@ -44,7 +45,7 @@ use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::text::fold::fold;
-use crate::vault::commits::Commits;
+use crate::vault::change::commits::Commits;
 use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
@@ -125,8 +126,8 @@ impl Toolset {
         Toolset::ALL.into_iter().filter(|set| !set.tools().is_empty())
     }
 
-    /// The tools of some sets that pass. Of two tools with one name the later set's is offered: with toolset `git` the history of notes is
-    /// that of the repository.
+    /// The tools of some sets that pass. Of two tools with one name the later set's is offered:
+    /// with toolset `git` the history of notes is that of the repository.
     pub fn offered(
         sets: &[Toolset],
         passes: impl Fn(&&'static Tool) -> bool,
@@ -144,8 +145,6 @@ impl Toolset {
         match self {
             #[cfg(feature = "context")]
             Toolset::Context => &context::RESOURCES,
-            #[cfg(feature = "accomplishments")]
-            Toolset::Accomplishments => &accomplishments::RESOURCES,
             _ => &[],
         }
     }
@@ -167,7 +166,8 @@ pub struct Resource {
     pub read: fn(&Context<'_>) -> Result<String, Error>,
 }
 
-/// What a tool does to the vault. The annotations for clients and the access that a caller needs both follow from it.
+/// What a tool does to the vault. The annotations for clients and the access that a caller needs
+/// both follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Changes nothing.
@@ -196,7 +196,7 @@ pub struct Tool {
     pub effect: Effect,
     /// Parameters.
     pub input: &'static [Field],
-    /// Members of the structured result.
+    /// Members of the structured result; none of a tool whose results are text or media.
     pub output: &'static [Field],
     /// The code.
     pub run: fn(&Context<'_>, &Arguments) -> Result<Reply, Error>,
@@ -211,13 +211,15 @@ impl Tool {
         }
     }
 
-    /// Whether it talks to other systems: the API of a model, or the git remote to which changes are pushed.
+    /// Whether it talks to other systems: the API of a model, or the git remote to which changes
+    /// are pushed.
     fn reaches_out(&self, pushes: bool) -> bool {
         pushes && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
     }
 
-    /// The tool as `tools/list` shows it (MCP, "Tool"). A tool that reads may have long results: Claude Code puts one of
-    /// more than 50,000 characters into a file unless the tool says how long its results are. `pushes` says that changes are pushed.
+    /// The tool as `tools/list` shows it (MCP, "Tool"). A tool that reads may have long results:
+    /// Claude Code puts one of more than 50,000 characters into a file unless the tool says how
+    /// long its results are. `pushes` says that changes are pushed.
     pub fn listing(&self, pushes: bool) -> Value {
         let (destructive, idempotent) = match self.effect {
             Effect::Reads => (false, true),
@@ -230,7 +232,7 @@ impl Tool {
             "title": self.title,
             "description": self.description,
             "inputSchema": schema::input(self.input),
-            "outputSchema": schema::output(self.output),
+            "outputSchema": (!self.output.is_empty()).then(|| schema::output(self.output)),
             "annotations": {
                 "title": self.title,
                 "readOnlyHint": self.effect == Effect::Reads,
@@ -248,8 +250,8 @@ impl Tool {
 pub struct Options {
     /// Lines that `vault_read` gives when no range is asked for.
     pub read_lines: usize,
-    /// Whether the client is on this machine: then the `context` tools show and take absolute paths, as in the system
-    /// they come from. A remote client learns nothing about the host.
+    /// Whether the client is on this machine: then the `context` tools show and take absolute
+    /// paths, as in the system they come from. A remote client learns nothing about the host.
     pub local: bool,
     /// The server's public origin; empty if SERVER_URL is not set.
     pub origin: String,
@@ -305,8 +307,8 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may create it, only a text with
-    /// brackets or a prefix such as `daily:` is a name.
+    /// The file that a text names: a path, `[[Name]]`, a name, `daily:today`. For a tool that may
+    /// create it, only a text with brackets or a prefix such as `daily:` is a name.
     pub fn named(&self, text: &str, creates: bool) -> Result<Named, Error> {
         Ok(self.vault.named(
             &self.below_root(text),
@@ -333,18 +335,21 @@ impl Context<'_> {
         Ok(self.named(text, true)?.path)
     }
 
-    /// A path, or what an absolute one means to a client on this machine: the path below the vault's folder, with a slash before it.
+    /// A path, or what an absolute one means to a client on this machine: the path below the
+    /// vault's folder, with a slash before it.
     fn below_root<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let below = if self.options.local { self.vault.below_root(text) } else { None };
         below.map_or(Cow::Borrowed(text), |below| Cow::Owned(format!("/{below}")))
     }
 
-    /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is gone does not mean another note of
-    /// that name: otherwise a deletion that is sent twice would delete another note.
+    /// The path of a file that is to be moved, deleted or brought back. A whole path whose note is
+    /// gone does not mean another note of that name: otherwise a deletion that is sent twice would
+    /// delete another note.
     pub fn exact_path(&self, text: &str) -> Result<VaultPath, Error> {
         let below = self.below_root(text);
         let other = self.vault.in_other_form(&below);
-        // Nor does the path of a file that is gone, if a version of it is kept, mean one in another form.
+        // Nor does the path of a file that is gone, if a version of it is kept, mean one in another
+        // form.
         if let Some(given) = VaultPath::file(&below).ok().filter(|_| other.is_some())
             && let Some(gone) = self.kept_at(&given)?
         {
@@ -357,10 +362,12 @@ impl Context<'_> {
         Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
     }
 
-    /// The path of a file that exists or existed: where neither it nor a kept version is found, of which git may have commits.
+    /// The path of a file that exists or existed: where neither it nor a kept version is found, of
+    /// which git may have commits.
     pub fn existing_or_deleted(&self, text: &str) -> Result<VaultPath, Error> {
         let path = self.exact_path(text)?;
-        // Nor does the path of another file that is gone, if a version of it is kept, mean a file of its name elsewhere.
+        // Nor does the path of another file that is gone, if a version of it is kept, mean a file
+        // of its name elsewhere.
         let given = VaultPath::file(&self.below_root(text))
             .ok()
             .filter(|given| fold(given.as_str()) != fold(path.as_str()));
@@ -372,7 +379,8 @@ impl Context<'_> {
         Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
     }
 
-    /// The path of a file that is gone and of which a version is kept, as that has it; not of files of its name in other folders.
+    /// The path of a file that is gone and of which a version is kept, as that has it; not of files
+    /// of its name in other folders.
     fn kept_at(&self, path: &VaultPath) -> Result<Option<VaultPath>, Error> {
         match self.vault.existing_or_deleted(path) {
             Ok(kept) => Ok(kept.filter(|kept| fold(kept.as_str()) == fold(path.as_str()))),
@@ -414,6 +422,7 @@ impl Context<'_> {
 pub trait Requester {
     /// Whether the caller no longer wants the result.
     fn has_cancelled(&self) -> bool;
-    /// Reports the progress: how much is `done`, of `total` where that is known, and what is being done.
+    /// Reports the progress: how much is `done`, of `total` where that is known, and what is being
+    /// done.
     fn progress(&self, done: u64, total: Option<u64>, doing: &str);
 }

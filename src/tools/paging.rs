@@ -44,7 +44,8 @@ impl Next {
         Next { truncated: self.truncated.or(flag(is_cut)), ..self }
     }
 
-    /// What is said about the next page, which begins after the name `last`; without `last` there is none.
+    /// What is said about the next page, which begins after the name `last`; without `last` there
+    /// is none.
     pub fn page_after(arguments: &Arguments, last: Option<&str>) -> Inline<Next> {
         let next = |last| cursor::after(&format!("{}{last}", scope(arguments)));
         Inline(Next { truncated: flag(last.is_some()), next_cursor: last.map(next) })
@@ -65,18 +66,29 @@ fn scope(arguments: &Arguments) -> String {
 /// `INVALID_ARGUMENT` for what was never a cursor of this tool with these filters.
 pub fn last_shown(arguments: &Arguments) -> Result<Option<String>, Error> {
     let Some(cursor) = arguments.maybe(CURSOR.name) else { return Ok(None) };
-    let wrong = || {
-        Error::invalid(
-            "Argument cursor is not a next_cursor of this tool with the same filters; start without one.",
-        )
-    };
     let last = cursor::last(cursor)
         .and_then(|last| last.strip_prefix(&scope(arguments)).map(str::to_owned));
-    last.map(Some).ok_or_else(wrong)
+    last.map(Some).ok_or_else(wrong_cursor)
 }
 
-/// A page of a list that is sorted by its keys: at most `most` entries after the cursor, as long as they fit into an answer, each as
-/// `show` makes it; and what is said about the next page.
+fn wrong_cursor() -> Error {
+    Error::invalid(
+        "Argument cursor is not a next_cursor of this tool with the same filters; start without \
+         one.",
+    )
+}
+
+/// How many results earlier pages have shown, for a list whose order is no order of names.
+///
+/// # Errors
+/// As [`last_shown`].
+pub fn offset(arguments: &Arguments) -> Result<usize, Error> {
+    let Some(shown) = last_shown(arguments)? else { return Ok(0) };
+    shown.parse().map_err(|_| wrong_cursor())
+}
+
+/// A page of a list that is sorted by its keys: at most `most` entries after the cursor, as long as
+/// they fit into an answer, each as `show` makes it; and what is said about the next page.
 ///
 /// # Errors
 /// As [`last_shown`].

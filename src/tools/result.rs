@@ -1,4 +1,5 @@
-//! Results of tools, each declared once: a struct whose members say what a client may expect of them.
+//! Results of tools, each declared once: a struct whose members say what a client may expect of
+//! them.
 
 use super::schema::{ANY_TEXT, COUNT, Field, Shape};
 use serde::Serialize;
@@ -51,6 +52,15 @@ impl<T: Member> Member for Option<T> {
     }
 }
 
+/// A member that is there, and null, where it has no value: the sources of some tools have it so.
+#[derive(Debug, Default, Serialize)]
+#[serde(transparent)]
+pub struct Nullable<T>(pub Option<T>);
+
+impl<T: Member> Member for Nullable<T> {
+    const SHAPE: Shape = Shape::Nullable(&T::SHAPE);
+}
+
 impl<T: Member> Member for Vec<T> {
     const SHAPE: Shape = Shape::List(&T::SHAPE);
 }
@@ -84,7 +94,7 @@ pub fn unless_empty<T>(list: &[T]) -> Option<&[T]> {
 
 /// A member, as its type declares it.
 pub const fn member<T: Member>(name: &'static str) -> Field {
-    Field { name, shape: T::SHAPE, required: T::REQUIRED, default: None, about: "" }
+    Field { name, alias: None, shape: T::SHAPE, required: T::REQUIRED, default: None, about: "" }
 }
 
 macro_rules! name {
@@ -97,8 +107,8 @@ macro_rules! name {
 }
 pub(crate) use name;
 
-/// Declares a struct as a result, or as an object in one. A member that is an [`Option`] may be missing; `as` gives it another name,
-/// and `=` a narrower type than its own.
+/// Declares a struct as a result, or as an object in one. A member that is an [`Option`] may be
+/// missing; `as` gives it another name, and `=` a narrower type than its own.
 macro_rules! result {
     (
         $(#[$meta:meta])*

@@ -1,4 +1,5 @@
-//! Parameters and results described once: as JSON Schema for clients, and as the check of what they send.
+//! Parameters and results described once: as JSON Schema for clients, and as the check of what they
+//! send.
 
 use super::error::{Code, Error};
 use crate::object::without_nulls;
@@ -10,6 +11,8 @@ use serde_json::{Map, Value, json};
 pub struct Field {
     /// Its name; in a result the names of several members of the same shape, separated by spaces.
     pub name: &'static str,
+    /// Another name that is taken for a parameter.
+    pub alias: Option<&'static str>,
     /// What it holds.
     pub shape: Shape,
     /// Whether it has to be present.
@@ -67,7 +70,12 @@ pub enum Shape {
     Inline(&'static [Field]),
     /// An object with any members.
     AnyObject,
+    /// A member of a result that is there, and null, where it has no value.
+    Nullable(&'static Shape),
 }
+
+/// The longest `maxLength` that is declared: of a larger one llama.cpp cannot make a grammar.
+const DECLARED_LENGTH: usize = 1_000;
 
 /// Strings without a bound of their own; the message's size bounds them.
 pub const ANY_TEXT: Shape = Shape::Text { max: usize::MAX };
@@ -77,12 +85,12 @@ pub const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::
 
 /// A parameter or result member that has to be present.
 pub const fn required(name: &'static str, shape: Shape, about: &'static str) -> Field {
-    Field { name, shape, required: true, default: None, about }
+    Field { name, alias: None, shape, required: true, default: None, about }
 }
 
 /// A parameter that may be missing, or a result member that is not always there.
 pub const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Field {
-    Field { name, shape, required: false, default: None, about }
+    Field { name, alias: None, shape, required: false, default: None, about }
 }
 
 /// A parameter that counts as `default` when it is missing.
@@ -92,8 +100,32 @@ pub const fn defaulted(
     default: DefaultValue,
     about: &'static str,
 ) -> Field {
-    Field { name, shape, required: false, default: Some(default), about }
+    Field { name, alias: None, shape, required: false, default: Some(default), about }
 }
+
+impl Field {
+    /// The same, taken under another name too.
+    pub const fn or(self, alias: &'static str) -> Field {
+        Field { alias: Some(alias), ..self }
+    }
+
+    /// Whether this value counts as a missing one: many clients send every parameter of a schema.
+    fn is_absent(&self, value: &Value) -> bool {
+        match (&self.shape, value) {
+            (_, Value::Null) => true,
+            _ if self.required => false,
+            (_, Value::String(text)) => text.is_empty() && !MAY_BE_EMPTY.contains(&self.name),
+            (
+                Shape::Integer { min: 1.., outside: Code::InvalidArgument, .. },
+                Value::Number(number),
+            ) => number.as_f64() == Some(0.0),
+            _ => false,
+        }
+    }
+}
+
+/// Optional parameters for which an empty text is one.
+const MAY_BE_EMPTY: [&str; 2] = ["content", "new_text"];
 
 /// The members of a result, with inlined ones and lists of names expanded.
 pub fn all_members(fields: &[Field]) -> Vec<Field> {
@@ -109,7 +141,8 @@ pub fn all_members(fields: &[Field]) -> Vec<Field> {
     fields.iter().flat_map(members).collect()
 }
 
-/// The JSON Schema (2020-12) of parameters; no others are allowed.
+/// The JSON Schema (2020-12) of parameters. Others are refused, but `additionalProperties` does not
+/// say so: the converter of Google's library refuses every tool that has it.
 pub fn input(fields: &[Field]) -> Value {
     let of_field = |field: &Field| {
         let mut schema = without_nulls(of_shape(&field.shape));
@@ -120,12 +153,13 @@ pub fn input(fields: &[Field]) -> Value {
     let required: Vec<&str> =
         fields.iter().filter(|field| field.required).map(|field| field.name).collect();
     let mut schema = without_nulls(of_members(fields, &of_field));
-    schema.extend(without_nulls(json!({ "required": (!required.is_empty()).then_some(required), "additionalProperties": false })));
+    schema.extend(without_nulls(json!({ "required": (!required.is_empty()).then_some(required) })));
     Value::Object(schema)
 }
 
-/// The JSON Schema of a result: its members, to which a later version may add, with their types alone. Clients load the schemas of
-/// all tools before the first call, and read results without them.
+/// The JSON Schema of a result: its members, to which a later version may add, with their types
+/// alone. Clients load the schemas of all tools before the first call, and read results without
+/// them.
 pub fn output(fields: &[Field]) -> Value {
     let of_field = |field: &Field| json!({ "type": of_shape(&field.shape).get("type") });
     of_members(fields, &of_field)
@@ -139,7 +173,7 @@ fn of_members(fields: &[Field], of_field: &dyn Fn(&Field) -> Value) -> Value {
 
 fn of_shape(shape: &Shape) -> Value {
     match shape {
-        Shape::Text { max: usize::MAX } => json!({ "type": "string" }),
+        Shape::Text { max } if *max > DECLARED_LENGTH => json!({ "type": "string" }),
         Shape::Text { max } => json!({ "type": "string", "maxLength": max }),
         Shape::OneOf(names) | Shape::Status(names) => json!({ "type": "string", "enum": names }),
         Shape::Number => json!({ "type": "number" }),
@@ -153,16 +187,79 @@ fn of_shape(shape: &Shape) -> Value {
         Shape::List(items) => json!({ "type": "array", "items": of_shape(items) }),
         Shape::Names => of_shape(&Shape::List(&ANY_TEXT)),
         Shape::Object(fields) | Shape::Inline(fields) => input(fields),
-        Shape::AnyObject => json!({ "type": "object", "additionalProperties": true }),
+        // Examples: Gemini's API refuses an object without any.
+        Shape::AnyObject => {
+            let tags = json!({ "type": "array", "items": { "type": "string" } });
+            json!({ "type": "object", "properties": { "status": { "type": "string" }, "tags": tags } })
+        }
+        Shape::Nullable(shape) => json!({ "type": [of_shape(shape).get("type"), Some("null")] }),
     }
 }
 
-/// Checks a value against a shape. `name` is its name in the error.
+/// Checks the members of an object, and gives each the form that its parameter has: what counts as
+/// missing is removed, other names become its own, and a text that is JSON of the right type
+/// becomes that. `within` is put in front of names in errors.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT`, or the shape's own code, naming the argument and what it should be.
-pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
+/// `INVALID_ARGUMENT`, or the shape's own code, naming the argument, what it should be and what
+/// arrived.
+pub fn fit_members(
+    within: &str,
+    fields: &[Field],
+    members: &mut Map<String, Value>,
+) -> Result<(), Error> {
+    for field in fields {
+        if let Some(alias) = field.alias
+            && !members.contains_key(field.name)
+            && let Some(value) = members.remove(alias)
+        {
+            members.insert(field.name.to_owned(), value);
+        }
+        let name = format!("{within}{}", field.name);
+        if members.get(field.name).is_some_and(|value| field.is_absent(value)) {
+            members.remove(field.name);
+        }
+        match (members.get_mut(field.name), field.default) {
+            (Some(value), _) => fit(&name, &field.shape, value)?,
+            (None, None) if field.required => {
+                return Err(Error::invalid(format!("Argument {name} is missing: {}", field.about)));
+            }
+            (None, None) => {}
+            (None, Some(default)) => drop(members.insert(field.name.to_owned(), json!(default))),
+        }
+    }
+    Ok(())
+}
+
+/// A member of an object that no field has, as far as it is shown, and the names of the fields.
+pub fn unknown_member(fields: &[Field], members: &Map<String, Value>) -> Option<(String, String)> {
+    let unknown = members.keys().find(|name| {
+        fields.iter().all(|field| field.name != name.as_str() && field.alias != Some(name))
+    })?;
+    let known = fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+    Some((unknown.chars().take(64).collect(), known))
+}
+
+/// As [`fit_members`], for one value.
+fn fit(name: &str, shape: &Shape, value: &mut Value) -> Result<(), Error> {
+    // Many clients send what is not a text as JSON in a text.
+    if let (Some(is_fitting), Value::String(text)) = (shape.json_type(), &*value)
+        && let Ok(parsed) = serde_json::from_str::<Value>(text)
+        && is_fitting(&parsed)
+    {
+        *value = parsed;
+    }
     let wrong = |wanted: &str| Err(Error::invalid(format!("Argument {name} must be {wanted}.")));
+    let arrived = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    let another =
+        |wanted: &str, it: &str| wrong(&format!("{wanted}; {arrived} arrived, send {it} itself"));
     match (shape, value) {
         (Shape::Text { max }, Value::String(text))
             if text.len() <= *max || text.chars().count() <= *max =>
@@ -170,7 +267,7 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
             Ok(())
         }
         (Shape::Text { max }, Value::String(_)) => wrong(&format!("at most {max} characters long")),
-        (Shape::Text { .. }, _) => wrong("a string"),
+        (Shape::Text { .. }, _) => another("a string", "the string"),
         (Shape::OneOf(names) | Shape::Status(names), Value::String(text))
             if names.contains(&text.as_str()) =>
         {
@@ -182,8 +279,8 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
             format!("Argument {name} must be one of: {}.", names.join(", ")),
         )),
         (Shape::Number, Value::Number(_)) => Ok(()),
-        (Shape::Number, _) => wrong("a number"),
-        (Shape::Integer { min, max, outside }, Value::Number(_)) => match whole(value) {
+        (Shape::Number, _) => another("a number", "the number"),
+        (Shape::Integer { min, max, outside }, number @ Value::Number(_)) => match whole(number) {
             Some(number) if (*min..=*max).contains(&number) => Ok(()),
             Some(_) if *max == i64::MAX => {
                 Err(Error::new(*outside, format!("Argument {name} must be at least {min}.")))
@@ -194,38 +291,51 @@ pub fn check(name: &str, shape: &Shape, value: &Value) -> Result<(), Error> {
             )),
             None => wrong("a whole number"),
         },
-        (Shape::Integer { .. }, _) => wrong("a whole number"),
+        (Shape::Integer { .. }, _) => another("a whole number", "the number"),
         (Shape::Flag, Value::Bool(_)) => Ok(()),
-        (Shape::Flag, _) => wrong("true or false"),
-        (Shape::List(items), Value::Array(values)) => values
-            .iter()
-            .enumerate()
-            .try_for_each(|(number, value)| check(&format!("{name}[{number}]"), items, value)),
-        // A text that is a list in JSON is no name.
+        (Shape::Flag, _) => wrong(&format!("true or false; {arrived} arrived")),
+        (Shape::List(items), Value::Array(values)) => {
+            (0..).zip(values).try_for_each(|(number, value): (usize, _)| {
+                fit(&format!("{name}[{number}]"), items, value)
+            })
+        }
+        (Shape::Names, Value::Array(values)) => {
+            (0..).zip(values).try_for_each(|(number, value): (usize, _)| {
+                fit(&format!("{name}[{number}]"), &ANY_TEXT, value)
+            })
+        }
+        // A list that was sent as a text would be taken for a name; links in brackets are names.
         (Shape::Names, Value::String(text)) if !text.starts_with('[') || text.starts_with("[[") => {
             Ok(())
         }
-        (Shape::Names, _) => check(name, &Shape::List(&ANY_TEXT), value),
-        (Shape::List(_), _) => wrong("an array"),
+        (Shape::List(_) | Shape::Names, _) => another("an array", "the array"),
         (Shape::Object(fields) | Shape::Inline(fields), Value::Object(members)) => {
-            if let Some(unknown) = members
-                .keys()
-                .find(|member| fields.iter().all(|field| field.name != member.as_str()))
-            {
-                let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
-                let shown: String = unknown.chars().take(64).collect();
-                return wrong(&format!("without {shown:?}; known: {}", known.join(", ")));
+            match unknown_member(fields, members) {
+                Some((unknown, known)) => wrong(&format!("without {unknown:?}; known: {known}")),
+                None => fit_members(&format!("{name}."), fields, members),
             }
-            fields.iter().try_for_each(|field| match members.get(field.name) {
-                Some(value) if !value.is_null() => {
-                    check(&format!("{name}.{}", field.name), &field.shape, value)
-                }
-                _ if field.required => wrong(&format!("an object with a member {}", field.name)),
-                _ => Ok(()),
-            })
         }
-        (Shape::AnyObject, Value::Object(_)) => Ok(()),
-        (Shape::Object(_) | Shape::Inline(_) | Shape::AnyObject, _) => wrong("an object"),
+        (Shape::AnyObject, Value::Object(_)) | (Shape::Nullable(_), _) => Ok(()),
+        (Shape::Object(_) | Shape::Inline(_) | Shape::AnyObject, _) => {
+            another("an object", "the object")
+        }
+    }
+}
+
+impl Shape {
+    /// Whether a value has the type of this shape; `None` for a shape that a text may have.
+    fn json_type(&self) -> Option<fn(&Value) -> bool> {
+        match self {
+            Shape::Text { .. } | Shape::OneOf(_) | Shape::Status(_) | Shape::Nullable(_) => None,
+            Shape::Number | Shape::Integer { .. } => Some(Value::is_number),
+            Shape::Flag => Some(Value::is_boolean),
+            Shape::List(_) => Some(Value::is_array),
+            // Not `[[1]]`, which is a link.
+            Shape::Names => Some(|value| {
+                value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+            }),
+            Shape::Object(_) | Shape::Inline(_) | Shape::AnyObject => Some(Value::is_object),
+        }
     }
 }
 

@@ -1,19 +1,13 @@
 //! Candidates for search results, and their sort keys.
 
 use super::entry::{Entry, Id};
-use super::error::Error;
 use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::rank::{NameQuality, Word, name_quality, rough_score, tag_quality};
 use super::table::Table;
-use crate::limits;
-use crate::text::query::Parsed;
 use crate::text::words::is_form;
-use serde::{Deserialize, Serialize};
 
-/// Sort key of results, smallest first: class, quality, score (best is smallest), modification time (latest is smallest), path.
-pub(super) type Key = (Rank, String);
-
-/// The numbers of a [`Key`].
+/// The order of results, smallest first: class, quality, score (best is smallest), modification
+/// time (latest is smallest); the path decides among equals.
 pub(super) type Rank = (u8, u8, u64, i64);
 
 /// The part of the query that a text stands for.
@@ -30,43 +24,15 @@ pub(super) enum QueryPart {
 /// Added to the rough score for containing the whole query as one text: more than any words add.
 pub(super) const PHRASE_SCORE: f32 = 1_000.0;
 
-/// The inputs of ranking that do not come from a single file. They are fixed for all pages, so that a file added or removed between
-/// two pages moves no other. JSON names are short because this is serialized as the cursor.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// The inputs of ranking that do not come from a single file.
+#[derive(Debug)]
 pub(super) struct RankingInputs {
-    #[serde(rename = "w")]
     pub(super) words: Vec<Word>,
-    /// How many of the first words are the query's own. The rest are texts of conditions, and parts of words that no file has; a file
-    /// with only those is a partial match.
-    #[serde(rename = "a")]
+    /// How many of the first words are the query's own. The rest are texts of conditions, and
+    /// parts of words that no file has; a file with only those is a partial match.
     pub(super) asked: usize,
-    #[serde(rename = "l")]
     pub(super) average_length: f32,
-    /// The last file, by rough score, that was ranked from its text; files behind it follow by rough score. `None` if all were ranked
-    /// from their texts.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_ranked_closely: Option<Key>,
-    #[serde(rename = "k")]
-    pub(super) last: Option<Key>,
-    #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
     pub(super) did_you_mean: Vec<(String, String)>,
-}
-
-impl RankingInputs {
-    /// The inputs stored in a cursor, which must belong to this query.
-    pub(super) fn from_cursor(cursor: &str, parsed: &Parsed) -> Result<RankingInputs, Error> {
-        let inputs: Option<RankingInputs> = serde_json::from_str(cursor).ok();
-        inputs
-            .filter(|inputs| {
-                // A word may have been stripped of punctuation, or split into parts.
-                let is_of_query = |word: &Word| {
-                    word.instead.as_ref().is_none_or(|instead| instead.len() <= limits::WORD_BYTES)
-                        && parsed.words.iter().chain(&parsed.hints).any(|text| text.contains(&word.asked))
-                };
-                inputs.asked <= inputs.words.len() && inputs.words.len() <= limits::QUERY_WORDS && inputs.words.iter().all(is_of_query)
-            })
-            .ok_or_else(|| Error::Invalid("Argument query: the cursor belongs to another query; repeat the search without it".into()))
-    }
 }
 
 /// A file that matches.
@@ -108,7 +74,8 @@ impl Candidate {
             }
             QueryPart::Stem(number) => {
                 let Some(word) = inputs.words.get(number) else { return };
-                // Where the text has it only inside other words, the path, a tag or an alias may have a form of it.
+                // Where the text has it only inside other words, the path, a tag or an alias may
+                // have a form of it.
                 let has_form = |text: &str| {
                     text.match_indices(word.stem()).any(|(at, stem)| is_form(text, at, stem.len()))
                 };
@@ -135,20 +102,22 @@ impl Candidate {
     }
 }
 
-/// A score as a number that is smaller for better ones. Scores are not negative, so their bits sort as they do.
+/// A score as a number that is smaller for better ones. Scores are not negative, so their bits sort
+/// as they do.
 pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
 }
 
-/// The class of a file that has one word, and the quality of the match in that class; the smallest is the best. Class 0: in its path (in
-/// any form) or an alias; 1: in a tag; 2: in its text, with quality 1 if it is only inside of longer words; 3: in its text, in another form
-/// only.
+/// The class of a file that has one word, and the quality of the match in that class; the smallest
+/// is the best. Class 0: in its path (in any form) or an alias; 1: in a tag; 2: in its text, with
+/// quality 1 if it is only inside of longer words; 3: in its text, in another form only.
 pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
     let text = word.text();
     // A file that has only other forms of the word may have them in its name.
     let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
     let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
-    // One letter is in most names; to look for an alias in each note would take longer than everything else.
+    // One letter is in most names; to look for an alias in each note would take longer than
+    // everything else.
     let may_be_alias =
         candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole) && text.len() > 1;
     let is_alias = may_be_alias && entry.aliases().iter().any(|alias| alias == text);

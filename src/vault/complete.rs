@@ -1,4 +1,4 @@
-//! Completes what a person has begun to enter: paths, notes, topics, contexts, days.
+//! Completes what a person has begun to enter: paths, notes, days.
 
 use super::Vault;
 use super::error::Error;
@@ -16,17 +16,14 @@ pub enum CompletionKind {
     Path,
     /// The path of a note.
     Note,
-    /// A tag or the name of a note.
-    Topic,
-    /// A value of the property `context`.
-    Context,
     /// A day that a note is named after, `2026-02-08`; the newest first.
     Day,
 }
 
 impl Vault {
-    /// Completes `typed`, ignoring case: values that begin with it, then those with a path segment that does, then those that contain
-    /// it elsewhere. Gives the first `limit` of them, and the number of all.
+    /// Completes `typed`, ignoring case: values that begin with it, then those with a path segment
+    /// that does, then those that contain it elsewhere. Gives the first `limit` of them, and the
+    /// number of all.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -50,9 +47,6 @@ impl Vault {
             };
             found.insert((quality, value.to_owned()));
         };
-        if kind == CompletionKind::Context {
-            self.values_of("context")?.iter().for_each(|(value, _)| take(value));
-        }
         self.index.read(|entries| {
             for entry in entries.values() {
                 let note = media::without_ending(entry.name());
@@ -60,20 +54,10 @@ impl Vault {
                     (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => {
                         take(&entry.path)
                     }
-                    (CompletionKind::Topic, Some(name)) => {
-                        take(name);
-                        entry.tags.iter().for_each(|tag| take(tag));
-                    }
                     (CompletionKind::Day, Some(name)) if DateTime::of_date(name).is_some() => {
                         take(name)
                     }
-                    (
-                        CompletionKind::Note
-                        | CompletionKind::Topic
-                        | CompletionKind::Day
-                        | CompletionKind::Context,
-                        _,
-                    ) => {}
+                    (CompletionKind::Note | CompletionKind::Day, _) => {}
                 }
             }
         });

@@ -52,7 +52,8 @@ impl<'a> File<'a> {
         self.original.unwrap_or(self.folded)
     }
 
-    /// Whether all conditions are met; if so, the first range that one of them gives, in the folded text.
+    /// Whether all conditions are met; if so, the first range that one of them gives, in the folded
+    /// text.
     pub(super) fn find_match(
         &self,
         conditions: &[Condition],
@@ -83,7 +84,8 @@ impl<'a> File<'a> {
         Ok(Some(first))
     }
 
-    /// Where a condition is met in a part of the text, or without one in the whole file; `None` if it is not met.
+    /// Where a condition is met in a part of the text, or without one in the whole file; `None` if
+    /// it is not met.
     fn find(
         &self,
         condition: &Condition,
@@ -240,7 +242,8 @@ impl<'a> File<'a> {
     }
 }
 
-/// Whether a note has a property and, if given, this value; names and values are compared folded, and any item of a list matches.
+/// Whether a note has a property and, if given, this value; names and values are compared folded,
+/// and any item of a list matches.
 fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
     entry.properties().is_some_and(|properties| {
         let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);

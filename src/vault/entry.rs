@@ -4,6 +4,7 @@ use super::path::rest_below;
 use crate::clock::Moment;
 use crate::disk;
 use crate::limits;
+use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use std::fs::Metadata;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +42,17 @@ impl Stamp {
         Moment(u64::try_from(self.mtime / 1_000_000_000).unwrap_or(0))
     }
 
+    /// Whether it is of the same file, with a text written at the same time; a rename changes the
+    /// ctime.
+    pub(super) fn is_same_file_as(&self, other: &Stamp) -> bool {
+        Stamp { ctime: other.ctime, ..*self } == *other
+    }
+
+    /// Size and modification time: what changes when a program writes the file.
+    pub fn written(&self) -> (u64, i64) {
+        (self.size, self.mtime)
+    }
+
     /// Sort key by modification time, oldest first.
     pub(super) fn order(&self) -> i64 {
         self.mtime
@@ -52,13 +64,14 @@ impl Stamp {
         (now.saturating_sub(nanoseconds(age))..=now).contains(&self.mtime)
     }
 
-    /// Whether the file could have changed after `seen` without its stamp showing it: the file system's clock ticks
-    /// in steps, and two changes within one step leave the same time.
+    /// Whether the file could have changed after `seen` without its stamp showing it: the file
+    /// system's clock ticks in steps, and two changes within one step leave the same time.
     pub(super) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
         let seen = seen.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
-        // Any new change replaces a time far in the future (a copy from elsewhere, a clock that was set back).
+        // Any new change replaces a time far in the future (a copy from elsewhere, a clock that was
+        // set back).
         let window = seen.saturating_sub(nanoseconds(tick))
             ..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
         window.contains(&self.mtime)
@@ -79,7 +92,8 @@ pub struct Entry {
     /// The folded tags, if folding changes any.
     pub(super) folded_tags: Option<Box<[Box<str>]>>,
     pub(super) text: Text,
-    /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the memory of its text.
+    /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the
+    /// memory of its text.
     pub(super) properties: OnceLock<Option<Box<str>>>,
     /// Its number in the table.
     pub(super) id: Id,
@@ -87,20 +101,22 @@ pub struct Entry {
     pub(super) uncertain: bool,
     /// It was read right after this program wrote it.
     pub(super) written_by_us: AtomicBool,
-    /// The table's version at the last change of the file; reading an unchanged file again keeps it.
+    /// The table's version at the last change of the file; reading an unchanged file again keeps
+    /// it.
     pub(super) version: u64,
     /// The number of the check that read it ([`Index::checks`](super::index::Index::checks)).
     pub(super) check: u64,
 }
 
 impl Entry {
-    /// The same for another index. The text, most of what an entry takes, is shared.
-    pub(super) fn for_another_index(&self) -> Entry {
+    /// The same file under another path, or for another index. The text, most of what an entry
+    /// takes, is shared.
+    pub(super) fn at(&self, path: Arc<str>) -> Entry {
         Entry {
-            path: Arc::clone(&self.path),
+            folded_path: folded_if_other(&path),
+            path,
             stamp: self.stamp,
             tags: self.tags.clone(),
-            folded_path: self.folded_path.clone(),
             folded_tags: self.folded_tags.clone(),
             text: self.text.clone(),
             properties: self.properties.clone(),
@@ -136,7 +152,8 @@ impl Entry {
         self.folded_path.as_deref().unwrap_or(&self.path)
     }
 
-    /// The folded path in which words are searched, without `.md`: every note has that, so only a query that names it should match it.
+    /// The folded path in which words are searched, without `.md`: every note has that, so only a
+    /// query that names it should match it.
     pub(super) fn searched_path(&self) -> &str {
         let path = self.folded_path();
         path.strip_suffix(".md").unwrap_or(path)
@@ -158,20 +175,29 @@ impl Entry {
         Some((kept.chars(), kept.folded().ends_with('\n')))
     }
 
-    /// The cost of searching its text, in bytes of kept text.
-    pub(super) fn search_cost(&self) -> u64 {
+    /// The folded text; empty if its text is not searched.
+    pub(super) fn folded_text(&self) -> &str {
         match &self.text {
-            Text::Kept(text) => text.folded().len() as u64,
-            // Reading a file takes far longer than searching what is kept.
-            Text::OnDisk { .. } => self.stamp.size.saturating_mul(16),
-            Text::None | Text::NotKept { .. } => 0,
+            Text::Kept(text) => text.folded(),
+            Text::None | Text::NotKept { .. } => "",
         }
     }
 
-    /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does. `tag` is folded.
+    /// The cost of searching its text, in bytes of kept text.
+    pub(super) fn search_cost(&self) -> u64 {
+        self.folded_text().len() as u64
+    }
+
+    /// Whether the note has this tag or one nested below it, as Obsidian's `tag:` search does.
+    /// `tag` is folded.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.folded_tags().iter().any(|own| rest_below(own, tag).is_some())
     }
+}
+
+/// The folded path, if folding changes it.
+pub(super) fn folded_if_other(path: &str) -> Option<Box<str>> {
+    Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str)
 }
 
 /// The last segment of a path.
@@ -184,20 +210,14 @@ pub(super) fn name_of(path: &str) -> &str {
 pub(super) enum Text {
     /// The text.
     Kept(Kept),
-    /// Only the frontmatter; the text is read again when it is needed. For machines with little memory.
-    OnDisk {
-        /// The frontmatter with its fences; empty where it is too long to be read.
-        frontmatter: Box<str>,
-        /// Of the text, to detect changes.
-        hash: u64,
-    },
     /// Not text: found by name only.
     None,
     /// Text that is too large or did not fit: found by name, tag and property, and answers say so.
     NotKept {
-        /// As in [`Text::OnDisk`].
+        /// The frontmatter with its fences; empty where it is too long to be read.
         frontmatter: Box<str>,
-        /// Of the text, to detect changes; random if the file was not read to its end, 0 if it cannot be read.
+        /// Of the text, to detect changes; random if the file was not read to its end, 0 if it
+        /// cannot be read.
         hash: u64,
     },
 }
@@ -207,9 +227,7 @@ impl Text {
     pub(super) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => {
-                frontmatter.len() as u64
-            }
+            Text::NotKept { frontmatter, .. } => frontmatter.len() as u64,
             Text::None => 0,
         }
     }

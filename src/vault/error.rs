@@ -1,5 +1,6 @@
-//! Refusals and failures. `Display` is for the model: only paths below the vault, and what to do next. The operating
-//! system's own message goes to the log, and to the model only where `std` has no kind for it.
+//! Refusals and failures. `Display` is for the model: only paths below the vault, and what to do
+//! next. The operating system's own message goes to the log, and to the model only where `std` has
+//! no kind for it.
 
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -19,7 +20,8 @@ pub enum Error {
         /// A sentence about similar files.
         hint: String,
     },
-    /// The path leads outside, into hidden folders, or to something that is not what the operation works on.
+    /// The path leads outside, into hidden folders, or to something that is not what the operation
+    /// works on.
     NotAllowed {
         /// The path asked for, as far as it can be repeated.
         path: String,
@@ -33,7 +35,8 @@ pub enum Error {
         /// Folders that may be changed; empty if the path is hidden.
         granted: String,
     },
-    /// The text to be replaced is not in the file. The string says what was found instead; it may be empty.
+    /// The text to be replaced is not in the file. The string says what was found instead; it may
+    /// be empty.
     TextNotFound(String),
     /// The text to be replaced occurs this many times.
     TextNotUnique(usize),
@@ -90,8 +93,8 @@ pub enum Error {
         /// Why, to be read after the path and a colon.
         why: String,
     },
-    /// Too many costly calls are in progress: searches by regular expression, queries, readings of the kept versions; or an index is
-    /// still being made.
+    /// Too many costly calls are in progress: searches by regular expression, queries, readings of
+    /// the kept versions; or an index is still being made.
     Overloaded,
     /// This program has noticed a mistake of its own ([`crate::slice::mistakes`]).
     Mistake,
@@ -108,8 +111,8 @@ pub enum Error {
     },
 }
 
-/// Logs a warning, once, so that the log has one line per problem, and not one per walk; of each kind the first
-/// [`limits::WARNINGS`], the others with `LOG_LEVEL=debug`.
+/// Logs a warning, once, so that the log has one line per problem, and not one per walk; of each
+/// kind the first [`limits::WARNINGS`], the others with `LOG_LEVEL=debug`.
 pub(super) fn warn_once(about: &'static str, warning: String) {
     static WARNINGS: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
     let mut warnings = WARNINGS.lock().unpoisoned();
@@ -125,8 +128,8 @@ pub(super) fn warn_once(about: &'static str, warning: String) {
     }
 }
 
-/// The system's description of a failure, without a path. `std` has a kind for most, and calls the others (EIO, EMFILE)
-/// "uncategorized".
+/// The system's description of a failure, without a path. `std` has a kind for most, and calls the
+/// others (EIO, EMFILE) "uncategorized".
 pub(super) fn description(cause: &io::Error) -> String {
     let kind = cause.kind().to_string();
     match cause.raw_os_error().map(io::Error::from_raw_os_error) {
@@ -172,47 +175,87 @@ impl From<io::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NotFound { path, hint } if hint.is_empty() => write!(f, "File not found: {path}"),
+            Error::NotFound { path, hint } if hint.is_empty() => {
+                write!(f, "File not found: {path}")
+            }
             Error::NotFound { path, hint } => write!(f, "File not found: {path}. {hint}"),
             Error::NotAllowed { path, why } => write!(f, "Path not allowed: {path} ({why})"),
-            Error::NotGranted { path, granted } if granted.is_empty() => write!(f, "Path not allowed: {path} (it is hidden)"),
-            Error::NotGranted { path, granted } => write!(f, "Path not allowed: {path} (this login may change only {granted})"),
+            Error::NotGranted { path, granted } if granted.is_empty() => {
+                write!(f, "Path not allowed: {path} (it is hidden)")
+            }
+            Error::NotGranted { path, granted } => {
+                write!(f, "Path not allowed: {path} (this login may change only {granted})")
+            }
             Error::TextNotFound(hint) if hint.is_empty() => f.write_str("Text not found in file"),
             Error::TextNotFound(hint) => write!(f, "Text not found in file. {hint}"),
             Error::TextNotUnique(count) => {
                 let least = if *count >= limits::OCCURRENCES { "at least " } else { "" };
-                write!(f, "Text appears {least}{count} times in file, must be unique. Include more of the surrounding lines in old_text.")
+                write!(
+                    f,
+                    "Text appears {least}{count} times in file, must be unique. Include more of \
+                     the surrounding lines in old_text."
+                )
             }
             Error::InvalidRange(why) => f.write_str(why),
             Error::Conflict(Some(etag)) => {
-                write!(f, "The file has changed since it was read; its etag is now {etag}. Read it again, then repeat the change.")
+                write!(
+                    f,
+                    "The file has changed since it was read; its etag is now {etag}. Read it \
+                     again, then repeat the change."
+                )
             }
-            Error::Conflict(None) => f.write_str("The file does not exist any more, so if_match cannot match."),
-            Error::Busy => f.write_str("Another program is changing this file right now; nothing was done. Read it again, and try again."),
+            Error::Conflict(None) => {
+                f.write_str("The file does not exist any more, so if_match cannot match.")
+            }
+            Error::Busy => f.write_str(
+                "Another program is changing this file right now; nothing was done. Read it \
+                 again, and try again.",
+            ),
             Error::TooLarge { path, size, limit } => {
                 write!(
                     f,
-                    "Too large: {path} has {size} bytes, the limit is {limit}. Split it into several files, or ask the owner of the vault to."
+                    "Too large: {path} has {size} bytes, the limit is {limit}. Split it into \
+                     several files, or ask the owner of the vault to."
                 )
             }
             Error::NotText { path, size, media_type } => {
-                write!(f, "Not a text file: {path} ({media_type}, {size} bytes). vault_read shows text, pictures, PDF and sound only.")
+                write!(
+                    f,
+                    "Not a text file in UTF-8: {path} ({media_type}, {size} bytes). vault_read \
+                     shows text, pictures, PDF and sound only."
+                )
             }
-            Error::ReadOnly(path) => write!(f, "Read-only: {path} cannot be changed on the server's disk"),
-            Error::Unavailable => f.write_str("The vault folder is not available on the server at the moment. Try again later."),
+            Error::ReadOnly(path) => {
+                write!(f, "Read-only: {path} cannot be changed on the server's disk")
+            }
+            Error::Unavailable => f.write_str(
+                "The vault folder is not available on the server at the moment. Try again later.",
+            ),
             Error::Ambiguous { what, .. } => write!(
                 f,
-                "{what}; nothing was done. Give the path of the candidate that is meant; of a heading, those above it (A > B). Its line is what vault_read takes as offset; for vault_insert that is the line alone, not its section."
+                "{what}; nothing was done. Give the path of the candidate that is meant; of a \
+                 heading, those above it (A > B). Its line is what vault_read takes as offset; \
+                 for vault_insert that is the line alone, not its section."
             ),
             Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}."),
-            Error::NoTarget { what, .. } => write!(f, "{what}; see candidates for what exists instead."),
-            Error::Exists(path) => write!(f, "{path} exists already; nothing was changed. Choose another name, or change that file."),
-            Error::Invalid(message) => f.write_str(message),
-            Error::Malformed { path, why } => write!(f, "{path}: {why}. Nothing was changed."),
-            Error::Overloaded => f.write_str(
-                "The server is busy with costly calls (regular expressions, queries, old versions), or is still reading a large vault. Try again in a few seconds.",
+            Error::NoTarget { what, .. } => {
+                write!(f, "{what}; see candidates for what exists instead.")
+            }
+            Error::Exists(path) => write!(
+                f,
+                "{path} exists already; nothing was changed. Choose another name, or change that \
+                 file."
             ),
-            Error::Mistake => f.write_str("The server has made a mistake in computing the change, so nothing was changed. Its log has the place."),
+            Error::Invalid(message) => f.write_str(message),
+            Error::Malformed { path, why } => write!(f, "{path}: {why}."),
+            Error::Overloaded => f.write_str(
+                "The server is busy with costly calls (regular expressions, queries, old \
+                 versions), or is still reading a large vault. Try again in a few seconds.",
+            ),
+            Error::Mistake => f.write_str(
+                "The server has made a mistake in computing the change, so nothing was changed. \
+                 Its log has the place.",
+            ),
             Error::Cancelled => f.write_str("Cancelled"),
             Error::Disk { doing, path, cause } => {
                 // "permission denied", "no storage space": it helps, and carries no path.

@@ -1,15 +1,13 @@
-//! Changes on disk as reported by Linux, inotify(7): one watch for each served folder, and one queue that is read before a call
-//! trusts the index.
+//! Changes on disk as reported by Linux, inotify(7): one watch for each served folder, and one
+//! queue that is read before a call trusts the index.
 //!
-//! The queue says only which paths have changed; their current state is read from the disk. So neither the order of events
-//! matters nor how many of them the kernel has merged.
+//! The queue says only which paths have changed; their current state is read from the disk. So
+//! neither the order of events matters nor how many of them the kernel has merged.
 //!
-//! Not reported, and found by the full walk every few minutes: writing through another hard link of a file, mounting over a
-//! folder, and writing through a memory map before it is unmapped.
+//! Not reported, and found by the full walk every few minutes: writing through another hard link of
+//! a file, mounting over a folder, and writing through a memory map before it is unmapped.
 
-use super::path::{is_hidden, is_odd, range_below, rest_below};
-use crate::clock;
-use crate::disk;
+use super::path::{is_hidden, is_odd, range_below};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -25,11 +23,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// File system types, statfs(2), on which every change goes through this kernel, which reports it: ext2 to ext4, XFS, Btrfs,
-/// F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be changed below it), FAT, exFAT, NTFS. Not network file
-/// systems, shares of a virtual machine's host or FUSE.
+/// File system types, statfs(2), on which every change goes through this kernel, which reports it:
+/// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be
+/// changed below it), FAT, exFAT, NTFS. Not network file systems, shares of a virtual machine's
+/// host or FUSE.
 const REPORTING_FILE_SYSTEMS: [u32; 12] = [
     0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0xca451a4e, 0x2fc12fc1, 0x01021994, 0x794c7630,
     0x4d44, 0x2011bab0, 0x5346544e, 0x7366746e,
@@ -38,18 +37,11 @@ const REPORTING_FILE_SYSTEMS: [u32; 12] = [
 /// What has changed since the queue was read last.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Paths of files and folders, and whether an equal but uncertain stamp is not enough (`recheck`): the file may have been modified in place.
+    /// Paths of files and folders, and whether an equal but uncertain stamp is not enough
+    /// (`recheck`): the file may have been modified in place.
     pub(super) paths: BTreeMap<String, bool>,
     /// Why the paths may be incomplete.
     pub(super) incomplete: Option<&'static str>,
-}
-
-/// The last event of a file that is open.
-#[derive(Debug, Clone, Copy)]
-struct Mark {
-    at: Instant,
-    /// Written to, and not only made.
-    is_modified: bool,
 }
 
 /// The watches, by descriptor and by path, and what the queue has reported.
@@ -60,14 +52,6 @@ struct State {
     by_path: BTreeMap<Arc<str>, i32>,
     /// Devices that report changes.
     devices: HashSet<u64>,
-    /// Files that a program has made or written to and not closed yet: their mark.
-    being_written: HashMap<String, Mark>,
-    /// A rename is two events with one cookie, which may come in two reads. After the first: the cookie, and the mark that goes to the new
-    /// name.
-    moving: Option<(u32, Mark)>,
-    /// An exchange of names is two renames. After the first: the name it took over, and the mark of the file that had it, which is renamed
-    /// next.
-    displaced: Option<(String, Option<Mark>)>,
 }
 
 /// The queue of changes in one vault.
@@ -97,11 +81,12 @@ impl Events {
         self.state.lock().unpoisoned()
     }
 
-    /// Watches the folder `on_disk`, whose path below the root is `below`. Call it before listing the folder, so that all later
-    /// changes are reported.
+    /// Watches the folder `on_disk`, whose path below the root is `below`. Call it before listing
+    /// the folder, so that all later changes are reported.
     ///
     /// # Errors
-    /// Why changes in it would not be reported, as text for the log. A folder that is gone or unreadable is no error.
+    /// Why changes in it would not be reported, as text for the log. A folder that is gone or
+    /// unreadable is no error.
     pub(super) fn watch(&self, below: &str, on_disk: &Path) -> Result<(), String> {
         let Ok(device) = fs::symlink_metadata(on_disk).map(|found| found.dev()) else {
             return Ok(());
@@ -111,7 +96,8 @@ impl Events {
             let kind = rustix::fs::statfs(on_disk).map_or(0, |found| found.f_type as u32);
             if !REPORTING_FILE_SYSTEMS.contains(&kind) {
                 return Err(format!(
-                    "{below:?} lies on a file system (type 0x{kind:x}) that does not report changes by others"
+                    "{below:?} lies on a file system (type 0x{kind:x}) that does not report \
+                     changes by others"
                 ));
             }
         }
@@ -134,10 +120,9 @@ impl Events {
                 Ok(())
             }
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Ok(()),
-            Err(Errno::NOSPC) => {
-                Err("all watches of this user are in use (sysctl fs.inotify.max_user_watches)"
-                    .into())
-            }
+            Err(Errno::NOSPC) => Err("all watches of this user are in use (sysctl \
+                                      fs.inotify.max_user_watches)"
+                .into()),
             Err(error) => Err(format!("{below:?} cannot be watched: {error}")),
         }
     }
@@ -155,8 +140,6 @@ impl Events {
             // The kernel may have ended it already.
             let _ = remove_watch(&self.queue, watch);
         }
-        // A file with this path keeps its mark: it may be new, with a program that has it open.
-        state.being_written.retain(|file, _| rest_below(file, path).is_none_or(str::is_empty));
     }
 
     /// What has changed since the last call.
@@ -183,26 +166,13 @@ impl Events {
         }
     }
 
-    /// Whether a program has written to a file and not closed it yet. Some changes, such as truncate(2), are not followed by a close:
-    /// after [`limits::OPEN_FILE_PATIENCE`] without a change the file counts as closed. A file that was made and is not empty, without a
-    /// write in [`limits::NEW_FILE_PATIENCE`], is a hard link.
-    pub(super) fn is_being_written(&self, path: &str, is_empty: impl FnOnce() -> bool) -> bool {
-        let mut state = self.state();
-        self.read_queue(&mut state);
-        let mark = state.being_written.get(path);
-        mark.is_some_and(|mark| {
-            let elapsed = mark.at.elapsed();
-            elapsed < limits::NEW_FILE_PATIENCE
-                || elapsed < limits::OPEN_FILE_PATIENCE && (mark.is_modified || is_empty())
-        })
-    }
-
     /// Ends [`Events::wait`] in another thread, or the next one.
     pub(super) fn wake(&self) {
         let _ = rustix::io::write(&self.woken, &1_u64.to_ne_bytes());
     }
 
-    /// Waits until the queue has something, [`Events::wake`] was called since the last wait, or the time is over.
+    /// Waits until the queue has something, [`Events::wake`] was called since the last wait, or the
+    /// time is over.
     pub(super) fn wait(&self, time: Option<Duration>) {
         let mut awaited = [&self.queue, &self.woken].map(|fd| PollFd::new(fd, PollFlags::IN));
         let time = time.and_then(|time| Timespec::try_from(time).ok());
@@ -217,7 +187,6 @@ impl State {
         let changed = &mut self.changed;
         let what = event.events();
         if what.contains(ReadFlags::QUEUE_OVERFLOW) {
-            self.being_written.clear();
             changed.incomplete =
                 Some("more has changed than the queue holds (sysctl fs.inotify.max_queued_events)");
             return;
@@ -243,96 +212,10 @@ impl State {
         if path.len() > limits::PATH_BYTES {
             return;
         }
-        self.update_marks(what, name, &path, event.cookie());
         if !is_hidden(name) {
             let must_recheck =
                 what.intersects(ReadFlags::MODIFY | ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE);
             *self.changed.paths.entry(path).or_default() |= must_recheck;
         }
-    }
-
-    /// Updates the marks of files that are being written. A renamed file keeps its mark, also one that this program displaces to a
-    /// temporary name.
-    fn update_marks(&mut self, what: ReadFlags, name: &str, path: &str, cookie: u32) {
-        let is_modified = what.contains(ReadFlags::MODIFY);
-        if is_modified || what.contains(ReadFlags::CREATE) && !what.contains(ReadFlags::ISDIR) {
-            if !disk::is_temporary(name) {
-                self.being_written
-                    .insert(path.to_owned(), Mark { at: clock::instant(), is_modified });
-            }
-            return;
-        }
-        if what.contains(ReadFlags::ATTRIB) {
-            return;
-        }
-        let mark = self.being_written.remove(path);
-        if what.contains(ReadFlags::MOVED_FROM) {
-            let displaced = self.displaced.take().filter(|(displaced, _)| displaced == path);
-            // In an exchange, this mark came with the file that has just been moved to this name.
-            if let (Some(mark), Some(_)) = (mark, &displaced) {
-                self.being_written.insert(path.to_owned(), mark);
-            }
-            self.moving = displaced.and_then(|(_, mark)| mark).or(mark).map(|mark| (cookie, mark));
-        } else if what.contains(ReadFlags::MOVED_TO) {
-            if let Some((_, moved)) = self.moving.take().filter(|(moving, _)| *moving == cookie) {
-                self.being_written.insert(path.to_owned(), moved);
-            }
-            self.displaced = Some((path.to_owned(), mark));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    /// A file that is displaced while a program writes to it still counts as being written, under either name.
-    #[test]
-    fn a_file_being_written_stays_so_when_names_are_exchanged() {
-        let folder = std::env::temp_dir().join(crate::secret::new_id());
-        disk::create_folder(&folder).unwrap();
-        let (note, temporary) = (folder.join("note.md"), folder.join(".other.md"));
-        disk::write_new(&temporary, b"ours").unwrap();
-        let events = Events::new().unwrap();
-        events.watch("", &folder).unwrap();
-        let mut open = disk::open_to_append(&note).unwrap();
-        open.write_all(b"half").unwrap();
-        // The queue is read after each exchange, or only after both.
-        for reads in [[true, true], [false, true]] {
-            disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[0] || events.is_being_written(".other.md", || false));
-            disk::exchange(&temporary, &note).unwrap();
-            assert!(!reads[1] || events.is_being_written("note.md", || false));
-        }
-        drop(open);
-        assert!(!events.is_being_written("note.md", || false));
-        disk::remove_own_folder(&folder).unwrap();
-    }
-
-    /// A write that begins while a file is replaced counts as in progress until the program closes the file.
-    #[test]
-    fn a_write_that_begins_during_a_replacement_is_seen() {
-        let folder = std::env::temp_dir().join(crate::secret::new_id());
-        disk::create_folder(&folder).unwrap();
-        let note = folder.join("note.md");
-        disk::write_new(&note, b"before").unwrap();
-        let events = Events::new().unwrap();
-        events.watch("", &folder).unwrap();
-        let (before, writer) = (note.metadata().unwrap(), std::cell::Cell::new(None));
-        let begin_to_write = |at: &Path| -> io::Result<()> {
-            // Called with another name, after the exchange: the new file exists.
-            if at != note {
-                let mut open = disk::open_to_append(&note)?;
-                open.write_all(b"half")?;
-                writer.set(Some(open));
-            }
-            Ok(())
-        };
-        disk::replace(&note, b"ours", disk::Mode::Like(&before), begin_to_write).unwrap();
-        assert!(events.is_being_written("note.md", || false));
-        assert!(writer.take().is_some());
-        assert!(!events.is_being_written("note.md", || false));
-        disk::remove_own_folder(&folder).unwrap();
     }
 }

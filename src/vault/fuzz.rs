@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::expect_used, clippy::indexing_slicing)]
 
-use super::replace_text::replace_once;
+use super::change::replace_text::{Replacement, replace};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::text::words::indexed_words;
@@ -47,7 +47,8 @@ fn is_plain(text: &str) -> bool {
 
 /// Checks the replacement of one occurrence.
 pub fn edit(text: &str, old: &str, new: &str) {
-    let Ok(edited) = replace_once(text.as_bytes(), old, new) else { return };
+    let edit = Replacement { old, new, all: false };
+    let Ok((edited, _)) = replace(text.as_bytes(), &edit) else { return };
     let edited = String::from_utf8(edited).expect("still UTF-8");
     // Both texts get the line endings of the file, which may mix several kinds.
     let plain = |text: &str| text.replace('\r', "");

@@ -17,7 +17,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 impl Vault {
-    /// The line of a match, with the match in bold, and the line's number. `at` is the match in the folded text.
+    /// The line of a match, with the match in bold, and the line's number. `at` is the match in the
+    /// folded text.
     pub(super) fn snippet(
         &self,
         entry: &Entry,
@@ -98,7 +99,8 @@ impl Vault {
         let kept = self.kept_text(entry).unwrap_or_default();
         let text = kept.folded();
         let at = match text.strip_suffix('\n') {
-            // Another program may have changed it since it was searched: then its first line is shown.
+            // Another program may have changed it since it was searched: then its first line is
+            // shown.
             _ if at.end > text.len() => 0..0,
             // An empty match may be after the last line.
             Some(lines) if at.start > lines.len() => lines.len()..lines.len(),
@@ -109,7 +111,8 @@ impl Vault {
     }
 }
 
-/// The line of the first tag that contains one of the needles, in the `tags` and `tag` of the frontmatter or in the text, and its number.
+/// The line of the first tag that contains one of the needles, in the `tags` and `tag` of the
+/// frontmatter or in the text, and its number.
 fn tag_line(entry: &Entry, original: &str, needles: &[&str]) -> (String, usize) {
     let wanted: Vec<&str> = needles
         .iter()

@@ -1,26 +1,29 @@
 //! The in-memory index of the vault, checked against the disk without reading unchanged files.
 //!
-//! Where the file system reports changes ([`Events`]), the reported paths are checked before each call; elsewhere the vault is
-//! walked when [`RefreshPolicy`] says so. A walk only finds the paths that differ; in both cases [`Index::update`] brings an entry
-//! up to date: it compares the file's [`Stamp`] with the one it was read at.
+//! Where the file system reports changes ([`Events`]), the reported paths are checked before each
+//! call; elsewhere the vault is walked when the last walk is too old. A walk only finds the paths
+//! that differ; in both cases [`Index::update`] brings an entry up to date: it compares the file's
+//! [`Stamp`] with the one it was read at.
 
 use super::entry::{Entry, Stamp};
 use super::error::{Error, warn_once};
 use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
-use super::path::{VaultPath, range_below, slash_separated};
-use super::refresh_policy::RefreshPolicy;
+use super::media::{self, Kind};
+use super::path::{VaultPath, range_below};
 use super::table::Table;
 use super::word_index::WordIndex;
+use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::Quota;
+use crate::slice::Part;
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The state of a file, or of a folder and all files below it, in the index; for comparison only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,14 +32,11 @@ pub struct IndexedState {
     newest: u64,
 }
 
-/// How much of the vault is kept in memory for search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Memory {
-    /// All texts: a search reads nothing.
-    #[default]
-    Full,
-    /// Which words the texts have, not the texts: a search reads the files whose lines it shows.
-    Small,
+/// When the last walk of the whole vault began, and how long it took.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastWalk {
+    pub(super) began: Instant,
+    pub(super) took: Duration,
 }
 
 /// The index.
@@ -47,47 +47,45 @@ pub(super) struct Index {
     pub(super) whole: Option<Arc<Index>>,
     /// Device and inode of the root at the last walk.
     pub(super) identity: Mutex<Option<(u64, u64)>>,
-    pub(super) memory: Memory,
     pub(super) table: RwLock<Table>,
     /// The changes that the file system reports, where it does.
     pub(super) events: RwLock<Option<Arc<Events>>>,
-    /// There are symbolic links: changes of their targets are reported under other paths.
-    pub(super) has_links: AtomicBool,
-    /// Held from reading the queue, or walking, until all that differs has been checked. The background walk does not need it: `update_lock`
-    /// protects its entries, and it counts only once it has ended.
+    /// Held from reading the queue, or walking, until all that differs has been checked. The
+    /// background walk does not need it: `update_lock` protects its entries, and it counts only
+    /// once it has ended.
     pub(super) refresh_lock: Mutex<()>,
-    /// Held while a check compares a file with its entry, and while it replaces that; not while the file is read and parsed.
+    /// Held while a check compares a file with its entry, and while it replaces that; not while
+    /// the file is read and parsed.
     pub(super) update_lock: Mutex<()>,
-    /// Numbers the checks. Of two that read a file at the same time, the one that began later has the newer state: whatever changes after it
-    /// has begun leads to another check.
+    /// Numbers the checks. Of two that read a file at the same time, the one that began later has
+    /// the newer state: whatever changes after it has begun leads to another check.
     pub(super) checks: AtomicU64,
-    pub(super) refresh_policy: RefreshPolicy,
+    pub(super) last_walk: Mutex<Option<LastWalk>>,
     /// The permit for the background walk.
     pub(super) walk_permit: Arc<Quota>,
     /// The newest word index.
     pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
     /// The permit for building one.
     pub(super) word_index_permit: Arc<Quota>,
-    /// Whether the last walk found no vault; logged once when it disappears and once when it is back.
+    /// Whether the last walk found no vault; logged once when it disappears and once when it is
+    /// back.
     pub(super) is_gone: AtomicBool,
 }
 
 impl Index {
-    pub(super) fn new(jail: Jail, memory: Memory, whole: Option<Arc<Index>>) -> Index {
+    pub(super) fn new(jail: Jail, whole: Option<Arc<Index>>) -> Index {
         let events =
             Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
         Index {
             identity: Mutex::new(jail.identity()),
             jail,
             whole,
-            memory,
             table: RwLock::default(),
             events: RwLock::new(events.map(Arc::new)),
-            has_links: AtomicBool::new(false),
             refresh_lock: Mutex::new(()),
             update_lock: Mutex::new(()),
             checks: AtomicU64::new(0),
-            refresh_policy: RefreshPolicy::default(),
+            last_walk: Mutex::default(),
             walk_permit: Quota::one(),
             word_index: Mutex::default(),
             word_index_permit: Quota::one(),
@@ -151,7 +149,8 @@ impl Index {
         }
     }
 
-    /// Runs `work` in a thread of its own, unless it is running already; false if no thread could be started.
+    /// Runs `work` in a thread of its own, unless it is running already; false if no thread could
+    /// be started.
     pub(super) fn spawn(
         self: &Arc<Self>,
         name: &str,
@@ -167,8 +166,9 @@ impl Index {
         std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
     }
 
-    /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck` also if an equal stamp does not prove that
-    /// it is unchanged, as within one tick of the clock. Returns whether the path is that of a served folder, without links.
+    /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck`
+    /// also if an equal stamp does not prove that it is unchanged, as within one tick of the clock.
+    /// Returns whether the path is that of a served folder.
     pub(super) fn update(&self, path: &str, recheck: bool) -> bool {
         let check = self.checks.fetch_add(1, Ordering::Relaxed);
         let mut read = None;
@@ -183,8 +183,8 @@ impl Index {
         }
     }
 
-    /// Compares a file with its entry and replaces that by what was read. Returns whether the path is that of a served folder, without links,
-    /// and where the file is if it has to be read first.
+    /// Compares a file with its entry and replaces that by what was read. Returns whether the path
+    /// is that of a served folder, and where the file is if it has to be read first.
     fn compare(
         &self,
         path: &str,
@@ -192,32 +192,23 @@ impl Index {
         read: Option<Entry>,
     ) -> (bool, Option<ResolvedPath>) {
         let _lock = self.update_lock.lock().unpoisoned();
-        let found = self.jail.existing(&VaultPath::unchecked(path)).and_then(|on_disk| {
-            let metadata = on_disk.metadata().map_err(Error::disk("read the metadata of", path))?;
-            Ok((on_disk, metadata))
-        });
-        let (on_disk, metadata) = match found {
-            Ok((on_disk, metadata)) if metadata.is_dir() || metadata.is_file() => {
-                (on_disk, metadata)
-            }
-            Ok(_) | Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
-                let is_link = self.jail.root().join(path).is_symlink();
-                self.has_links.fetch_or(is_link, Ordering::AcqRel);
+        let (on_disk, metadata) = match self.jail.look_up(&VaultPath::unchecked(path)) {
+            Ok(found) => found,
+            Err(Error::NotFound { .. } | Error::NotAllowed { .. }) => {
                 self.remove(path);
                 return (false, None);
             }
             // The entry stays: this error says nothing about the file.
             Err(_) => return (false, None),
         };
-        self.has_links.fetch_or(on_disk.below() != Path::new(path), Ordering::AcqRel);
-        // A folder has replaced a known file, or the file is new and may have replaced a folder: what is known below this path goes.
+        // A folder has replaced a known file, or the file is new and may have replaced a folder:
+        // what is known below this path goes.
         let was_file = self.get(path).is_some();
         if was_file != metadata.is_file() {
             self.remove(path);
         }
         if metadata.is_dir() {
-            // Which links to folders are followed, only a walk of the whole vault knows.
-            return (on_disk.below() == Path::new(path), None);
+            return (true, None);
         }
         let is_unread = self.compare_file(path, &metadata, recheck, read);
         (false, is_unread.then_some(on_disk))
@@ -253,7 +244,8 @@ impl Index {
         !is_full
     }
 
-    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has another stamp, or an uncertain one.
+    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has
+    /// another stamp, or an uncertain one.
     pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
         let known =
             self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
@@ -263,15 +255,59 @@ impl Index {
         })
     }
 
-    /// Records a file that this program has just written.
-    pub(super) fn record_write(&self, path: &VaultPath) {
-        self.update(path.as_str(), true);
-        if let Some(entry) = self.get(path.as_str()) {
+    /// Records what this program has just written.
+    pub(super) fn record_write(&self, path: &VaultPath, on_disk: &Path, bytes: &[u8]) {
+        let check = self.checks.fetch_add(1, Ordering::Relaxed);
+        let kind = media::of(path.name()).0;
+        let stamp = on_disk.symlink_metadata().map(|found| Stamp::of(&found)).ok();
+        match stamp.filter(|stamp| stamp.size == bytes.len() as u64 && kind == Kind::Text) {
+            Some(stamp) => {
+                let indexed = bytes.part(..bytes.len().min(limits::INDEXED_BYTES as usize + 1));
+                let uncertain = stamp.may_hide_a_change(clock::system());
+                let entry = self.entry_with(path.as_str(), stamp, indexed.to_vec(), uncertain);
+                self.put(Entry { check, ..entry });
+            }
+            // Another program has written it since, or what is text shows only in the file.
+            None => drop(self.update(path.as_str(), true)),
+        }
+        if let Some(entry) = self.get(path.as_str()).filter(|entry| Some(entry.stamp) == stamp) {
             entry.written_by_us.store(true, Ordering::Release);
         }
     }
 
-    /// Changes the table, and wakes the thread that waits for changes, whose events this call may have read.
+    /// Records that this program has just moved a file, or all files of a folder.
+    pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
+        let moved = self.below(from, |_| true).into_iter().chain(self.get(from.as_str()));
+        let moved: Vec<Arc<Entry>> = moved.collect();
+        {
+            let _lock = self.update_lock.lock().unpoisoned();
+            self.remove(from.as_str());
+        }
+        let Some(to) = to else { return };
+        for entry in moved {
+            let check = self.checks.fetch_add(1, Ordering::Relaxed);
+            let rest = entry.path.part(from.as_str().len()..);
+            let path = format!("{}{rest}", to.as_str());
+            let now = self.jail.look_up(&VaultPath::unchecked(&path));
+            let stamp = now.ok().map(|(_, found)| Stamp::of(&found));
+            let is_known = !entry.uncertain && media::of(&entry.path) == media::of(&path);
+            match stamp.filter(|stamp| is_known && stamp.is_same_file_as(&entry.stamp)) {
+                Some(stamp) => self.put(Entry { check, stamp, ..entry.at(path.as_str().into()) }),
+                None => drop(self.update(&path, true)),
+            }
+        }
+    }
+
+    /// Puts in what a check has read, unless a later one has put in more.
+    fn put(&self, entry: Entry) {
+        let _lock = self.update_lock.lock().unpoisoned();
+        if self.get(&entry.path).is_none_or(|known| known.check < entry.check) {
+            self.change(|table| table.insert(entry));
+        }
+    }
+
+    /// Changes the table, and wakes the thread that waits for changes, whose events this call may
+    /// have read.
     fn change(&self, change: impl FnOnce(&mut Table)) {
         change(&mut self.table.write().unpoisoned());
         self.events().into_iter().for_each(|events| events.wake());
@@ -286,19 +322,6 @@ impl Index {
         for gone in self.get(path).into_iter().chain(below) {
             self.change(|table| table.remove(&gone.path));
         }
-    }
-
-    /// Whether, according to events, another program is writing in place to the file that now has the name of `at`: that of `on_disk`, or
-    /// after an exchange a temporary one. `None` without events.
-    pub(super) fn is_being_written(&self, on_disk: &ResolvedPath, at: &Path) -> Option<bool> {
-        let events = self.events()?;
-        let path = at.file_name().map(|name| on_disk.below().with_file_name(name));
-        let is_empty = || std::fs::metadata(at).is_ok_and(|found| found.len() == 0);
-        Some(
-            path.as_deref()
-                .and_then(slash_separated)
-                .is_some_and(|path| events.is_being_written(&path, is_empty)),
-        )
     }
 }
 

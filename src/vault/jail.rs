@@ -1,12 +1,11 @@
-//! Resolves a [`VaultPath`] to a path on disk inside the vault. Only this file decides whether a path
-//! is inside.
+//! Resolves a [`VaultPath`] to a path on disk inside the vault. Only this file decides whether a
+//! path is inside.
 
 use super::error::Error;
-use super::path::{VaultPath, is_hidden, slash_separated};
+use super::path::{VaultPath, is_hidden};
 use super::scope::{GrantedFolders, Hidden};
 use crate::disk::{self, Folder};
-use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -14,14 +13,16 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
 const ALIAS: &str = "it is another spelling of a name; list the folder to see how it is written";
-const OUTSIDE: &str = "it is a symbolic link that does not end at a served path";
+const LINK: &str = "it is, or lies below, a symbolic link, which is not served; give the path that \
+                    the link leads to";
 
-/// The vault's root, with every symbolic link in its path resolved, and the part of it that the caller may see.
+/// The vault's root, with every symbolic link in its path resolved, and the part of it that the
+/// caller may see.
 #[derive(Debug, Clone)]
 pub(super) struct Jail {
     root: PathBuf,
-    /// Whether the file system takes a name in another spelling. Not asked for again below: where something is hidden or limited by a
-    /// grant, each folder is looked at.
+    /// Whether the file system takes a name in another spelling. Not asked for again below: where
+    /// something is hidden or limited by a grant, each folder is looked at.
     folds_names: bool,
     hidden: Arc<Hidden>,
     /// `None`: everything.
@@ -30,7 +31,7 @@ pub(super) struct Jail {
 
 impl Jail {
     pub(super) fn new(root: &Path, hidden: Arc<Hidden>) -> io::Result<Jail> {
-        let root = disk::canonicalize(root)?;
+        let root = root.canonicalize()?;
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
@@ -64,8 +65,9 @@ impl Jail {
             && !self.hidden.hides(&self.root, path)
     }
 
-    /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and conflict copies, which move along with
-    /// their folder but are not deleted with it: a client cannot know of them.
+    /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and
+    /// conflict copies, which move along with their folder but are not deleted with it: a client
+    /// cannot know of them.
     pub(super) fn has_hidden(&self, folder: &str, all: bool, depth: usize) -> bool {
         if self.hidden.is_empty() && !all || depth == 0 {
             return false;
@@ -96,91 +98,71 @@ impl Jail {
         &self.root
     }
 
-    /// The resolved path of something that exists. Links are resolved and must end inside (rule 3 of the vault).
+    /// The path of a file or folder that exists. Nothing else is served: no symbolic link, nothing
+    /// below one, no named pipe (rule 3 of the vault).
     pub(super) fn existing(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+        self.look_up(path).map(|(on_disk, _)| on_disk)
+    }
+
+    /// As [`Jail::existing`], and what was found there.
+    pub(super) fn look_up(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
         if !self.shows(path.as_str()) {
             return Err(self.absent(path));
         }
         self.refuse_alias(path)?;
-        // The usual case: a path without links is resolved already. The root is held open itself, under a link of /proc.
-        if let Ok(on_disk) = self.on_disk(path.as_str().into())
-            && on_disk.folder.is_held()
-            && (path.is_root() || on_disk.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
-        {
-            return Ok(on_disk);
-        }
-        let outside = || Error::NotAllowed { path: path.as_str().into(), why: OUTSIDE };
-        let wanted = self.root.join(path.as_str());
-        match disk::canonicalize(&wanted) {
-            Ok(real) if self.serves(&real) => {
-                let below = real.strip_prefix(&self.root).map_err(|_| outside())?;
-                // A name that has become a link since is refused by the file system; other errors say nothing about the path.
-                self.on_disk(below.to_path_buf()).map_err(|error| match is_absent(&error) {
-                    true => self.absent(path),
-                    false => Error::disk("open the file", path.as_str())(error),
-                })
+        let on_disk = self.on_disk(path.as_str()).map_err(|error| self.refusal(path, error))?;
+        // The root is held open itself, under a link of /proc.
+        let found = if path.is_root() { on_disk.metadata() } else { on_disk.symlink_metadata() };
+        let found = found.map_err(|error| self.refusal(path, error))?;
+        let kind = found.file_type();
+        let why = match kind {
+            _ if kind.is_file() || kind.is_dir() => return Ok((on_disk, found)),
+            _ if kind.is_symlink() => LINK,
+            _ => "it is neither a file nor a folder",
+        };
+        Err(Error::NotAllowed { path: path.as_str().into(), why })
+    }
+
+    /// What a path that cannot be looked up is.
+    fn refusal(&self, path: &VaultPath, error: io::Error) -> Error {
+        match error {
+            error if is_absent(&error) => self.absent(path),
+            error if disk::is_link(&error) => {
+                Error::NotAllowed { path: path.as_str().into(), why: LINK }
             }
-            Ok(_) => Err(outside()),
-            Err(error) if is_absent(&error) => {
-                // Behind a link that leads out, or to what is hidden, the answer is the same whether the name exists or not.
-                let real = |above: &Path| {
-                    Some(disk::canonicalize(above).ok()?.join(wanted.strip_prefix(above).ok()?))
-                };
-                // The nearest name that exists may be a broken link.
-                let nearest = wanted.ancestors().find(|above| fs::symlink_metadata(above).is_ok());
-                if self.root.is_dir()
-                    && nearest
-                        .is_some_and(|above| real(above).is_none_or(|real| !self.serves(&real)))
-                {
-                    return Err(outside());
-                }
-                Err(self.absent(path))
-            }
-            // A link that cannot be resolved, for example in a cycle, here or further up.
-            Err(_)
-                if wanted
-                    .ancestors()
-                    .take_while(|above| *above != self.root)
-                    .any(Path::is_symlink) =>
-            {
-                Err(outside())
-            }
-            Err(error) => Err(Error::disk("open the file", path.as_str())(error)),
+            error => Error::disk("open the file", path.as_str())(error),
         }
     }
 
-    /// The resolved path of a name in a folder that is held open. `below` is a path from the root without links.
-    fn on_disk(&self, below: PathBuf) -> io::Result<ResolvedPath> {
-        let folder = Folder::open(&self.root, below.parent().unwrap_or(Path::new("")))?;
-        let path = below
-            .file_name()
-            .map_or_else(|| folder.path().to_path_buf(), |name| folder.path().join(name));
-        Ok(ResolvedPath { path, below, folder })
+    /// The path of a name in a folder that is held open.
+    fn on_disk(&self, path: &str) -> io::Result<ResolvedPath> {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let folder = Folder::open(&self.root, Path::new(folder))?;
+        let path = if name.is_empty() { folder.path().into() } else { folder.path().join(name) };
+        Ok(ResolvedPath { path, folder })
     }
 
     /// A folder that exists, held open itself.
     pub(super) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
-        let on_disk = self.existing(path)?;
-        if !on_disk.metadata().map_err(Error::disk("read the folder", path.as_str()))?.is_dir() {
-            return Err(Error::NotAllowed {
-                path: path.as_str().into(),
-                why: "it is a file, not a folder",
-            });
+        if !self.look_up(path)?.1.is_dir() {
+            let why = "it is a file, not a folder";
+            return Err(Error::NotAllowed { path: path.as_str().into(), why });
         }
         // This fails if it has become a link since.
-        let folder = Folder::open(&self.root, &on_disk.below)
-            .map_err(Error::disk("read the folder", path.as_str()))?;
-        Ok(ResolvedPath { path: folder.path().to_path_buf(), below: on_disk.below, folder })
+        let folder = Folder::open(&self.root, Path::new(path.as_str()))
+            .map_err(|error| self.refusal(path, error))?;
+        Ok(ResolvedPath { path: folder.path().into(), folder })
     }
 
-    /// The resolved path of a dotfile that no client may name: the journal and lock of this program, `.trash`, Obsidian's settings. `name`
+    /// The path on disk of a dotfile that no client may name: `.trash`, Obsidian's settings. `name`
     /// never comes from a client.
     pub(super) fn own_or_obsidian_file(&self, name: &str) -> io::Result<ResolvedPath> {
-        self.on_disk(name.into())
+        self.on_disk(name)
     }
 
-    /// Refuses another spelling of a name: what is hidden or granted is decided by names, so a name counts only as its folder lists it.
-    /// FAT, NTFS and SMB have short names, also for hidden files (`OBSIDI~1` is `.obsidian`); these, macOS and some folders of Linux take
+    /// Refuses another spelling of a name: what is hidden or granted is decided by names, so a name
+    /// counts only as its folder lists it. FAT, NTFS and SMB have short names, also for hidden
+    /// files (`OBSIDI~1` is `.obsidian`); these, macOS and some folders of Linux take
     /// names in another case, or another Unicode form.
     fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
         let mut above = self.root.clone();
@@ -200,8 +182,9 @@ impl Jail {
         Ok(())
     }
 
-    /// The path as spelled on disk: a name that exists only in another Unicode form gets that form. Models write
-    /// NFC, and macOS wrote NFD; the two look the same, and a second file of the same name would not be what is meant.
+    /// The path as spelled on disk: a name that exists only in another Unicode form gets that form.
+    /// Models write NFC, and macOS wrote NFD; the two look the same, and a second file of the same
+    /// name would not be what is meant.
     pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
         if path.as_str().is_ascii() {
             return path;
@@ -230,37 +213,6 @@ impl Jail {
         Ok(self.created_folder(&path.parent())?.child(path.name()))
     }
 
-    /// The resolved path at which to write a file. Missing folders are created with `create_folders`, otherwise they are
-    /// [`Error::NotFound`].
-    pub(super) fn for_writing(
-        &self,
-        path: &VaultPath,
-        create_folders: bool,
-    ) -> Result<ResolvedPath, Error> {
-        let folder = match self.folder(&path.parent()) {
-            Err(Error::NotFound { .. }) if create_folders => self.created_folder(&path.parent())?,
-            Err(Error::NotFound { .. }) => {
-                let hint =
-                    "Its folder does not exist; set create_dirs to true to create it.".to_owned();
-                return Err(Error::NotFound { path: path.as_str().into(), hint });
-            }
-            other => other?,
-        };
-        let wanted = folder.child(path.name());
-        match wanted.symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(wanted),
-            Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
-            // Resolved first: a folder may be reached through a link, or not be the caller's to see.
-            Ok(_) => match self.existing(path)? {
-                folder if folder.is_dir() => Err(Error::NotAllowed {
-                    path: path.as_str().into(),
-                    why: "it is a folder, not a file",
-                }),
-                on_disk => Ok(on_disk),
-            },
-        }
-    }
-
     /// The nearest existing folder above a path that may not exist.
     pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
@@ -283,20 +235,6 @@ impl Jail {
         }
     }
 
-    /// The target of a link found on a walk, if it is inside and served.
-    pub(super) fn follow(&self, link: &Path) -> Option<PathBuf> {
-        disk::canonicalize(link).ok().filter(|on_disk| self.serves(on_disk))
-    }
-
-    /// Whether a path is inside the root and not hidden there: a link must not lead into `.obsidian`.
-    fn serves(&self, on_disk: &Path) -> bool {
-        let hidden = |name: &OsStr| name.to_str().is_none_or(is_hidden);
-        on_disk.strip_prefix(&self.root).is_ok_and(|below| {
-            !below.iter().any(hidden)
-                && slash_separated(below).is_some_and(|below| self.shows(&below))
-        })
-    }
-
     fn absent(&self, path: &VaultPath) -> Error {
         if self.root.is_dir() {
             Error::NotFound { path: path.as_str().into(), hint: String::new() }
@@ -306,29 +244,20 @@ impl Jail {
     }
 }
 
-/// A resolved path, in a folder that is held open; dereferences to [`Path`].
+/// A path on disk, in a folder that is held open; dereferences to [`Path`].
 #[derive(Debug)]
 pub(super) struct ResolvedPath {
     path: PathBuf,
-    /// Its path from the root, with all links resolved.
-    below: PathBuf,
-    /// Keeps `path` valid: the folder itself, where [`Jail::folder`] has made this, else the one that has the name.
+    /// Keeps `path` valid: the folder itself, where [`Jail::folder`] has made this, else the one
+    /// that has the name.
     folder: Folder,
 }
 
 impl ResolvedPath {
-    /// The path from the root, with all links resolved.
-    pub(super) fn below(&self) -> &Path {
-        &self.below
-    }
-
-    /// The path of a name in this folder, which stays held open; only for what [`Jail::folder`] has made.
+    /// The path of a name in this folder, which stays held open; only for what [`Jail::folder`] has
+    /// made.
     fn child(self, name: &str) -> ResolvedPath {
-        ResolvedPath {
-            path: self.path.join(name),
-            below: self.below.join(name),
-            folder: self.folder,
-        }
+        ResolvedPath { path: self.path.join(name), folder: self.folder }
     }
 }
 

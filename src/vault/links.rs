@@ -1,5 +1,6 @@
-//! Links of the vault: the files that each resolves to, the backlinks of a file, unresolved links. Link paths are kept by file and
-//! updated with the index, so that a query resolves only links that may match.
+//! Links of the vault: the files that each resolves to, the backlinks of a file, unresolved links.
+//! Link paths are kept by file and updated with the index, so that a query resolves only links that
+//! may match.
 
 use super::entry::{Entry, Id, Text};
 use super::error::warn_once;
@@ -77,7 +78,8 @@ pub struct LinkIndex {
     version: Option<u64>,
     known: HashMap<Id, Known>,
     pub(super) files: Files,
-    /// Links by key: file name without folder and any `.md` at its end, in lower case and NFC ([`key_of`]). A link can only mean a file with its own key.
+    /// Links by key: file name without folder and any `.md` at its end, in lower case and NFC
+    /// ([`key_of`]). A link can only mean a file with its own key.
     links: HashMap<Box<str>, LinksOfKey>,
 }
 
@@ -93,7 +95,8 @@ impl Stale {
     }
 }
 
-/// By path as written, and whether it is a canvas path: the files with such a link, once for each link.
+/// By path as written, and whether it is a canvas path: the files with such a link, once for each
+/// link.
 type LinksOfKey = BTreeMap<(Box<str>, bool), Vec<Id>>;
 
 /// The folder of a path.
@@ -200,7 +203,8 @@ impl LinkIndex {
         })
     }
 
-    /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of several; here it is the first by path.
+    /// The file that a link path resolves to from a file in `folder`. Obsidian picks one of
+    /// several; here it is the first by path.
     pub fn file_of(&self, path: &str, folder: &str) -> Option<String> {
         self.resolve_path(path, false, folder).files().first().map(|file| (*file).to_owned())
     }
@@ -227,8 +231,9 @@ impl LinkIndex {
         self.known.get(&id).map_or("", |known| &known.path)
     }
 
-    /// For each file the number of its links for which `wanted` is true; `wanted` gets the file with the link, and what the link resolves to.
-    /// With `keys`, only links of these keys are looked at.
+    /// For each file the number of its links for which `wanted` is true; `wanted` gets the file
+    /// with the link, and what the link resolves to. With `keys`, only links of these keys are
+    /// looked at.
     fn count_links<'a>(
         &'a self,
         keys: Option<&[Box<str>]>,
@@ -266,12 +271,15 @@ impl LinkIndex {
 }
 
 impl Vault {
-    /// The link index, brought up to date with the file index. A call that still reads an older one keeps that.
+    /// The link index, brought up to date with the file index. A call that still reads an older one
+    /// keeps that.
     ///
-    /// One call builds it; others wait for that one. No lock is held while notes are read, and what was read stays when the call ends early.
+    /// One call builds it; others wait for that one. No lock is held while notes are read, and what
+    /// was read stays when the call ends early.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when it took longer than [`limits::LINK_INDEX_WAIT`].
+    /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when it took longer than
+    /// [`limits::LINK_INDEX_WAIT`].
     pub fn link_index(
         &self,
         proceed: &dyn Fn(usize, usize) -> bool,
@@ -295,8 +303,8 @@ impl Vault {
         }
     }
 
-    /// The link index, if it has the links of all files that are known now. An incomplete one is not handed out: whoever holds it makes the
-    /// next change copy it.
+    /// The link index, if it has the links of all files that are known now. An incomplete one is
+    /// not handed out: whoever holds it makes the next change copy it.
     fn complete_links(&self) -> Option<Arc<LinkIndex>> {
         let mut index = self.links.lock().unpoisoned();
         let (version, stale) = self.index.with_table(|table| (table.version, index.stale(table)));
@@ -325,8 +333,9 @@ impl Vault {
             stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
         let total = stale.fresh.len();
         let look = |entry: &Arc<Entry>| {
-            let links = self.links_in(entry).1.into_iter().filter(|link| !link.path.is_empty());
+            let links = self.links_in(entry).1.into_iter();
             links
+                .map(|link| link.with_path(&entry.path))
                 .map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath))
                 .collect::<Vec<_>>()
         };
@@ -336,7 +345,8 @@ impl Vault {
             })?;
         let mut index = self.links.lock().unpoisoned();
         let changed = Arc::make_mut(&mut index);
-        // All before the first is added: a file that came back has another id, and its old id may be that of another file.
+        // All before the first is added: a file that came back has another id, and its old id may
+        // be that of another file.
         let is_other = |entry: &&Arc<Entry>| {
             changed.known.get(&entry.id).is_some_and(|known| known.path != entry.path)
         };
@@ -347,7 +357,8 @@ impl Vault {
         Ok(())
     }
 
-    /// The text of a note or canvas, and its links; both empty for other files, and if it cannot be read.
+    /// The text of a note or canvas, and its links; both empty for other files, and if it cannot be
+    /// read.
     pub fn links_in(&self, entry: &Entry) -> (String, Vec<Link>) {
         let has_links = entry.is_note() || entry.path.to_ascii_lowercase().ends_with(".canvas");
         if !has_links || matches!(entry.text, Text::None) {
@@ -360,7 +371,8 @@ impl Vault {
             warn_once(
                 "links",
                 format!(
-                    "{path:?} has more than {} links: the rest is not read, nor changed when a note is moved",
+                    "{path:?} has more than {} links: the rest is not read, nor changed when a \
+                     note is moved",
                     limits::LINKS
                 ),
             );
@@ -384,8 +396,8 @@ impl Vault {
         Ok(index.count_links(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
     }
 
-    /// The page of the wanted links after `after`, sorted by file and position. For a folder, the links of all files below it; without a
-    /// path, those of the whole vault. With `depth` 2, also those one link further away.
+    /// The page of the wanted links after `after`, sorted by file and position. For a folder, the
+    /// links of all files below it; without a path, those of the whole vault.
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -393,7 +405,6 @@ impl Vault {
         &self,
         show: LinkFilter,
         path: Option<&VaultPath>,
-        depth: usize,
         after: Option<&str>,
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<LinksPage, Error> {
@@ -405,29 +416,15 @@ impl Vault {
                 LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
                 _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
             });
-        // With `depth` 2: the files at the other end of the links of the first step.
-        let mut neighbours: BTreeSet<&str> = BTreeSet::new();
-        if depth > 1 && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
-            index.count_links(keys.as_deref(), &mut |source, resolved| {
-                if let Resolved::One(file) = *resolved {
-                    let (near, far) =
-                        if show == LinkFilter::Backlinks { (file, source) } else { (source, file) };
-                    neighbours.extend(in_scope(near).then_some(far));
-                }
-                false
-            });
-        }
-        let in_reach = |file: &str| in_scope(file) || neighbours.contains(file);
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match (show, resolved) {
             // A link that may mean another file of this name is shown with its candidates.
-            (LinkFilter::Backlinks, _) => resolved.files().iter().any(|file| in_reach(file)),
-            (LinkFilter::Outgoing, _) => in_reach(source),
+            (LinkFilter::Backlinks, _) => resolved.files().iter().any(|file| in_scope(file)),
+            (LinkFilter::Outgoing, _) => in_scope(source),
             (LinkFilter::Unresolved, _) => *resolved == Resolved::Missing && in_scope(source),
             (LinkFilter::Ambiguous, _) => {
                 matches!(resolved, Resolved::Several(_)) && in_scope(source)
             }
         };
-        let keys = keys.filter(|_| neighbours.is_empty());
         let found =
             index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
         let total = found.values().sum();
@@ -443,11 +440,9 @@ impl Vault {
             let note = Note::of(&text);
             for (number, link) in links.into_iter().enumerate() {
                 let key = format!("{source}\0{number:08}");
+                let link = link.with_path(&entry.path);
                 let resolved = index.resolve(&link, folder_of(source));
-                if !link.path.is_empty()
-                    && is_wanted(source, &resolved)
-                    && after.is_none_or(|after| *key > *after)
-                {
+                if is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
                     page.push(row(source, &note, &link, &resolved, key));
                 }
                 if page.len() > limits::LINKS_PAGE {
@@ -460,7 +455,8 @@ impl Vault {
         Ok(LinksPage { total, has_more, links: page })
     }
 
-    /// The notes that no other note or canvas links to, or, with `show_deadends`, those without links.
+    /// The notes that no other note or canvas links to, or, with `show_deadends`, those without
+    /// links to another file.
     ///
     /// # Errors
     /// As [`Vault::links`].
@@ -480,10 +476,10 @@ impl Vault {
         // Linked to from another file, or with links.
         let mut linked: BTreeSet<&str> = BTreeSet::new();
         index.count_links(None, &mut |source, resolved| {
-            if show_deadends {
-                linked.insert(source);
-            } else {
+            if !show_deadends {
                 linked.extend(resolved.files().iter().filter(|file| **file != source));
+            } else if resolved.files() != [source] {
+                linked.insert(source);
             }
             false
         });

@@ -3,7 +3,7 @@
 use super::entry::{Entry, Stamp};
 use super::error::{Error, description};
 use super::jail::ResolvedPath;
-use super::path::{VaultPath, slash_separated};
+use super::path::VaultPath;
 use super::walk::{self, Kind};
 use super::{Vault, suggestion};
 use crate::text::fold::fold;
@@ -24,8 +24,8 @@ pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
 }
 
 impl Vault {
-    /// At most `limit` files after a path, sorted by path: those below a folder, and with a tag (in any case, `#` optional) or one
-    /// nested below it.
+    /// At most `limit` files after a path, sorted by path: those below a folder, and with a tag (in
+    /// any case, `#` optional) or one nested below it.
     ///
     /// # Errors
     /// [`Error::Unavailable`]; [`Error::NotFound`] when the folder does not exist.
@@ -65,8 +65,8 @@ impl Vault {
         }))
     }
 
-    /// The children of a folder: folders first, then files, each sorted by name. Read from the disk, so it also shows
-    /// folders without files.
+    /// The children of a folder: folders first, then files, each sorted by name. Read from the
+    /// disk, so it also shows folders without files.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
@@ -86,21 +86,15 @@ impl Vault {
         Ok(children)
     }
 
-    /// The number of served children of a folder. Only links are resolved: a folder may have thousands of files.
+    /// The number of served children of a folder. None is looked at itself: a folder may have
+    /// thousands of files.
     pub fn count_children(&self, folder: &VaultPath) -> usize {
         let Ok(on_disk) = self.jail.folder(folder) else { return 0 };
-        let is_shown = self.shown_in(folder, &on_disk);
         let is_served = |entry: &fs::DirEntry| {
             let Ok(name) = entry.file_name().into_string() else { return false };
-            let path = walk::joined(folder.as_str(), &name);
-            match entry.file_type() {
-                _ if !is_shown(&name) => false,
-                Ok(kind) if kind.is_file() || kind.is_dir() => {
-                    VaultPath::file(&name).is_ok() && self.jail.shows(&path)
-                }
-                _ => walk::classify(&self.jail, &path, entry, &name)
-                    .is_ok_and(|found| found.is_some()),
-            }
+            entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir())
+                && VaultPath::file(&name).is_ok()
+                && self.jail.shows(&walk::joined(folder.as_str(), &name))
         };
         fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
@@ -153,19 +147,6 @@ impl Vault {
         }
     }
 
-    /// Whether the children of a folder that a link leads to are shown under their own paths, which may be hidden or not granted.
-    fn shown_in<'a>(
-        &'a self,
-        folder: &VaultPath,
-        on_disk: &ResolvedPath,
-    ) -> impl Fn(&str) -> bool + 'a {
-        let real = slash_separated(on_disk.below());
-        let is_link = real.as_deref() != Some(folder.as_str());
-        move |name| {
-            !is_link || real.as_ref().is_some_and(|real| self.jail.shows(&walk::joined(real, name)))
-        }
-    }
-
     /// The served children of a folder.
     ///
     /// # Errors
@@ -176,13 +157,9 @@ impl Vault {
         on_disk: &ResolvedPath,
     ) -> std::io::Result<Vec<(String, Kind)>> {
         let (mut children, mut failed) = (Vec::new(), None);
-        let is_shown = self.shown_in(folder, on_disk);
         for entry in fs::read_dir(&**on_disk)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if !is_shown(&name) {
-                continue;
-            }
             match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {
                 Ok(found) => children.extend(found.map(|found| (name, found))),
                 Err(error) => {

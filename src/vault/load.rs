@@ -1,8 +1,8 @@
 //! Reads a file of the vault into an index entry.
 
-use super::entry::{Entry, Stamp, Text};
+use super::entry::{Entry, Stamp, Text, folded_if_other};
 use super::error::{description, warn_once};
-use super::index::{Index, Memory};
+use super::index::Index;
 use super::jail::ResolvedPath;
 use super::media::{self, Kind};
 use super::walk::{self, StampedBytes};
@@ -12,16 +12,18 @@ use crate::markdown::{self, frontmatter};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 impl Index {
-    /// The entry of the whole vault, where this is the index of a part of it and that entry is of the same state of the file.
+    /// The entry of the whole vault, where this is the index of a part of it and that entry is of
+    /// the same state of the file.
     fn entry_of_whole(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
         let entry = self.whole.as_ref()?.get(path)?;
         let is_same = Stamp::of(&on_disk.metadata().ok()?) == entry.stamp && !entry.uncertain;
         // A part may have room for a text that the whole has not.
-        (is_same && !matches!(entry.text, Text::NotKept { .. })).then(|| entry.for_another_index())
+        (is_same && !matches!(entry.text, Text::NotKept { .. }))
+            .then(|| entry.at(Arc::clone(&entry.path)))
     }
 
     /// Reads a file into an entry.
@@ -29,68 +31,59 @@ impl Index {
         if let Some(entry) = self.entry_of_whole(path, on_disk) {
             return Some(entry);
         }
-        let (kind, media_type) = media::of(path);
-        let make_entry = |stamp: Stamp, tags: Vec<String>, text: Text, uncertain: bool| {
-            Some(Entry {
-                path: path.into(),
-                stamp,
-                folded_tags: folded_tags(&tags),
-                tags: tags.into_iter().map(String::into_boxed_str).collect(),
-                folded_path: Some(fold(path))
-                    .filter(|folded| folded != path)
-                    .map(String::into_boxed_str),
-                text,
-                properties: OnceLock::new(),
-                id: 0,
-                uncertain,
-                written_by_us: AtomicBool::new(false),
-                version: 0,
-                check: 0,
-            })
-        };
+        let kind = media::of(path).0;
         let is_text = kind == Kind::Text || kind == Kind::Other && walk::looks_like_text(on_disk);
         if !is_text {
-            return make_entry(Stamp::of(&on_disk.metadata().ok()?), Vec::new(), Text::None, false);
+            let stamp = Stamp::of(&on_disk.metadata().ok()?);
+            return Some(entry_of(path, stamp, &[], Text::None, false));
         }
         let seen = clock::system();
-        let StampedBytes { bytes, stamp, is_stable } =
-            match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
-                Ok(read) => read,
-                Err(error) => {
-                    warn_once(
-                        "unreadable files",
-                        format!("{path:?} cannot be read: {}", description(&error)),
-                    );
-                    // The stamp stays uncertain, so that each event reads it again: granting the right to read may not change the stamp.
-                    let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
-                    return make_entry(
-                        Stamp::of(&on_disk.metadata().ok()?),
-                        Vec::new(),
-                        nothing,
-                        true,
-                    );
-                }
-            };
-        let uncertain = !is_stable || stamp.may_hide_a_change(seen);
+        match walk::read_stamped(on_disk, limits::INDEXED_BYTES + 1) {
+            Ok(StampedBytes { bytes, stamp, is_stable }) => {
+                let uncertain = !is_stable || stamp.may_hide_a_change(seen);
+                Some(self.entry_with(path, stamp, bytes, uncertain))
+            }
+            Err(error) => {
+                let why = format!("{path:?} cannot be read: {}", description(&error));
+                warn_once("unreadable files", why);
+                // The stamp stays uncertain, so that each event reads it again: granting the right
+                // to read may not change the stamp.
+                let nothing = Text::NotKept { frontmatter: Box::default(), hash: 0 };
+                let stamp = Stamp::of(&on_disk.metadata().ok()?);
+                Some(entry_of(path, stamp, &[], nothing, true))
+            }
+        }
+    }
+
+    /// The entry of a file whose name, or beginning, says that it is text; `bytes` are its first
+    /// [`limits::INDEXED_BYTES`], and one more of a longer one.
+    pub(super) fn entry_with(
+        &self,
+        path: &str,
+        stamp: Stamp,
+        bytes: Vec<u8>,
+        uncertain: bool,
+    ) -> Entry {
+        let (kind, media_type) = media::of(path);
         let is_whole = bytes.len() as u64 <= limits::INDEXED_BYTES;
         let text = match String::from_utf8(bytes) {
-            // It begins as text, but is binary. Of a file that was not read to its end, the last character may be cut.
+            // It begins as text, but is binary. Of a file that was not read to its end, the last
+            // character may be cut.
             Err(error)
                 if kind == Kind::Other
                     && (is_whole || error.utf8_error().error_len().is_some()) =>
             {
-                return make_entry(stamp, Vec::new(), Text::None, uncertain);
+                return entry_of(path, stamp, &[], Text::None, uncertain);
             }
             Ok(text) => text,
-            Err(error) => {
-                if is_whole {
-                    warn_once(
-                        "UTF-8",
-                        format!("{path:?} is not UTF-8; invalid bytes are searched as U+FFFD"),
-                    );
-                }
-                String::from_utf8_lossy(error.as_bytes()).into_owned()
+            Err(error) if is_whole => {
+                let why = format!("{path:?} is not UTF-8: it is found by name only");
+                warn_once("UTF-8", why);
+                let hash = hash_of(error.as_bytes());
+                let text = Text::NotKept { frontmatter: Box::default(), hash };
+                return entry_of(path, stamp, &[], text, uncertain);
             }
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
         let tags = if media_type == "text/markdown" {
             let (tags, problem) = markdown::tags(&text);
@@ -101,31 +94,26 @@ impl Index {
         } else {
             Vec::new()
         };
-        let text = self.text_to_keep(path, &text, is_whole);
-        make_entry(stamp, tags, text, uncertain)
+        entry_of(path, stamp, &tags, self.text_to_keep(path, &text, is_whole), uncertain)
     }
 
-    /// What the index keeps of a file's text. `is_whole` is false if the file was not read to its end.
+    /// What the index keeps of a file's text. `is_whole` is false if the file was not read to its
+    /// end.
     fn text_to_keep(&self, path: &str, text: &str, is_whole: bool) -> Text {
         // Without the text that this one replaces.
         let kept_bytes = self.with_table(|table| {
             table.kept_bytes - table.entries.get(path).map_or(0, |known| known.text.kept_bytes())
         });
         if is_whole && kept_bytes + text.len() as u64 <= limits::INDEX_BYTES {
-            return match self.memory {
-                Memory::Full => Text::Kept(Kept::of(text)),
-                Memory::Small => Text::OnDisk {
-                    frontmatter: frontmatter::head(text).into(),
-                    hash: hash_of(text),
-                },
-            };
+            return Text::Kept(Kept::of(text));
         }
         if is_whole {
             let most = limits::INDEX_BYTES >> 20;
             warn_once(
                 "the size of the vault",
                 format!(
-                    "the vault has more than {most} MB of text: the rest is found by name, tag and property only"
+                    "the vault has more than {most} MB of text: the rest is found by name, tag \
+                     and property only"
                 ),
             );
         } else {
@@ -143,8 +131,29 @@ impl Index {
         Text::NotKept {
             frontmatter: if head_fits { head.into() } else { Box::default() },
             // Of a file that was not read to its end, a random number: the file counts as changed.
-            hash: if is_whole { hash_of(text) } else { RandomState::new().build_hasher().finish() },
+            hash: if is_whole {
+                hash_of(text.as_bytes())
+            } else {
+                RandomState::new().build_hasher().finish()
+            },
         }
+    }
+}
+
+fn entry_of(path: &str, stamp: Stamp, tags: &[String], text: Text, uncertain: bool) -> Entry {
+    Entry {
+        path: path.into(),
+        stamp,
+        folded_tags: folded_tags(tags),
+        tags: tags.iter().map(|tag| tag.as_str().into()).collect(),
+        folded_path: folded_if_other(path),
+        text,
+        properties: OnceLock::new(),
+        id: 0,
+        uncertain,
+        written_by_us: AtomicBool::new(false),
+        version: 0,
+        check: 0,
     }
 }
 
@@ -155,7 +164,7 @@ fn folded_tags(tags: &[String]) -> Option<Box<[Box<str>]>> {
     (!same).then_some(folded)
 }
 
-fn hash_of(text: &str) -> u64 {
+fn hash_of(text: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

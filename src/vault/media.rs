@@ -26,7 +26,8 @@ pub fn without_ending(name: &str) -> Option<&str> {
     (!stem.is_empty() && extension.eq_ignore_ascii_case("md")).then_some(stem)
 }
 
-/// The extension of a name in lower case, if it has one; in `v1.2` and `v1.2 plan` the last part is none.
+/// The extension of a name in lower case, if it has one; in `v1.2` and `v1.2 plan` the last part is
+/// none.
 pub fn extension_of(name: &str) -> Option<String> {
     let (_, extension) = name.rsplit_once('.')?;
     let is_extension = extension.len() <= 6

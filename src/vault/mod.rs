@@ -1,20 +1,24 @@
-//! The vault: a folder of notes that people, a sync program and this server all read and write. Uses `std::fs`, and system
-//! calls where that has none.
+//! The vault: a folder of notes that people, a sync program and this server all read and write.
+//! Uses `std::fs`, and system calls where that has none.
 //!
-//! [`Vault`] is the only entry point. Paths come in as text and are first parsed into [`VaultPath`]; absolute paths are passed
-//! only to git and agent sessions. The types here are plain: `tools` decides how a model sees them.
+//! [`Vault`] is the only entry point. Paths come in as text and are first parsed into
+//! [`VaultPath`]; absolute paths are passed only to git and agent sessions. The types here are
+//! plain: `tools` decides how a model sees them.
 //!
 //! # Rules
 //!
-//! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is refused.
-//! 2. Hidden files and folders (any name that starts with `.`, Syncthing's temporary files and conflict copies, what `HIDE` names, and
-//!    what a grant does not cover) are never listed, read, searched or written.
-//! 3. Symbolic links are followed only to served paths inside the vault; others are not listed, and refused if named.
+//! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is
+//!    refused.
+//! 2. Hidden files and folders (any name that starts with `.`, Syncthing's temporary files and
+//!    conflict copies, what `HIDE` names, and what a grant does not cover) are never listed, read,
+//!    searched or written.
+//! 3. Symbolic links are not followed: they are not listed, and refused if named, as is whatever is
+//!    neither a file nor a folder.
 //! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
 //! 5. Nothing else is changed by a write: not a byte.
-//! 6. A change on disk is seen by the next call. A file is read again only when its size, times or inode changed. Where the file
-//!    system does not report changes, the vault is walked; a walk is valid for ten times as long as the shortest recent one took.
-//!    While calls keep coming, walks run in the background; the first call after a pause waits for one.
+//! 6. A change on disk is seen by the next call. A file is read again only when its size, times or
+//!    inode changed. Where the file system does not report changes, a call walks the vault first
+//!    when the last walk is older than ten of its durations.
 //! 7. Reads and writes give an etag; a write that names an older one is refused.
 //! 8. No message to a remote client contains an absolute path.
 //! 9. Malformed or odd files cause a warning, and never make a call fail that is about other files.
@@ -24,28 +28,27 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
-//! | `events`, `walk`, `refresh`, `refresh_policy`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `events`, `walk`, `refresh`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
 //! | `query_words`, `correct` | the words of a query: replacements for those that no file has, and weights |
 //! | `results`, `page` | a search and its results: their order, and what is shown of each |
 //! | `parallel` | work on all cores |
-//! | [`list`], [`read`], [`search`], `grep`, [`complete`], [`mod@write`], [`replace_text`] | the operations |
+//! | [`list`], [`read`], [`search`], `grep`, [`complete`] | the operations that read |
 //! | `names`, `obsidian` | how tools name a file, and what Obsidian's settings say about names and folders |
 //! | `notes` | parts of notes, tasks, properties of several notes |
 //! | `links` | which links mean which files |
 //! | `template` | the text of a new note |
 //! | `rewrite`, `move_file`, `tag` | moving files and updating the links to them, renaming headings and tags, deleting files |
-//! | [`versions`], [`undo`] | what tools replaced and deleted, kept outside the vault; undoing what one login did |
-//! | [`transaction`], [`journal`], `moves`, `recovery` | changing several files all together or not at all, also after a crash |
-//! | [`commits`] | committing changed files |
+//! | [`change`] | changing files, all together or not at all, also after a crash; kept versions and undoing |
 //! | [`properties`] | frontmatter as values, and notes selected by them |
 //! | [`media`] | the kind of a file, by its name |
 //! | [`error`] | refusals and failures |
 //!
-//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite`, `move_file` or `tag`, without `context` no `grep`.
+//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite`, `move_file` or
+//! `tag`, without `context` no `grep`.
 
 mod candidate;
-pub mod commits;
+pub mod change;
 pub mod complete;
 mod condition;
 mod correct;
@@ -60,7 +63,6 @@ pub mod grep;
 mod hit;
 mod index;
 mod jail;
-pub mod journal;
 #[cfg(feature = "notes")]
 pub mod links;
 pub mod list;
@@ -68,7 +70,6 @@ mod load;
 pub mod media;
 #[cfg(feature = "notes")]
 mod move_file;
-mod moves;
 mod names;
 #[cfg(feature = "notes")]
 pub mod notes;
@@ -82,10 +83,7 @@ pub mod properties;
 mod query_words;
 mod rank;
 pub mod read;
-mod recovery;
 mod refresh;
-mod refresh_policy;
-pub mod replace_text;
 mod results;
 #[cfg(feature = "notes")]
 pub mod rewrite;
@@ -96,18 +94,14 @@ mod table;
 mod tag;
 #[cfg(feature = "notes")]
 mod template;
-pub mod transaction;
-pub mod undo;
-pub mod versions;
 mod walk;
 mod word_index;
-pub mod write;
 
 use crate::slice::Part;
+pub use change::TRASH;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use index::{IndexedState, Memory};
-pub use moves::TRASH;
+pub use index::IndexedState;
 pub use names::Named;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
@@ -120,25 +114,24 @@ use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::text::fold::fold;
 use crate::text::words::is_spelling;
-use commits::Author;
+use change::commits::Author;
+use change::log::Log;
 use index::Index;
 use jail::{Jail, ResolvedPath};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
-use versions::Versions;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
 pub struct Vault {
     shared: Arc<Shared>,
-    versions: Option<Arc<Versions>>,
-    /// On whose behalf files are changed. `None` keeps no versions and does not take `Locks::writes`: for the steps of a transaction, which
-    /// holds it.
+    /// Where changes are recorded.
+    log: Option<Arc<Log>>,
+    /// On whose behalf files are changed. What `None` changes is not recorded.
     author: Option<Arc<Author>>,
 }
 
@@ -170,14 +163,10 @@ pub struct Shared {
 /// Locks shared by the whole vault and its parts.
 #[derive(Debug)]
 struct Locks {
-    /// Writers of one file lock each other out; the lock is chosen by the hash of its resolved path.
-    files: Vec<Mutex<()>>,
-    /// Held while several files are changed as one.
-    transactions: Mutex<()>,
-    /// Held for reading while one file is written, for writing while a transaction is applied: changes are recorded in the order in
-    /// which they are made, and a write does not follow its folder to another path than the one that is recorded.
-    writes: RwLock<()>,
-    /// The permit for reading the links of notes: a note of many lines takes much memory while it is read.
+    /// Held while the vault is changed.
+    changes: Mutex<()>,
+    /// The permit for reading the links of notes: a note of many lines takes much memory while it
+    /// is read.
     #[cfg(feature = "notes")]
     links: Arc<Quota>,
 }
@@ -185,14 +174,12 @@ struct Locks {
 impl Shared {
     fn new(
         jail: Jail,
-        memory: Memory,
         locks: Arc<Locks>,
         costly_calls: Arc<Quota>,
         whole: Option<Arc<Shared>>,
     ) -> Shared {
         let index = Arc::new(Index::new(
             jail.clone(),
-            memory,
             whole.as_ref().map(|whole| Arc::clone(&whole.index)),
         ));
         Shared {
@@ -210,21 +197,20 @@ impl Shared {
 }
 
 impl Vault {
-    /// Opens the folder at `root`. Nothing is read yet; the first call that needs the index fills it.
+    /// Opens the folder at `root`. Nothing is read yet; the first call that needs the index fills
+    /// it.
     ///
     /// # Errors
     /// What the operating system says about the folder.
     pub fn open(root: &Path) -> io::Result<Vault> {
-        Vault::open_with(root, Memory::Full, Arc::default())
+        Vault::open_with(root, Arc::default())
     }
 
-    /// As [`Vault::open`], but keeps as much in memory as `memory` says, and leaves out what the owner hides.
-    pub fn open_with(root: &Path, memory: Memory, hidden: Arc<Hidden>) -> io::Result<Vault> {
+    /// As [`Vault::open`], but leaves out what the owner hides.
+    pub fn open_with(root: &Path, hidden: Arc<Hidden>) -> io::Result<Vault> {
         let jail = Jail::new(root, hidden)?;
         let locks = Locks {
-            files: (0..limits::WRITE_LOCKS).map(|_| Mutex::new(())).collect(),
-            transactions: Mutex::new(()),
-            writes: RwLock::new(()),
+            changes: Mutex::new(()),
             #[cfg(feature = "notes")]
             links: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
         };
@@ -233,12 +219,12 @@ impl Vault {
             per_owner: usize::MAX,
             waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE,
         });
-        let shared = Shared::new(jail, memory, Arc::new(locks), costly_calls, None);
-        Ok(Vault { shared: Arc::new(shared), versions: None, author: None })
+        let shared = Shared::new(jail, Arc::new(locks), costly_calls, None);
+        Ok(Vault { shared: Arc::new(shared), log: None, author: None })
     }
 
-    /// The part of the vault that a grant covers, with an index of its own, so that no count, ranking or resolved link depends on
-    /// the rest.
+    /// The part of the vault that a grant covers, with an index of its own, so that no count,
+    /// ranking or resolved link depends on the rest.
     pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Vault {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
@@ -249,13 +235,7 @@ impl Vault {
                 let jail = self.jail.within(folders);
                 let (locks, costly_calls) =
                     (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
-                Arc::new(Shared::new(
-                    jail,
-                    self.index.memory,
-                    locks,
-                    costly_calls,
-                    Some(Arc::clone(&self.shared)),
-                ))
+                Arc::new(Shared::new(jail, locks, costly_calls, Some(Arc::clone(&self.shared))))
             }
         };
         // A part in use, by a call or by a client that listens, stays.
@@ -284,33 +264,15 @@ impl Vault {
         }
     }
 
-    /// Whether no part of a path is a symbolic link.
-    pub fn is_real(&self, path: &VaultPath) -> bool {
-        self.real(path.as_str()) == path.as_str()
-    }
-
-    /// A path with its links resolved, as far as it exists.
-    fn real(&self, path: &str) -> String {
-        let real = Path::new(path).ancestors().find_map(|above| {
-            let on_disk = self.jail.existing(&VaultPath::unchecked(above.to_str()?)).ok()?;
-            slash_separated(&on_disk.below().join(Path::new(path).strip_prefix(above).ok()?))
-        });
-        real.unwrap_or_else(|| path.to_owned())
-    }
-
     /// Refuses a change that the caller's grant does not allow.
     ///
     /// # Errors
     /// [`Error::NotGranted`].
     fn check_grant(&self, path: &str) -> Result<(), Error> {
-        if self.jail.is_everything()
-            || self.jail.may_change(path) && self.jail.may_change(&self.real(path))
-        {
+        if self.jail.may_change(path) {
             return Ok(());
         }
-        let refuses = |folders: &&Arc<GrantedFolders>| {
-            !(folders.may_change(path) && folders.may_change(&self.real(path)))
-        };
+        let refuses = |folders: &&Arc<GrantedFolders>| !folders.may_change(path);
         let folders = self
             .jail
             .folders
@@ -323,12 +285,13 @@ impl Vault {
         Err(Error::NotGranted { path: path.into(), granted })
     }
 
-    /// This vault, but what is replaced and deleted is kept in `versions`.
-    pub fn with_versions(self, versions: Option<Arc<Versions>>) -> Vault {
-        Vault { versions, ..self }
+    /// This vault, but changes are recorded in `log`, and what they replace is kept.
+    pub fn with_log(self, log: Option<Arc<Log>>) -> Vault {
+        Vault { log, ..self }
     }
 
-    /// The vault for one tool call: its changes are recorded in the author, and what they replace is kept.
+    /// The vault for one tool call: its changes are recorded in the author, and what they replace
+    /// is kept.
     pub fn on_behalf_of(&self, author: &Arc<Author>) -> Vault {
         Vault { author: Some(Arc::clone(author)), ..self.clone() }
     }
@@ -341,8 +304,8 @@ impl Vault {
         self.index.refresh()
     }
 
-    /// As [`Vault::refresh`], but waits only a short time for the first indexing: then the index has what was read so far. Gives whether it
-    /// is still running.
+    /// As [`Vault::refresh`], but waits only a short time for the first indexing: then the index
+    /// has what was read so far. Gives whether it is still running.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
@@ -350,7 +313,8 @@ impl Vault {
         self.index.refresh_with_timeout()
     }
 
-    /// Waits until files have changed, or until a walk may find that they have, and brings the index up to date. For one thread.
+    /// Waits until files have changed, or until a walk may find that they have, and brings the
+    /// index up to date. For one thread.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
@@ -358,7 +322,8 @@ impl Vault {
         self.index.wait_for_change()
     }
 
-    /// As [`Vault::refresh`], but always checks the disk: for a change that depends on several files.
+    /// As [`Vault::refresh`], but always checks the disk: for a change that depends on several
+    /// files.
     ///
     /// # Errors
     /// As [`Vault::refresh`].
@@ -366,14 +331,13 @@ impl Vault {
         self.index.take_changes(clock::instant())
     }
 
-    /// Starts building the word index, so that the first search has it; with little memory, that waits for a search.
+    /// Starts building the word index, so that the first search has it.
     pub fn prepare_search(&self) {
-        if self.index.memory == Memory::Full {
-            drop(self.word_index());
-        }
+        drop(self.word_index());
     }
 
-    /// The indexed files below a folder whose paths end with `suffix`, ignoring case, sorted by path.
+    /// The indexed files below a folder whose paths end with `suffix`, ignoring case, sorted by
+    /// path.
     pub fn files_below(&self, folder: &VaultPath, suffix: &str) -> Vec<Arc<Entry>> {
         let ends = |path: &str| {
             path.len()
@@ -444,7 +408,8 @@ impl Vault {
         self.jail.root().join(path).display().to_string()
     }
 
-    /// The path below the root of an absolute path that begins with the root, under whatever name; `None` for any other.
+    /// The path below the root of an absolute path that begins with the root, under whatever name;
+    /// `None` for any other.
     pub fn below_root(&self, absolute: &str) -> Option<String> {
         let absolute = Path::new(absolute);
         let is_root = |folder: &&Path| {
@@ -471,8 +436,8 @@ impl Vault {
         }
     }
 
-    /// A sentence about files of the same name (whatever its case, accents, Unicode form and `.md`) or alias, or else about folders of that name,
-    /// for an error a model can act on.
+    /// A sentence about files of the same name (whatever its case, accents, Unicode form and `.md`)
+    /// or alias, or else about folders of that name, for an error a model can act on.
     fn same_name_hint(&self, path: &VaultPath) -> String {
         if self.refresh().is_err() {
             return String::new();
@@ -531,14 +496,6 @@ impl Vault {
             self.index.read(|entries| entries.values().filter_map(folder).collect());
         found.into_iter().take(3).collect()
     }
-
-    /// Locks a file against other writers. By its resolved path: one file may have two names.
-    fn lock_for_writing(&self, on_disk: &ResolvedPath) -> Option<MutexGuard<'_, ()>> {
-        let mut hasher = DefaultHasher::new();
-        on_disk.below().hash(&mut hasher);
-        let number = (hasher.finish() % limits::WRITE_LOCKS as u64) as usize;
-        self.locks.files.get(number).map(|lock| lock.lock().unpoisoned())
-    }
 }
 
 /// The sentence of an error that suggests paths, or says something else where there are none.
@@ -556,8 +513,8 @@ fn cores() -> usize {
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// The etag of a file's bytes: the first 16 hex digits of their SHA-256. It tells contents apart, not versions: a file
-/// changed back has its old etag again.
+/// The etag of a file's bytes: the first 16 hex digits of their SHA-256. It tells contents apart,
+/// not versions: a file changed back has its old etag again.
 pub fn etag(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     crate::secret::hex(digest.part(..8))

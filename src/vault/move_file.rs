@@ -72,8 +72,8 @@ impl<'a> Moves<'a> {
             Resolved::Several(_) => Decision::Stays,
             Resolved::One(file) => {
                 let wanted = self.new_path(file);
-                // Obsidian also finds a file to which a relative path does not lead; other programs do not. A relative path that led to its
-                // file must still do so.
+                // Obsidian also finds a file to which a relative path does not lead; other programs
+                // do not. A relative path that led to its file must still do so.
                 let was_exact =
                     !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
@@ -88,7 +88,8 @@ impl<'a> Moves<'a> {
         }
     }
 
-    /// The path to write into a link in `source` (its old path) to name `wanted`: in the format of the settings, if that resolves.
+    /// The path to write into a link in `source` (its old path) to name `wanted`: in the format of
+    /// the settings, if that resolves.
     fn path_for(&self, link: &Link, source: &str, wanted: &str) -> String {
         if link.syntax == Syntax::CanvasPath {
             return wanted.to_owned();
@@ -180,11 +181,12 @@ impl<'a> RenamedHeading<'a> {
 }
 
 impl Vault {
-    /// Moves or renames a file, or a folder with all that is below it, and rewrites the links that would break.
+    /// Moves or renames a file, or a folder with all that is below it, and rewrites the links that
+    /// would break.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those of
-    /// [`super::transaction::Transaction::change`].
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those
+    /// of [`super::change::apply::Alone::change`].
     pub fn move_file(
         &self,
         from: &VaultPath,
@@ -237,7 +239,7 @@ impl Vault {
         &self,
         from: &VaultPath,
         to: &VaultPath,
-    ) -> Result<Vec<super::journal::Step>, Error> {
+    ) -> Result<Vec<super::change::step::Step>, Error> {
         let options =
             Options { update_links: true, dry_run: false, if_match: None, proceed: &|_, _| true };
         let index = self.link_index(options.proceed)?;
@@ -257,7 +259,7 @@ impl Vault {
         // A name that exists in another Unicode form is that file.
         match self.jail.existing(&self.spelled(to)) {
             Ok(found)
-                if found.below() == on_disk.below()
+                if self.spelled(to) == self.spelled(from)
                     || crate::disk::is_same_file(&found, &on_disk) => {}
             // The same name in another case, on a file system that takes both.
             Err(Error::NotAllowed { .. })
@@ -273,14 +275,16 @@ impl Vault {
             self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
         for entry in below {
             let rest = entry.path.part(from.as_str().len()..);
-            moved.insert(entry.path.to_string(), format!("{}{rest}", to.as_str()));
+            let new = VaultPath::file(&format!("{}{rest}", to.as_str()))?;
+            moved.insert(entry.path.to_string(), new.as_str().to_owned());
         }
         let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
         if moved.is_empty() {
             plan.moved_instead = Some((from.as_str().into(), to.as_str().into()));
         }
         let moves = Moves::of(self, index, &moved);
-        // A link may have to change if it has the old or new name of a moved file, or if the file that contains it moves.
+        // A link may have to change if it has the old or new name of a moved file, or if the file
+        // that contains it moves.
         let mut sources: BTreeSet<&str> = moved.keys().map(String::as_str).collect();
         let keys: BTreeSet<String> =
             moved.iter().flat_map(|(old, new)| [key_of(old), key_of(new)]).collect();
@@ -300,15 +304,23 @@ impl Vault {
             for link in links.iter().filter(|link| !link.path.is_empty()) {
                 match moves.decide(&link.path, link.syntax == Syntax::CanvasPath, &entry.path) {
                     Decision::Stays => {}
-                    Decision::Ambiguous(files) => leave(link, format!("several files have this name: {files}")),
-                    Decision::Changes(_) if !options.update_links => leave(link, "update_links is false".into()),
-                    Decision::Changes(wanted) => match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
-                        Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
-                        None => leave(
-                            link,
-                            "it no longer leads to the file: a link of this kind cannot have the characters of the new name".into(),
-                        ),
-                    },
+                    Decision::Ambiguous(files) => {
+                        leave(link, format!("several files have this name: {files}"))
+                    }
+                    Decision::Changes(_) if !options.update_links => {
+                        leave(link, "update_links is false".into())
+                    }
+                    Decision::Changes(wanted) => {
+                        match link.write_path(&moves.path_for(link, &entry.path, &wanted)) {
+                            Some(text) => edits.push(Edit { range: link.path_at.clone(), text }),
+                            None => leave(
+                                link,
+                                "it no longer leads to the file: a link of this kind cannot have \
+                                 the characters of the new name"
+                                    .into(),
+                            ),
+                        }
+                    }
                 }
             }
             let mut file = self.plan_file(entry, text, edits);
@@ -340,7 +352,7 @@ impl Vault {
     ) -> Result<Plan, Error> {
         let (path, text, now) = self.note(path)?;
         self.check_grant(path.as_str())?;
-        super::write::writable_metadata(&self.locate(&path)?.1, &path)?;
+        super::change::write::refuse_read_only(&self.locate(&path)?.1, &path)?;
         if options.if_match.is_some_and(|wanted| wanted != now) {
             return Err(Error::Conflict(Some(now)));
         }
@@ -387,11 +399,8 @@ impl Vault {
         }
         if !plan.files.iter().any(|file| file.path == path.as_str()) {
             let left = plan.left_alone.iter().find(|left| left.path == path.as_str());
-            let reason = left
-                .map_or("it is reached through a symbolic link; name the file itself", |left| {
-                    &left.reason
-                });
-            return Err(Error::Invalid(format!("{} was not changed: {reason}.", path.as_str())));
+            let reason = left.map(|left| format!(": {}", left.reason)).unwrap_or_default();
+            return Err(Error::Invalid(format!("{} was not changed{reason}.", path.as_str())));
         }
         Ok(plan)
     }

@@ -1,4 +1,5 @@
-//! How tools name a file: by its path, a wikilink or a name that Obsidian would find, `daily:today` and the like.
+//! How tools name a file: by its path, a wikilink or a name that Obsidian would find, `daily:today`
+//! and the like.
 
 use super::entry::name_of;
 use super::media::{extension_of, is_note};
@@ -24,11 +25,12 @@ pub struct Named {
     pub template: Option<(String, DateTime)>,
 }
 
-const WITHOUT_SUBPATH: &str = "Name the note without #; tools that take a heading or a block have an argument for it, such as vault_read_notes.";
+const WITHOUT_SUBPATH: &str = "Name the note without #; tools that take a heading or a block have \
+                               an argument for it, such as vault_read_notes.";
 
 impl Vault {
-    /// The file that a text names. A path that exists always wins. With `creates`, a text that is neither a wikilink nor a
-    /// period is a path.
+    /// The file that a text names. A path that exists always wins. With `creates`, a text that is
+    /// neither a wikilink nor a period is a path.
     ///
     /// # Errors
     /// [`Error::Ambiguous`], [`Error::Invalid`], or those of [`VaultPath::file`].
@@ -45,7 +47,8 @@ impl Vault {
             if let Ok(path) = path.as_ref()
                 && exists(path)
             {
-                // Of a folder and the note of its name next to it, the note is the file, as in links.
+                // Of a folder and the note of its name next to it, the note is the file, as in
+                // links.
                 let is_folder_note = |note: &VaultPath| {
                     self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path)
                 };
@@ -100,8 +103,8 @@ impl Vault {
             || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok()
     }
 
-    /// For a text that is no path of a file or folder that exists: such a path, if the text is one as in a Markdown link, or one with
-    /// white space around it.
+    /// For a text that is no path of a file or folder that exists: such a path, if the text is one
+    /// as in a Markdown link, or one with white space around it.
     pub fn in_other_form(&self, text: &str) -> Option<String> {
         let is_path = |text: &str| VaultPath::file(text).is_ok_and(|path| self.exists(&path));
         let trimmed = text.trim();
@@ -112,7 +115,8 @@ impl Vault {
         others.find(|other| is_path(other)).filter(|_| !is_path(text))
     }
 
-    /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading` where there is such a note.
+    /// Whether a path means a heading or a block of a note: `Note.md#Heading`, or `Note#Heading`
+    /// where there is such a note.
     fn is_heading(&self, path: &str) -> Result<bool, Error> {
         if !path.contains('#') {
             return Ok(false);
@@ -163,7 +167,8 @@ impl Vault {
         let Some(Periodic { folder, format, template }) = self.periodic(name, default_format)
         else {
             return Err(Error::Invalid(format!(
-                "The vault has no {name} notes: the plugin Periodic Notes is not configured for them."
+                "The vault has no {name} notes: the plugin Periodic Notes is not configured for \
+                 them."
             )));
         };
         let days = |days| Some(now.plus_days(days));
@@ -201,10 +206,12 @@ impl Vault {
             .all(|days| day.format(&format) == day.plus_days(*days).format(&format))
         {
             return Err(Error::Invalid(format!(
-                "The format {format:?} of the {name} notes names no date here (YYYY, MM, DD, ww and the like do); change it in Obsidian's settings, or give the path."
+                "The format {format:?} of the {name} notes names no date here (YYYY, MM, DD, ww \
+                 and the like do); change it in Obsidian's settings, or give the path."
             )));
         }
-        // `.obsidian` is often not synced; without its settings, the note of the day may be in any folder.
+        // `.obsidian` is often not synced; without its settings, the note of the day may be in any
+        // folder.
         let has_settings = !folder.is_empty() || format != default_format || template.is_some();
         let elsewhere = if has_settings || self.index.get(path.as_str()).is_some() {
             None
@@ -218,8 +225,9 @@ impl Vault {
         })
     }
 
-    /// Refuses a name that other systems do not allow, and one that differs from another only in case or in a no-break
-    /// space: there, or for links, both would be the same file. `instead_of` is the file that is being renamed.
+    /// Refuses a name that other systems do not allow, and one that differs from another only in
+    /// case or in a no-break space: there, or for links, both would be the same file. `instead_of`
+    /// is the file that is being renamed.
     ///
     /// # Errors
     /// [`Error::Invalid`].
@@ -229,6 +237,9 @@ impl Vault {
         instead_of: Option<&VaultPath>,
     ) -> Result<(), Error> {
         let shown = path.as_str();
+        if self.index.get(shown).is_some() {
+            return Ok(());
+        }
         let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
         let is_missing = |above: &&str| {
             self.jail.existing(&self.jail.as_on_disk(VaultPath::unchecked(above))).is_err()
@@ -240,7 +251,8 @@ impl Vault {
         for name in shown.part(missing.len() - name.len()..).split('/') {
             if let Some(why) = refused_elsewhere(name) {
                 return Err(Error::Invalid(format!(
-                    "{shown}: {name:?} {why}, which Windows and phones refuse; choose another name."
+                    "{shown}: {name:?} {why}, which Windows and phones refuse; choose another \
+                     name."
                 )));
             }
         }
@@ -265,7 +277,9 @@ impl Vault {
         });
         match twin {
             Some(twin) => Err(Error::Invalid(format!(
-                "{missing} differs from {twin} only in upper and lower case or in a no-break space: links or other systems would take both for one file; use its spelling or [[its name]], or another name."
+                "{missing} differs from {twin} only in upper and lower case or in a no-break \
+                 space: links or other systems would take both for one file; use its spelling or \
+                 [[its name]], or another name."
             ))),
             None => Ok(()),
         }

@@ -32,10 +32,6 @@ impl Events {
         match *self {}
     }
 
-    pub(super) fn is_being_written(&self, _: &str, _: impl FnOnce() -> bool) -> bool {
-        match *self {}
-    }
-
     pub(super) fn wake(&self) {
         match *self {}
     }

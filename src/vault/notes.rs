@@ -1,9 +1,11 @@
-//! Reads and changes parts of notes: inserts text, edits several notes as one, lists and ticks tasks.
+//! Reads and changes parts of notes: inserts text, edits several notes as one, lists and ticks
+//! tasks.
 
+use super::change::step::Step;
+use super::change::write::{Written, check_size};
 use super::entry::Text;
-use super::journal::Step;
 use super::path::rest_below;
-use super::write::{Written, check_size};
+use super::read::utf8;
 use super::{Entry, Error, Named, Vault, VaultPath};
 use crate::limits;
 use crate::markdown::blocks::Kind;
@@ -71,31 +73,34 @@ pub fn target_error(target: Target<'_>, error: PartError) -> Error {
     };
     match error {
         PartError::Missing(known) => Error::NoTarget {
-            what: format!("There is no {what} {wanted:?}{}", if known.is_empty() { "; the note has none" } else { "" }),
+            what: format!(
+                "There is no {what} {wanted:?}{}",
+                if known.is_empty() { "; the note has none" } else { "" }
+            ),
             known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
         },
         PartError::Several(lines) => {
             let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
             Error::Ambiguous {
                 what: format!("More than one {what} matches {wanted:?}"),
-                candidates: candidates.map(|(line, text)| json!({ "line": line, "text": text })).collect(),
+                candidates: candidates
+                    .map(|(line, text)| json!({ "line": line, "text": text }))
+                    .collect(),
             }
         }
-        PartError::NoLine(lines) => Error::NoTarget { what: format!("The note has no such line; it has {lines}"), known: Vec::new() },
-        PartError::Frontmatter => Error::Invalid("That line is part of the frontmatter; use vault_set_properties for properties.".into()),
-        PartError::WholeNote => {
-            Error::Invalid("where: before, after and replace need a heading, block or line; vault_write replaces a whole note.".into())
-        }
+        PartError::NoLine(lines) => Error::NoTarget {
+            what: format!("The note has no such line; it has {lines}"),
+            known: Vec::new(),
+        },
+        PartError::Frontmatter => Error::Invalid(
+            "That line is part of the frontmatter; use vault_set_properties for properties.".into(),
+        ),
+        PartError::WholeNote => Error::Invalid(
+            "where: before, after and replace need a heading, block or line; vault_write replaces \
+             a whole note."
+                .into(),
+        ),
     }
-}
-
-/// The text of a file that is to be changed.
-fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
-    std::str::from_utf8(bytes).map_err(|_| Error::NotText {
-        path: path.as_str().into(),
-        size: bytes.len() as u64,
-        media_type: "text/plain; charset=unknown",
-    })
 }
 
 /// A note after an insertion.
@@ -118,8 +123,8 @@ pub struct ChangedTask {
 }
 
 impl Vault {
-    /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is a missing note, which begins
-    /// with the text of its template.
+    /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is
+    /// a missing note, which begins with the text of its template.
     ///
     /// # Errors
     /// [`Error::NoTarget`], [`Error::Ambiguous`], [`Error::Invalid`], and those of [`Vault::edit`].
@@ -160,33 +165,41 @@ impl Vault {
         if matches!(self.jail.folder(&path.parent()), Err(Error::NotFound { .. })) {
             check_size(path, make(None)?.len())?;
         }
-        let written = self.create_or_replace(path, true, &mut make)?;
+        let written = self.update(path, true, &mut make)?;
         Ok(Inserted { written, line, warning })
     }
 
-    /// Changes the texts of several notes: all of them, or none. Returns `None` for a note that stays as it is.
+    /// Changes the texts of several notes: all of them, or none. Returns `None` for a note that
+    /// stays as it is.
     ///
     /// # Errors
-    /// Those of `change`, and of [`super::transaction::Transaction::change`].
+    /// Those of `change`, and of [`super::change::apply::Alone::change`].
     pub fn edit_all(
         &self,
         paths: &[VaultPath],
         change: &dyn Fn(&VaultPath, &str) -> Result<String, Error>,
     ) -> Result<Vec<(VaultPath, Option<Written>)>, Error> {
         for _ in 0..limits::EDIT_ATTEMPTS {
-            let transaction = self.begin_transaction()?;
-            let (mut steps, mut outcome) = (Vec::new(), Vec::new());
+            let alone = self.alone();
+            let (mut steps, mut outcome, mut bytes) = (Vec::new(), Vec::new(), 0);
             for path in paths {
                 let (path, _) = self.locate(path)?;
                 let before = self.bytes(&path)?;
                 let after = change(&path, utf8(&path, &before)?)?.into_bytes();
                 let written = (after != before).then(|| Written::of(&path, false, &after));
                 if written.is_some() {
+                    bytes += before.len() + after.len();
+                    if bytes > limits::CHANGE_BYTES {
+                        let most = limits::CHANGE_BYTES >> 20;
+                        return Err(Error::Invalid(format!(
+                            "Together these changes need more than {most} MB. Use fewer files."
+                        )));
+                    }
                     steps.push(Step::write(path.clone(), Some(before), after));
                 }
                 outcome.push((path, written));
             }
-            match transaction.change(&steps) {
+            match alone.change(&steps) {
                 Err(Error::Busy) => {}
                 other => return other.map(|_| outcome),
             }
@@ -212,7 +225,8 @@ impl Vault {
             entries.values().filter(is_wanted).cloned().collect()
         });
         let look = |entry: &Arc<Entry>| {
-            // A checkbox is a bracket, one character and a bracket; folding may make up to three of the character.
+            // A checkbox is a bracket, one character and a bracket; folding may make up to three of
+            // the character.
             let may_have_tasks = |folded: &str| {
                 let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
                 brackets.any(|at| {
@@ -226,7 +240,7 @@ impl Vault {
             };
             let is_wanted = match &entry.text {
                 Text::Kept(kept) => has_text(kept.folded()) && may_have_tasks(kept.folded()),
-                Text::OnDisk { .. } | Text::NotKept { .. } => true,
+                Text::NotKept { .. } => true,
                 Text::None => false,
             };
             if is_wanted { self.tasks_of(entry, query) } else { Vec::new() }
@@ -290,7 +304,8 @@ impl Vault {
     /// Sets the status character of a task, if its line still has the text.
     ///
     /// # Errors
-    /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of [`Vault::edit`].
+    /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of
+    /// [`Vault::edit`].
     pub fn set_task(
         &self,
         path: &VaultPath,
@@ -309,21 +324,39 @@ impl Vault {
             let is_meant = |task: &Task| {
                 let own = content(task);
                 let is_same = |own: &str| own.nfc().eq(text.trim().nfc());
-                is_same(own) || is_same(note.line(task.line).trim()) || is_cut && own.starts_with(text)
+                is_same(own)
+                    || is_same(note.line(task.line).trim())
+                    || is_cut && own.starts_with(text)
             };
-            let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
+            let task =
+                tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
             let Some(task) = task else {
                 let elsewhere = tasks.iter().filter(|task| is_meant(task));
-                let known = elsewhere.take(limits::CANDIDATES_SHOWN).map(|task| json!({ "line": task.line + 1, "text": content(task) }));
-                let now = if note.kind(line.wrapping_sub(1)).is_some_and(|kind| kind != Kind::Frontmatter) { note.line(line - 1) } else { "" };
-                return Err(Error::NoTarget { what: format!("Line {line} is not the task {text:?}; it is {now:?}"), known: known.collect() });
+                let known = elsewhere
+                    .take(limits::CANDIDATES_SHOWN)
+                    .map(|task| json!({ "line": task.line + 1, "text": content(task) }));
+                let now = if note
+                    .kind(line.wrapping_sub(1))
+                    .is_some_and(|kind| kind != Kind::Frontmatter)
+                {
+                    note.line(line - 1)
+                } else {
+                    ""
+                };
+                return Err(Error::NoTarget {
+                    what: format!("Line {line} is not the task {text:?}; it is {now:?}"),
+                    known: known.collect(),
+                });
             };
             if tasks::fields_of(content(task)).is_recurring {
                 return Err(Error::Invalid(
-                    "This task recurs: the plugin that knows the rule makes its next occurrence when it is ticked in Obsidian; tick it there.".into(),
+                    "This task recurs: the plugin that knows the rule makes its next occurrence \
+                     when it is ticked in Obsidian; tick it there."
+                        .into(),
                 ));
             }
-            let after = Edit { range: task.status_at.clone(), text: status.to_string() }.apply(before);
+            let after =
+                Edit { range: task.status_at.clone(), text: status.to_string() }.apply(before);
             line_before = note.line(task.line).to_owned();
             line_after = Note::of(&after).line(task.line).to_owned();
             Ok(after.into_bytes())

@@ -1,5 +1,5 @@
-//! The file names and folders configured in the vault's Obsidian settings. They are read but never served; where they are missing or
-//! malformed, Obsidian's defaults apply.
+//! The file names and folders configured in the vault's Obsidian settings. They are read but never
+//! served; where they are missing or malformed, Obsidian's defaults apply.
 
 use super::Vault;
 use crate::disk;
@@ -37,7 +37,8 @@ impl Vault {
         read().unwrap_or_default()
     }
 
-    /// The settings of one kind of periodic notes; `None` if it is not configured, which daily notes need not be.
+    /// The settings of one kind of periodic notes; `None` if it is not configured, which daily
+    /// notes need not be.
     pub(super) fn periodic(&self, member: &str, default_format: &str) -> Option<Periodic> {
         let plugin = self.obsidian("plugins/periodic-notes/data.json");
         let own = plugin

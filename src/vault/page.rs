@@ -1,8 +1,8 @@
 //! A page of search results: which candidates it has and in which order, and what is shown of each.
 
 use super::Vault;
-use super::candidate::{Candidate, Key, Rank, RankingInputs, match_rank, score_rank};
-use super::entry::{Entry, Id};
+use super::candidate::{Candidate, Rank, RankingInputs, match_rank, score_rank};
+use super::entry::Entry;
 use super::error::Error;
 use super::posting::{IN_PATH, IN_TAG};
 use super::rank::{MatchType, Ranker, Relevance, Word, first_bits};
@@ -11,20 +11,14 @@ use super::table::{Facts, Table};
 use crate::limits;
 use crate::text::query::{Condition, Parsed};
 use crate::text::snippet::excerpt_around;
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-/// A candidate with its rank.
-type Ranked<'a> = (Rank, &'a Candidate);
-
-/// Results in order.
-pub(super) struct Page {
-    pub(super) results: Vec<(Key, Candidate, Arc<Entry>)>,
-    /// See [`RankingInputs`].
-    pub(super) last_ranked_closely: Option<Key>,
-    /// That of the files that were ranked from their texts.
-    pub(super) relevance: HashMap<Id, Relevance>,
+/// A result, and how relevant its text is where that was looked at.
+pub(super) struct Ranked {
+    pub(super) candidate: Candidate,
+    pub(super) entry: Arc<Entry>,
+    rank: Rank,
+    relevance: Option<Relevance>,
 }
 
 /// How the candidates of a query are ranked and shown.
@@ -33,12 +27,12 @@ pub(super) struct Ranking<'a> {
     query: &'a Query<'a>,
     parsed: &'a Parsed,
     inputs: &'a RankingInputs,
-    /// Bytes that the search has read from disk.
-    read: &'a AtomicU64,
     ranker: Ranker<'a>,
-    /// The bits of all asked words; `None` if one was corrected, as no file has that as it was asked for.
+    /// The bits of all asked words; `None` if one was corrected, as no file has that as it was
+    /// asked for.
     all_words: Option<u32>,
-    /// The query is a single term: results are sorted by where it occurs (name, tag, text), not by relevance.
+    /// The query is a single term: results are sorted by where it occurs (name, tag, text), not by
+    /// relevance.
     is_single_term: bool,
     /// If the query is only a tag, the tag is what is shown.
     tags_asked: Vec<Word>,
@@ -50,7 +44,6 @@ impl<'a> Ranking<'a> {
         query: &'a Query<'_>,
         parsed: &'a Parsed,
         inputs: &'a RankingInputs,
-        read: &'a AtomicU64,
     ) -> Ranking<'a> {
         let ranker =
             Ranker::new(&inputs.words, inputs.asked, &parsed.phrase, inputs.average_length);
@@ -62,17 +55,7 @@ impl<'a> Ranking<'a> {
         let tags =
             parsed.conditions.iter().flat_map(Condition::tags).filter(|_| inputs.words.is_empty());
         let tags_asked = tags.map(Word::new).collect();
-        Ranking {
-            vault,
-            query,
-            parsed,
-            inputs,
-            read,
-            ranker,
-            all_words,
-            is_single_term,
-            tags_asked,
-        }
+        Ranking { vault, query, parsed, inputs, ranker, all_words, is_single_term, tags_asked }
     }
 
     /// Whether a file has each asked word as it was asked for.
@@ -82,26 +65,25 @@ impl<'a> Ranking<'a> {
 
     /// Ranks a file from its text.
     pub(super) fn rank_closely(&self, candidate: &Candidate, entry: &Arc<Entry>) -> Relevance {
-        let text = self.vault.folded_text(entry, self.read).unwrap_or_default();
-        self.ranker.relevance(entry, &text, candidate.words | candidate.stems)
+        self.ranker.relevance(entry, entry.folded_text(), candidate.words | candidate.stems)
     }
 
-    /// The first results after the cursor.
+    /// The first results, in order.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
-    pub(super) fn page(
+    pub(super) fn first(
         &self,
         found: &[Candidate],
-        length: usize,
+        count: usize,
         proceed: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Page, Error> {
+    ) -> Result<Vec<Ranked>, Error> {
         if self.query.newest_first || self.is_single_term {
-            let rank = |candidate: &Candidate, table: &Table| self.rank_by_fields(candidate, table);
-            let results = self.smallest(found, length, &rank, self.inputs.last.as_ref(), None);
-            return Ok(Page { results, last_ranked_closely: None, relevance: HashMap::new() });
+            return Ok(self.smallest(found, count, &|candidate, table| {
+                self.rank_by_fields(candidate, table)
+            }));
         }
-        self.page_by_relevance(found, length, proceed)
+        self.first_by_relevance(found, count, proceed)
     }
 
     fn rank_by_fields(&self, candidate: &Candidate, table: &Table) -> Rank {
@@ -118,85 +100,52 @@ impl<'a> Ranking<'a> {
     }
 
     /// The best by a rough score are ranked from their texts; the others follow by that score.
-    fn page_by_relevance(
+    fn first_by_relevance(
         &self,
         found: &[Candidate],
-        length: usize,
+        count: usize,
         proceed: &dyn Fn(usize, usize) -> bool,
-    ) -> Result<Page, Error> {
-        let RankingInputs { last, last_ranked_closely, .. } = self.inputs;
-        let (after, mut last_ranked_closely) = (last.as_ref(), last_ranked_closely.clone());
-        let rough = |candidate: &Candidate, table: &Table| {
-            (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified)
-        };
-        let most = limits::RANKED_FILES.max(self.query.max_results);
-        let is_first = self.query.after.is_none();
-        let shortlist = self.smallest(
-            found,
-            if is_first { most } else { usize::MAX },
-            &rough,
-            None,
-            last_ranked_closely.as_ref(),
-        );
-        if is_first && found.len() > most {
-            last_ranked_closely = shortlist.last().map(|(key, ..)| key.clone());
-        }
-        let look = |(((.., age), path), candidate, entry): &(Key, Candidate, Arc<Entry>)| {
-            let relevance = self.rank_closely(candidate, entry);
-            (((relevance.class, 0, score_rank(relevance.score), *age), path.clone()), relevance)
-        };
+    ) -> Result<Vec<Ranked>, Error> {
+        let mut best =
+            self.smallest(found, count.max(limits::RANKED_FILES), &|candidate, table| {
+                (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified)
+            });
+        let rest = best.split_off(best.len().min(limits::RANKED_FILES));
         let looked = self.vault.map_parallel(
-            &shortlist,
-            &|(.., entry)| entry.search_cost(),
-            &look,
+            &best,
+            &|ranked| ranked.entry.search_cost(),
+            &|ranked| self.rank_closely(&ranked.candidate, &ranked.entry),
             proceed,
         )?;
-        let mut relevance = HashMap::new();
-        let ranked =
-            looked.into_iter().zip(shortlist).map(|((key, own), (_, candidate, entry))| {
-                relevance.insert(candidate.id, own);
-                (key, candidate, entry)
-            });
-        let mut results: Vec<(Key, Candidate, Arc<Entry>)> =
-            ranked.filter(|(key, ..)| after.is_none_or(|after| key > after)).collect();
-        results.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
-        if let (Some(last), true) = (&last_ranked_closely, results.len() < length) {
-            let behind = after.map_or(last, |after| after.max(last));
-            results.extend(self.smallest(
-                found,
-                length - results.len(),
-                &rough,
-                Some(behind),
-                None,
-            ));
+        for (ranked, relevance) in best.iter_mut().zip(looked) {
+            let (.., age) = ranked.rank;
+            ranked.rank = (relevance.class, 0, score_rank(relevance.score), age);
+            ranked.relevance = Some(relevance);
         }
-        Ok(Page { results, last_ranked_closely, relevance })
+        best.sort_unstable_by(|a, b| (a.rank, &a.entry.path).cmp(&(b.rank, &b.entry.path)));
+        best.extend(rest);
+        best.truncate(count);
+        Ok(best)
     }
 
-    /// The first `count` candidates by rank and then path, in order, after `after` and up to `last`.
+    /// The first `count` candidates by rank and then path, in order.
     fn smallest(
         &self,
         candidates: &[Candidate],
         count: usize,
         rank: &dyn Fn(&Candidate, &Table) -> Rank,
-        after: Option<&Key>,
-        last: Option<&Key>,
-    ) -> Vec<(Key, Candidate, Arc<Entry>)> {
+    ) -> Vec<Ranked> {
         self.vault.index.with_table(|table| {
             let path =
                 |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
-            let is_behind = |(own, candidate): &Ranked<'_>, key: &Key| {
-                (own, path(candidate)) > (&key.0, key.1.as_str())
-            };
-            let compare = |a: &Ranked<'_>, b: &Ranked<'_>| {
+            let compare = |a: &(Rank, &Candidate), b: &(Rank, &Candidate)| {
                 a.0.cmp(&b.0).then_with(|| path(a.1).cmp(path(b.1)))
             };
-            let (mut best, mut worst): (Vec<Ranked<'_>>, Option<Ranked<'_>>) = (Vec::new(), None);
+            let mut best: Vec<(Rank, &Candidate)> = Vec::new();
+            let mut worst: Option<(Rank, &Candidate)> = None;
             for candidate in candidates {
                 let own = (rank(candidate, table), candidate);
-                let is_on_page = after.is_none_or(|after| is_behind(&own, after))
-                    && !last.is_some_and(|last| is_behind(&own, last));
-                if !is_on_page || worst.is_some_and(|worst| compare(&own, &worst).is_gt()) {
+                if worst.is_some_and(|worst| compare(&own, &worst).is_gt()) {
                     continue;
                 }
                 best.push(own);
@@ -208,23 +157,18 @@ impl<'a> Ranking<'a> {
             }
             best.sort_unstable_by(compare);
             best.truncate(count);
-            let with_entry = |(rank, candidate): Ranked<'_>| {
+            let ranked = |(rank, candidate): (Rank, &Candidate)| {
                 let entry = Arc::clone(table.entry(candidate.id)?);
-                Some(((rank, entry.path.to_string()), *candidate, entry))
+                Some(Ranked { candidate: *candidate, entry, rank, relevance: None })
             };
-            best.into_iter().filter_map(with_entry).collect()
+            best.into_iter().filter_map(ranked).collect()
         })
     }
 
     /// What is shown of a result. `fulfilled` is where a condition of the query is met.
-    pub(super) fn hit(
-        &self,
-        key: Key,
-        candidate: &Candidate,
-        entry: Arc<Entry>,
-        relevance: &Relevance,
-        fulfilled: Option<(usize, usize)>,
-    ) -> Hit {
+    pub(super) fn hit(&self, ranked: Ranked, fulfilled: Option<(usize, usize)>) -> Hit {
+        let Ranked { candidate, entry, relevance, .. } = ranked;
+        let relevance = relevance.unwrap_or_else(|| self.rank_closely(&candidate, &entry));
         let RankingInputs { words, asked, .. } = self.inputs;
         let shown_at = relevance.shown_at(words);
         // Of alternatives, the passage with most of the words says more than the first word.
@@ -237,14 +181,14 @@ impl<'a> Ranking<'a> {
         } else {
             shown_at.or(fulfilled)
         };
-        let match_type = self.match_type(candidate, &entry, relevance, at, fulfilled);
+        let match_type = self.match_type(&candidate, &entry, &relevance, at, fulfilled);
         let shown = if match_type == MatchType::Tag && !self.tags_asked.is_empty() {
             &self.tags_asked
         } else {
             words
         };
         let passages = if self.query.passages {
-            self.vault.passages(&entry, relevance, at, words)
+            self.vault.passages(&entry, &relevance, at, words)
         } else {
             Vec::new()
         };
@@ -268,7 +212,6 @@ impl<'a> Ranking<'a> {
             line,
             missing: self.ranker.missing(candidate.words),
             passages,
-            key,
         }
     }
 

@@ -4,22 +4,20 @@ use super::entry::Entry;
 use super::error::Error;
 use super::{Vault, cores};
 use crate::limits;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// One search: the files it covers, how much it has read, and whether to continue.
 pub(super) struct SearchRun<'a> {
     pub(super) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     /// Whether `wanted` may exclude files.
     pub(super) is_narrowed: bool,
-    /// Bytes that were read from disk.
-    pub(super) read: AtomicU64,
     /// See [`Vault::search`].
     pub(super) proceed: &'a dyn Fn(usize, usize) -> bool,
 }
 
 impl Vault {
-    /// The results of `look` for all items, in order. Helper threads are started only where looking at all `bytes` of the items costs
-    /// more than starting them.
+    /// The results of `look` for all items, in order. Helper threads are started only where looking
+    /// at all `bytes` of the items costs more than starting them.
     pub(super) fn map_parallel<T: Sync, R: Send>(
         &self,
         items: &[T],

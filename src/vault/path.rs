@@ -10,13 +10,14 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A path below the root as a string, separated by `/` on every platform; `None` if it is not UTF-8.
+/// A path below the root as a string, separated by `/` on every platform; `None` if it is not
+/// UTF-8.
 pub(super) fn slash_separated(below: &Path) -> Option<String> {
     Some(below.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-/// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`, nothing hidden, no
-/// control characters or backslashes. The root itself is the empty path.
+/// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`,
+/// nothing hidden, no control characters or backslashes. The root itself is the empty path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct VaultPath(String);
 
@@ -60,10 +61,6 @@ impl VaultPath {
             }
             if is_hidden(segment) {
                 return Err(refused(text, "hidden files and folders are not served"));
-            }
-            // On Windows such a name would open something else: a device, a stream, or the file without the dot.
-            if cfg!(windows) && refused_elsewhere(segment).is_some() {
-                return Err(refused(text, "Windows does not allow such a name"));
             }
             if segment.len() > limits::NAME_BYTES {
                 return Err(refused(text, "a name in it is too long"));
@@ -120,7 +117,8 @@ impl VaultPath {
         self.as_str() == path || self.contains(path)
     }
 
-    /// Wraps a path without checking it: one that comes from the index, or is made of parts of a checked path.
+    /// Wraps a path without checking it: one that comes from the index, or is made of parts of a
+    /// checked path.
     pub(super) fn unchecked(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
@@ -132,7 +130,8 @@ impl<'de> Deserialize<'de> for VaultPath {
     }
 }
 
-/// The rest of a path or nested tag after the prefix `above`: empty, or beginning with `/`. `None` if it is not at or below it.
+/// The rest of a path or nested tag after the prefix `above`: empty, or beginning with `/`. `None`
+/// if it is not at or below it.
 pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
     path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -152,8 +151,8 @@ pub(super) fn range_below<'a, V>(
     })
 }
 
-/// Whether a name is not served: dotfiles, and Syncthing's temporary files and conflict copies. HFS+ ignores some characters, so these
-/// may precede the dot.
+/// Whether a name is not served: dotfiles, and Syncthing's temporary files and conflict copies.
+/// HFS+ ignores some characters, so these may precede the dot.
 pub(super) fn is_hidden(name: &str) -> bool {
     let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     name.trim_start_matches(ignorable).starts_with('.')
@@ -161,7 +160,8 @@ pub(super) fn is_hidden(name: &str) -> bool {
         || is_conflict_copy(name)
 }
 
-/// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the version that lost a conflict.
+/// Whether a name is `NAME.sync-conflict-DATE-TIME-DEVICE.EXTENSION`: Syncthing's copy of the
+/// version that lost a conflict.
 fn is_conflict_copy(name: &str) -> bool {
     let date = name.split_once(".sync-conflict-").and_then(|(_, rest)| rest.split_once('-'));
     date.is_some_and(|(date, _)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()))
@@ -200,7 +200,8 @@ pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a name contains a backslash or a control character, which no path may have (rule 1 of the vault).
+/// Whether a name contains a backslash or a control character, which no path may have (rule 1 of
+/// the vault).
 pub(super) fn is_odd(name: &str) -> bool {
     name.contains(|c: char| c == '\\' || c.is_control())
 }

@@ -3,8 +3,8 @@
 use super::entry::Id;
 use crate::limits;
 
-/// A file that contains a term: its id (20 bits), how often the term occurs in its text, whether its path, name and tags contain it,
-/// and whether it occurs in the text only inside other words.
+/// A file that contains a term: its id (20 bits), how often the term occurs in its text, whether
+/// its path, name and tags contain it, and whether it occurs in the text only inside other words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting(u32);
 
@@ -36,14 +36,16 @@ impl Posting {
         (self.0 & 0xfff) as u16
     }
 
-    /// The posting, whose count must be zero, with this count: occurrences as a form of the word, or, if there are none, those inside other words.
+    /// The posting, whose count must be zero, with this count: occurrences as a form of the word,
+    /// or, if there are none, those inside other words.
     pub(super) fn counted(mut self, forms: u32, others: u32) -> Posting {
         let count = if forms > 0 { forms } else { others };
         self.0 |= count.min(COUNT) | if forms == 0 && others > 0 { INSIDE } else { 0 };
         self
     }
 
-    /// The posting of a search term, from that of a word that contains it `forms` times as a form of the term, and `others` times otherwise.
+    /// The posting of a search term, from that of a word that contains it `forms` times as a form
+    /// of the term, and `others` times otherwise.
     pub(super) fn times(self, forms: u32, others: u32) -> Posting {
         Posting(self.0 & !(COUNT | INSIDE)).counted(forms * self.count(), others * self.count())
     }

@@ -1,5 +1,6 @@
-//! Which files contain a search term, and how often: a word or part of one is looked up in the word index; for any other term, the files
-//! that contain all its words are scanned. Results are cached for the next query; files changed since are scanned again.
+//! Which files contain a search term, and how often: a word or part of one is looked up in the word
+//! index; for any other term, the files that contain all its words are scanned. Results are cached
+//! for the next query; files changed since are scanned again.
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
@@ -14,7 +15,6 @@ use crate::text::words::{indexed_words, is_form, is_indexed_word, stem};
 use memchr::memmem::{self, Finder};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// All files that contain a term, at one version of the table.
@@ -51,17 +51,26 @@ impl Postings {
     }
 }
 
+/// What stands in for a word that no file contains, if anything does.
+#[derive(Debug)]
+pub(super) struct Correction {
+    /// Those of the table and of the word index at which it was looked up.
+    pub(super) versions: (u64, u64),
+    pub(super) instead: Option<String>,
+}
+
 /// Cached postings, and cached corrections of words that no file contains.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    /// By word, with the table's version.
-    pub(super) corrections: Mutex<HashMap<String, (u64, Option<String>)>>,
+    /// By word.
+    pub(super) corrections: Mutex<HashMap<String, Correction>>,
     /// By term, and their total cost.
     lists: Mutex<(HashMap<String, Arc<Postings>>, usize)>,
 }
 
 impl Cache {
-    /// The cached postings of a term, unless they are older than the word index or than the recorded changes.
+    /// The cached postings of a term, unless they are older than the word index or than the
+    /// recorded changes.
     fn get(&self, text: &str, table: &Table, oldest: u64) -> Option<Arc<Postings>> {
         let lists = self.lists.lock().unpoisoned();
         let is_usable = |list: &&Arc<Postings>| {
@@ -70,7 +79,8 @@ impl Cache {
         lists.0.get(text).filter(is_usable).cloned()
     }
 
-    /// Caches postings. `files` is the number of files in the vault, from which the cache's limit follows; a full cache is cleared.
+    /// Caches postings. `files` is the number of files in the vault, from which the cache's limit
+    /// follows; a full cache is cleared.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
         let (lists, cost) = &mut *self.lists.lock().unpoisoned();
         if *cost > (files + limits::POSTINGS_OVERHEAD) * limits::POSTINGS_LISTS {
@@ -82,7 +92,8 @@ impl Cache {
     }
 }
 
-/// The posting of a file for the finder's term, which is folded like `text`. `aliases` are those of the file.
+/// The posting of a file for the finder's term, which is folded like `text`. `aliases` are those of
+/// the file.
 fn posting_of(
     entry: &Entry,
     finder: &Finder<'_>,
@@ -119,34 +130,30 @@ fn posting_of(
 }
 
 impl Vault {
-    /// The postings of folded terms, and how many files could not be read.
+    /// The postings of folded terms.
     pub(super) fn postings(
         &self,
         texts: &[&str],
         run: &SearchRun<'_>,
-    ) -> Result<(HashMap<String, Arc<Postings>>, usize), Error> {
-        let read = &run.read;
+    ) -> Result<HashMap<String, Arc<Postings>>, Error> {
         let mut found = HashMap::new();
         let word_index = self.word_index();
         let (missing, version) = self.index.with_table(|table| {
             let word_index = word_index.as_deref();
             let known = |text: &&str| {
-                Some(((*text).to_owned(), self.known_postings(text, word_index, table, read)?))
+                Some(((*text).to_owned(), self.known_postings(text, word_index, table)?))
             };
             found.extend(texts.iter().filter_map(known));
             let missing: BTreeSet<&str> =
                 texts.iter().copied().filter(|text| !found.contains_key(*text)).collect();
             (missing.into_iter().collect::<Vec<_>>(), table.version)
         });
-        let mut unread = 0;
         // 64 terms at a time: which of them a file is scanned for are the bits of a u64.
         for terms in missing.chunks(u64::BITS as usize) {
             let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
                 let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in terms.iter().enumerate() {
-                    for entry in
-                        self.files_that_may_have(&[text], word_index.as_deref(), table, read)
-                    {
+                    for entry in self.files_that_may_have(&[text], word_index.as_deref(), table) {
                         bits.get_mut(entry.id as usize)
                             .into_iter()
                             .for_each(|bits| *bits |= 1 << number);
@@ -159,47 +166,40 @@ impl Vault {
             });
             let finders: Vec<Finder<'_>> = terms.iter().map(Finder::new).collect();
             let look = |(entry, bits): &(Arc<Entry>, u64)| {
-                let text = self.folded_text(entry, read);
-                let was_read = text.is_some();
-                let text = text.unwrap_or_default();
                 let aliases = entry.aliases();
                 let wanted =
                     finders.iter().enumerate().filter(|(number, _)| bits >> number & 1 == 1);
-                let of =
-                    |(number, finder)| Some((number, posting_of(entry, finder, &text, &aliases)?));
-                (was_read, wanted.filter_map(of).collect::<Vec<(usize, Posting)>>())
+                let of = |(number, finder)| {
+                    Some((number, posting_of(entry, finder, entry.folded_text(), &aliases)?))
+                };
+                wanted.filter_map(of).collect::<Vec<(usize, Posting)>>()
             };
             let mut lists: Vec<Vec<Posting>> = vec![Vec::new(); terms.len()];
-            let unread_before = unread;
-            for (was_read, postings) in self.map_parallel(
+            for postings in self.map_parallel(
                 &candidates,
                 &|(entry, _)| entry.search_cost(),
                 &look,
                 run.proceed,
             )? {
-                unread += usize::from(!was_read);
                 postings.into_iter().for_each(|(number, posting)| {
                     lists.get_mut(number).into_iter().for_each(|list| list.push(posting))
                 });
             }
             for (text, list) in terms.iter().zip(lists) {
                 let postings = Postings::new(version, list);
-                if unread == unread_before {
-                    self.postings_cache.put(text, &postings, self.size());
-                }
+                self.postings_cache.put(text, &postings, self.size());
                 found.insert((*text).to_owned(), postings);
             }
         }
-        Ok((found, unread))
+        Ok(found)
     }
 
-    /// The postings of a term from the cache; for a word also from the word index, plus the files left out of it.
+    /// The postings of a term from the cache; for a word also from the word index.
     fn known_postings(
         &self,
         text: &str,
         word_index: Option<&WordIndex>,
         table: &Table,
-        read: &AtomicU64,
     ) -> Option<Arc<Postings>> {
         let word_index =
             word_index.filter(|word_index| table.changed_since(word_index.version).is_some());
@@ -211,34 +211,23 @@ impl Vault {
             return Some(postings);
         }
         let word_index = word_index.filter(|_| is_indexed_word(text))?;
-        let mut found = word_index.postings(text, table);
-        let finder = Finder::new(text);
-        let unindexed = word_index.unindexed.iter().filter_map(|id| table.entry(*id));
-        let mut is_complete = true;
-        found.extend(unindexed.filter_map(|entry| {
-            let text = self.folded_text(entry, read);
-            is_complete &= text.is_some();
-            posting_of(entry, &finder, &text.unwrap_or_default(), &entry.aliases())
-        }));
+        let found = word_index.postings(text, table);
         let postings = Postings::new(word_index.version, found);
-        // A file that could not be read now may be readable for the next query.
-        if is_complete {
-            self.postings_cache.put(text, &postings, table.id_bound());
-        }
+        self.postings_cache.put(text, &postings, table.id_bound());
         Some(postings)
     }
 
-    /// The files that may contain all the folded terms, by id: those with all their words, those changed since the word index was
-    /// built, and those left out of it. All files if there is no word index.
+    /// The files that may contain all the folded terms, by id: those with all their words, and
+    /// those changed since the word index was built. All files if there is no word index.
     pub(super) fn files_that_may_have<'a>(
         &self,
         texts: &[&str],
         word_index: Option<&WordIndex>,
         table: &'a Table,
-        read: &AtomicU64,
     ) -> Vec<&'a Arc<Entry>> {
-        // The word index lacks the ending `.md`. Terms that are a part of it exclude nothing; of others it is cut off, or its beginning `.m`,
-        // with which the literal of an expression may end.
+        // The word index lacks the ending `.md`. Terms that are a part of it exclude nothing; of
+        // others it is cut off, or its beginning `.m`, with which the literal of an expression may
+        // end.
         let texts = texts.iter().copied().filter(|text| !".md".contains(text));
         let bare = texts.map(|text| {
             [".md", ".m"].iter().find_map(|ending| text.strip_suffix(ending)).unwrap_or(text)
@@ -261,7 +250,7 @@ impl Vault {
         };
         let mut counts = vec![0; table.id_bound()];
         for word in &words {
-            let postings = self.known_postings(word, Some(word_index), table, read);
+            let postings = self.known_postings(word, Some(word_index), table);
             let postings = postings.unwrap_or_else(|| {
                 Postings::new(word_index.version, word_index.postings(word, table))
             });
@@ -269,19 +258,19 @@ impl Vault {
                 counts.get_mut(posting.id() as usize).into_iter().for_each(|count| *count += 1);
             }
         }
-        for id in changed.chain(word_index.unindexed.iter().copied()) {
+        for id in changed {
             counts.get_mut(id as usize).into_iter().for_each(|count| *count = words.len());
         }
         let having = counts.iter().enumerate().filter(|(_, count)| **count == words.len());
         having.filter_map(|(id, _)| table.entry(id as Id)).collect()
     }
 
-    /// Passes all postings to `add`, each with its list's label. Files changed since the lists were made are scanned again.
+    /// Passes all postings to `add`, each with its list's label. Files changed since the lists were
+    /// made are scanned again.
     pub(super) fn each_posting<T: Copy>(
         &self,
         table: &Table,
         lists: &[(T, &str, Arc<Postings>)],
-        read: &AtomicU64,
         mut add: impl FnMut(T, Posting),
     ) {
         let oldest = lists.iter().map(|(_, _, list)| list.version).min().unwrap_or(table.version);
@@ -295,10 +284,9 @@ impl Vault {
         }
         for &id in &changed {
             let Some(entry) = table.entry(id) else { continue };
-            let text = self.folded_text(entry, read).unwrap_or_default();
             let aliases = entry.aliases();
             for (what, wanted, _) in lists {
-                posting_of(entry, &Finder::new(wanted), &text, &aliases)
+                posting_of(entry, &Finder::new(wanted), entry.folded_text(), &aliases)
                     .into_iter()
                     .for_each(|posting| add(*what, posting));
             }
@@ -310,7 +298,6 @@ impl Vault {
 mod tests {
     use crate::vault::Vault;
     use crate::vault::parallel::SearchRun;
-    use std::sync::atomic::AtomicU64;
 
     /// Looking up part of a word in the word index gives the same as scanning the files.
     #[test]
@@ -337,12 +324,7 @@ mod tests {
         std::fs::write(folder.join("long.md"), long).unwrap();
         let vault = Vault::open(&folder).unwrap();
         vault.refresh().unwrap();
-        let run = SearchRun {
-            wanted: &|_| true,
-            is_narrowed: false,
-            read: AtomicU64::new(0),
-            proceed: &|_, _| true,
-        };
+        let run = SearchRun { wanted: &|_| true, is_narrowed: false, proceed: &|_, _| true };
         let parts = [
             "plugin",
             "plug",
@@ -373,7 +355,7 @@ mod tests {
             "zzz",
         ];
         let ask = |vault: &Vault| {
-            let (lists, _) = vault.postings(&parts, &run).unwrap();
+            let lists = vault.postings(&parts, &run).unwrap();
             parts.map(|part| {
                 let mut found: Vec<String> = lists
                     .get(part)

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub struct Criteria {
     /// Frontmatter keys and values, case-sensitive; all must match.
     pub properties: Map<String, Value>,
-    /// Tags, with or without `#`; a nested tag also counts as its parent, as everywhere.
+    /// Tags, with or without `#`, in any case; those nested below them do not count.
     pub tags: Vec<String>,
     /// Whether a note needs all the tags, or any of them.
     #[serde(skip)]
@@ -31,7 +31,8 @@ pub struct Criteria {
 }
 
 impl Entry {
-    /// The frontmatter of a note; `None` if it is missing or malformed. The YAML is parsed on first use.
+    /// The frontmatter of a note; `None` if it is missing or malformed. The YAML is parsed on first
+    /// use.
     pub fn properties(&self) -> Option<Map<String, Value>> {
         serde_json::from_str(self.properties_json()?).ok()
     }
@@ -50,7 +51,7 @@ impl Entry {
             |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
         let may_have = match &self.text {
             Text::Kept(text) => has_key(frontmatter::head(text.folded()), b"alias"),
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => {
+            Text::NotKept { frontmatter, .. } => {
                 has_key(frontmatter, b"lias") || has_key(frontmatter, b"LIAS")
             }
             Text::None => false,
@@ -78,7 +79,7 @@ impl Entry {
                 kept = text.original();
                 &kept
             }
-            Text::OnDisk { frontmatter, .. } | Text::NotKept { frontmatter, .. } => frontmatter,
+            Text::NotKept { frontmatter, .. } => frontmatter,
             Text::None => return None,
         };
         let yaml = frontmatter::block(text).filter(|_| self.is_note())?;
@@ -121,7 +122,7 @@ impl Entry {
     }
 
     fn satisfies(&self, criteria: &Criteria, folded_tags: &[String]) -> bool {
-        let has = |tag: &String| self.has_tag(tag);
+        let has = |tag: &String| self.folded_tags().iter().any(|own| **own == **tag);
         let tagged = folded_tags.is_empty()
             || if criteria.all_tags {
                 folded_tags.iter().all(has)
@@ -139,7 +140,8 @@ impl Entry {
     }
 }
 
-/// One property from frontmatter as JSON; an exact name is preferred to one in another case. The other properties are not parsed.
+/// One property from frontmatter as JSON; an exact name is preferred to one in another case. The
+/// other properties are not parsed.
 pub fn property_in(json: &str, name: &str) -> Option<Value> {
     let members: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let in_other_case = || {
@@ -259,8 +261,8 @@ pub fn json(value: Yaml) -> Value {
     }
 }
 
-/// Whether a frontmatter value matches the wanted one. A list matches each of its elements. Dates are strings, as written; null
-/// matches a key without a value.
+/// Whether a frontmatter value matches the wanted one. A list matches each of its elements. Dates
+/// are strings, as written; null matches a key without a value.
 fn matches(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Array(items), Value::Array(all)) => {

@@ -1,4 +1,5 @@
-//! The words of a query as they are searched for: replacements for those that no file contains, and the weight of each.
+//! The words of a query as they are searched for: replacements for those that no file contains, and
+//! the weight of each.
 
 use super::Vault;
 use super::candidate::{RankingInputs, score_rank};
@@ -29,11 +30,10 @@ impl Vault {
     ) -> Result<RankingInputs, Error> {
         let texts: Vec<&str> =
             parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
-        let (lists, unread) = self.postings(&texts, run)?;
+        let lists = self.postings(&texts, run)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
         let known = self.having(&lists, run);
-        let unknown =
-            words.iter_mut().filter(|word| unread == 0 && !known.contains(&word.asked)).collect();
+        let unknown = words.iter_mut().filter(|word| !known.contains(&word.asked)).collect();
         let Replaced { mut did_you_mean, split_words } = self.replace_unknown(unknown, run)?;
         let mut seen: HashSet<&str> = words.iter().map(Word::text).collect();
         let others = parsed
@@ -44,7 +44,7 @@ impl Vault {
         let mut others: Vec<Word> =
             others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
-        let (lists, _) = self.postings(&stems, run)?;
+        let lists = self.postings(&stems, run)?;
         let files = self.size() as f32;
         for word in words.iter_mut().chain(&mut others) {
             let count = lists.get(word.stem()).map_or(0, |list| list.forms) as f32;
@@ -79,17 +79,11 @@ impl Vault {
             }
         }
         let average_length = self.index.with_table(Table::average_length);
-        Ok(RankingInputs {
-            words,
-            asked,
-            average_length,
-            last_ranked_closely: None,
-            last: None,
-            did_you_mean,
-        })
+        Ok(RankingInputs { words, asked, average_length, did_you_mean })
     }
 
-    /// Replaces words that no wanted file contains: strips, corrects or splits them.
+    /// Replaces words that no wanted file contains: strips, corrects or takes them apart at their
+    /// marks.
     fn replace_unknown(
         &self,
         unknown: Vec<&mut Word>,
@@ -98,7 +92,8 @@ impl Vault {
         let mut tries = 0..limits::QUERY_CORRECTIONS;
         let (mut did_you_mean, mut split_words) = (Vec::new(), Vec::new());
         for word in unknown {
-            // Punctuation at the ends of a word, and what is before a path, is dropped if no file contains the word with it.
+            // Punctuation at the ends of a word, and what is before a path, is dropped if no file
+            // contains the word with it.
             let path = word.asked.trim_start_matches("./").trim_start_matches('/');
             if let [bare] =
                 words::query_words(if path.is_empty() { &word.asked } else { path }).as_slice()
@@ -107,7 +102,7 @@ impl Vault {
                 && tries.next().is_some()
             {
                 *word = Word::new(bare);
-                if !self.having(&self.postings(&[bare], run)?.0, run).is_empty() {
+                if !self.having(&self.postings(&[bare], run)?, run).is_empty() {
                     continue;
                 }
             }
@@ -117,13 +112,11 @@ impl Vault {
                 .map(str::to_owned)
                 .collect();
             let is_corrected = !words::has_unspaced(&word.asked) && tries.next().is_some();
-            let instead = if is_corrected { self.correction(&word.asked, run)? } else { None };
+            let instead = if is_corrected { self.correction(&word.asked, run) } else { None };
             // A correction that is only the first part says less than all the parts.
             let is_near =
                 |instead: &String| instead.chars().count().abs_diff(word.asked.chars().count()) < 2;
             match instead.filter(|instead| parts.is_empty() || is_near(instead)) {
-                Some(two) if two.contains(' ') => split_words
-                    .push((word.asked.clone(), two.split(' ').map(str::to_owned).collect())),
                 Some(instead) => {
                     did_you_mean.push((word.asked.clone(), instead.clone()));
                     word.instead = Some(instead);
@@ -146,7 +139,7 @@ impl Vault {
             .collect();
         let mut found = vec![false; lists.len()];
         self.index.with_table(|table| {
-            self.each_posting(table, &lists, &run.read, |number, posting| {
+            self.each_posting(table, &lists, |number, posting| {
                 if let Some(found) = found.get_mut(number).filter(|found| !**found) {
                     *found = table.entry(posting.id()).is_some_and(|entry| (run.wanted)(entry));
                 }

@@ -1,5 +1,5 @@
-//! How relevant a file is to a query: a rough score from its postings, and a close one by BM25 over its fields (name and aliases,
-//! headings and the first words, tags, text) with its best passage.
+//! How relevant a file is to a query: a rough score from its postings, and a close one by BM25 over
+//! its fields (name and aliases, headings and the first words, tags, text) with its best passage.
 
 use super::entry::{Entry, name_of};
 use super::posting::{IN_NAME, IN_TAG, Posting};
@@ -8,7 +8,6 @@ use crate::markdown;
 use crate::text::snippet::lines_around;
 use crate::text::words::{is_form, is_stop_word, is_word_end, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// BM25: saturation of term frequency.
@@ -32,20 +31,16 @@ const PASSAGE: f32 = 1.0;
 /// The minimum weight of a further passage of a note, as a fraction of that of the previous one.
 const NEXT_PASSAGE: f32 = 0.6;
 
-/// A word of the query. Its JSON names are short because cursors contain it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A word of the query.
+#[derive(Debug, Clone)]
 pub(super) struct Word {
     /// As in the query, folded.
-    #[serde(rename = "w")]
     pub(super) asked: String,
     /// What is searched for instead, because no file contains it.
-    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub(super) instead: Option<String>,
     /// Inverse document frequency, rounded to hundredths.
-    #[serde(rename = "n")]
     pub(super) weight: f32,
     /// The same among names, aliases and tags.
-    #[serde(rename = "m", default)]
     pub(super) name_weight: f32,
 }
 
@@ -59,7 +54,8 @@ impl Word {
         self.instead.as_deref().unwrap_or(&self.asked)
     }
 
-    /// What an occurrence counts for, if the word is in the name, an alias or a tag, or only in the text.
+    /// What an occurrence counts for, if the word is in the name, an alias or a tag, or only in the
+    /// text.
     pub(super) fn weight_if(&self, is_named: bool) -> f32 {
         if is_named { (self.weight + self.name_weight) / 2.0 } else { self.weight }
     }
@@ -70,8 +66,9 @@ impl Word {
     }
 }
 
-/// A word's contribution to the score of a file, from the posting alone. `length` is that of the text, relative to the average.
-/// Containing a word at all counts as much as one occurrence in a text of average length.
+/// A word's contribution to the score of a file, from the posting alone. `length` is that of the
+/// text, relative to the average. Containing a word at all counts as much as one occurrence in a
+/// text of average length.
 pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
     let in_fields = if posting.fields() & IN_NAME != 0 { NAME } else { 0.0 }
         + if posting.fields() & IN_TAG != 0 { TAG } else { 0.0 };
@@ -118,7 +115,8 @@ pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQua
     })
 }
 
-/// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3 for none.
+/// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3
+/// for none.
 pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
     let text = text.trim_start_matches('#');
     let qualities = tags.iter().filter_map(|tag| {
@@ -130,8 +128,8 @@ pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
 /// The result of ranking a file closely.
 #[derive(Debug)]
 pub(super) struct Relevance {
-    /// 0 if the name or an alias is the query, its words in any order; 1 if the text or path contains the query as a phrase; 2 if
-    /// one passage has all words; else 3.
+    /// 0 if the name or an alias is the query, its words in any order; 1 if the text or path
+    /// contains the query as a phrase; 2 if one passage has all words; else 3.
     pub(super) class: u8,
     pub(super) score: f32,
     /// Where the query occurs as a phrase in the text.
@@ -163,7 +161,8 @@ pub(super) struct Ranker<'a> {
     average_length: f32,
 }
 
-/// How much a form counts in a short field (path, name, alias or tag): less in a long one, and less inside another word.
+/// How much a form counts in a short field (path, name, alias or tag): less in a long one, and less
+/// inside another word.
 fn frequency_in(text: &str, form: &StemFinder<'_>) -> f32 {
     let mut found = form.stem.find_iter(text.as_bytes()).peekable();
     if found.peek().is_none() {
@@ -238,7 +237,7 @@ impl<'a> Ranker<'a> {
         let aliases = entry.aliases();
         let names: Vec<&str> =
             std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
-        let Found { in_short_fields, in_path, frequencies, occurrences } =
+        let Found { in_short_fields, in_path, in_tags, frequencies, occurrences } =
             self.find_words(entry, &names, text, having);
         let weight =
             |number: usize, word: &Word| word.weight_if(in_short_fields >> number & 1 == 1);
@@ -278,13 +277,14 @@ impl<'a> Ranker<'a> {
         };
         let passage = best.at.map(|(from, _)| (from, best.end));
         let at = phrase_at.or(passage);
+        let has_all =
+            |field: u32| self.asked_bits != 0 && field & self.asked_bits == self.asked_bits;
         let is_by_name = in_path != 0
             && in_path == having
-            && (at.is_none()
-                || name == self.phrase
-                || in_path & self.asked_bits == self.asked_bits);
+            && (at.is_none() || name == self.phrase || self.asked_bits == 0);
         let match_type = match at {
-            _ if is_by_name => MatchType::Filename,
+            _ if is_by_name || has_all(in_path) => MatchType::Filename,
+            _ if has_all(in_tags) => MatchType::Tag,
             Some(_) => MatchType::Content,
             None if in_path != 0 => MatchType::Filename,
             None if in_short_fields != 0 => MatchType::Tag,
@@ -295,11 +295,12 @@ impl<'a> Ranker<'a> {
         Relevance { class, score, phrase_at, passage, match_type, occurrences }
     }
 
-    /// Finds the words in `having` (bits) in the fields of a file; `names` are its name and aliases.
+    /// Finds the words in `having` (bits) in the fields of a file; `names` are its name and
+    /// aliases.
     fn find_words(&self, entry: &Entry, names: &[&str], text: &str, having: u32) -> Found {
         // A word may begin with #.
         let tags: Vec<String> = entry.folded_tags().iter().map(|tag| format!("#{tag}")).collect();
-        let (mut in_short_fields, mut words_in_path) = (0_u32, 0_u32);
+        let (mut in_short_fields, mut words_in_path, mut words_in_tags) = (0_u32, 0_u32, 0_u32);
         let mut frequencies = vec![0.0_f32; self.words.len()];
         let mut all: Vec<Occurrence> = Vec::new();
         let length_norm = 1.0 - B_TEXT + B_TEXT * text.len() as f32 / self.average_length;
@@ -313,8 +314,9 @@ impl<'a> Ranker<'a> {
                 form,
             );
             let in_names = if is_whole { in_path } else { best(&mut names.iter().copied()) };
-            let in_names_and_tags =
-                in_names * NAME + best(&mut tags.iter().map(String::as_str)) * TAG;
+            let in_tags = best(&mut tags.iter().map(String::as_str));
+            let in_names_and_tags = in_names * NAME + in_tags * TAG;
+            words_in_tags |= u32::from(in_tags > 0.0) << form.number;
             in_short_fields |= u32::from(in_names_and_tags > 0.0) << form.number;
             words_in_path |= u32::from(in_path > 0.0) << form.number;
             let in_text = occurrences(text, form, &mut all);
@@ -323,7 +325,13 @@ impl<'a> Ranker<'a> {
             }
         }
         all.sort_unstable();
-        Found { in_short_fields, in_path: words_in_path, frequencies, occurrences: all }
+        Found {
+            in_short_fields,
+            in_path: words_in_path,
+            in_tags: words_in_tags,
+            frequencies,
+            occurrences: all,
+        }
     }
 }
 
@@ -333,6 +341,8 @@ struct Found {
     in_short_fields: u32,
     /// Those in its path (bits).
     in_path: u32,
+    /// Those in its tags (bits).
+    in_tags: u32,
     /// Of each word, weighted by field.
     frequencies: Vec<f32>,
     /// In the text, sorted.
@@ -340,55 +350,30 @@ struct Found {
 }
 
 impl Relevance {
-    /// The match to show: the phrase, or else the part of the best passage where most of its words occur together.
+    /// The match to show: the phrase, or else of those in the best passage the first with the
+    /// heaviest words on its line.
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {
         let in_passage = || {
             let (from, to) = self.passage?;
-            let best = |is_shown: &dyn Fn(&Occurrence) -> bool| {
-                let shown: Vec<Occurrence> =
-                    self.occurrences.iter().filter(|one| is_shown(one)).copied().collect();
-                best_passage(&shown, 0, words, limits::SNIPPET_BYTES)
+            let are_near = |one: &Occurrence, other: &Occurrence| {
+                one.line == other.line
+                    && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
             };
-            let inside = best(&|one| (from..=to).contains(&one.start));
-            let (at, _) = inside.at?;
-            // A link target repeats the words of a title side by side, but is not what a reader sees.
-            let is_link_target = |one: &Occurrence| one.start == at && one.in_link_target;
-            let plain = if self.occurrences.iter().any(is_link_target) {
-                Some(best(&|one| !one.in_link_target))
-            } else {
-                None
+            let weight_around = |one: &Occurrence| {
+                let near = self.occurrences.iter().filter(|other| are_near(one, other));
+                weight_of(words, near.fold(0, |bits, other| bits | 1_u32 << other.word))
             };
-            let shown = plain
-                .filter(|plain| plain.at.is_some() && plain.weight * 2.0 >= inside.weight)
-                .unwrap_or(inside);
-            let (from, _) = shown.at?;
-            self.heaviest_in(from..shown.end, words).or(shown.at)
+            let inside = self.occurrences.iter().filter(|one| (from..=to).contains(&one.start));
+            let weighed = inside.map(|one| (weight_around(one), one));
+            // Of equal ones the first.
+            let (_, first) = weighed.rev().max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+            Some((first.start, first.end))
         };
         self.phrase_at.or_else(in_passage)
     }
 
-    /// Of the matches in a range, the first around which the heaviest words are shown: a heading says less than the line below it that
-    /// answers. Those in link targets count only if the first match is in one.
-    fn heaviest_in(&self, range: Range<usize>, words: &[Word]) -> Option<(usize, usize)> {
-        let are_near = |one: &Occurrence, other: &Occurrence| {
-            one.line == other.line && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
-        };
-        let weight_around = |one: &Occurrence| {
-            let near = self.occurrences.iter().filter(|other| are_near(one, other));
-            weight_of(words, near.fold(0, |bits, other| bits | 1_u32 << other.word))
-        };
-        let inside: Vec<&Occurrence> =
-            self.occurrences.iter().filter(|one| range.contains(&one.start)).collect();
-        let begins_in_target = inside.first()?.in_link_target;
-        let candidates = inside.into_iter().filter(|one| begins_in_target || !one.in_link_target);
-        let weighed = candidates.map(|one| (weight_around(one), one));
-        // Of equal ones the first.
-        let (_, heaviest) = weighed.rev().max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-        Some((heaviest.start, heaviest.end))
-    }
-
-    /// The best passages of the folded text, the best first, as ranges of whole lines where those are not too long. `headings` as in
-    /// [`lines_around`].
+    /// The best passages of the folded text, the best first, as ranges of whole lines where those
+    /// are not too long. `headings` as in [`lines_around`].
     pub(super) fn passages(
         &self,
         text: &str,
@@ -427,7 +412,6 @@ struct Occurrence {
     word: usize,
     /// Where its line begins.
     line: usize,
-    in_link_target: bool,
 }
 
 /// The weighted number of occurrences of a form in a text; each is added to `all`.
@@ -457,18 +441,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
         let field =
             if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE_WORD };
-        let written = text.get(line..at).and_then(|before| {
-            before.split_whitespace().next_back().filter(|_| !before.ends_with(' '))
-        });
-        let in_link_target =
-            written.is_some_and(|written| written.contains("](") || written.contains("://"));
-        all.push(Occurrence {
-            start: at,
-            end: at + length,
-            word: form.number,
-            line,
-            in_link_target,
-        });
+        all.push(Occurrence { start: at, end: at + length, word: form.number, line });
     }
     count
 }

@@ -1,11 +1,12 @@
 //! Reading one file: a range of lines, or an image, audio file or PDF as bytes.
 
+use super::change::log::hash_of_all;
 use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
 use super::media::{self, Kind};
 use super::path::VaultPath;
 use super::walk::{self, StampedBytes};
-use super::{Vault, count_lines, etag, versions};
+use super::{Vault, count_lines, etag};
 use crate::disk;
 use crate::limits;
 use crate::slice::Part;
@@ -18,7 +19,8 @@ use std::path::Path;
 pub struct Range {
     /// First line, from 1.
     pub offset: usize,
-    /// First character of that line, from 1; another than 1 where the previous answer ended within a line.
+    /// First character of that line, from 1; another than 1 where the previous answer ended within
+    /// a line.
     pub column: usize,
     /// Lines at most; 0 means all that follow.
     pub limit: usize,
@@ -88,14 +90,14 @@ impl Content {
             }
             return Ok(Content::Blob { bytes, kind, media_type });
         }
-        // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name says that it is text.
-        let (binary, size) = (memchr::memchr(0, &bytes).is_some(), bytes.len() as u64);
-        match String::from_utf8(bytes) {
-            Ok(text) if !binary => Ok(Content::Lines(lines(&text, range, false)?)),
-            Err(error) if !binary && kind == Kind::Text => {
-                Ok(Content::Lines(lines(&String::from_utf8_lossy(error.as_bytes()), range, true)?))
+        // Text contains no NUL; other bytes that are not UTF-8 are replaced in a file whose name
+        // says that it is text.
+        match utf8(path, &bytes) {
+            Ok(text) => Ok(Content::Lines(lines(text, range, false)?)),
+            Err(_) if kind == Kind::Text && memchr::memchr(0, &bytes).is_none() => {
+                Ok(Content::Lines(lines(&String::from_utf8_lossy(&bytes), range, true)?))
             }
-            _ => Err(Error::NotText { path: path.as_str().into(), size, media_type }),
+            Err(error) => Err(error),
         }
     }
 }
@@ -107,23 +109,15 @@ impl Vault {
     /// As [`Vault::bytes`]; [`Error::NotText`].
     pub fn note(&self, path: &VaultPath) -> Result<(VaultPath, String, String), Error> {
         let bytes = self.bytes(path)?;
-        if memchr::memchr(0, &bytes).is_some() {
-            let (_, media_type) = media::of(path.name());
-            return Err(Error::NotText {
-                path: path.as_str().into(),
-                size: bytes.len() as u64,
-                media_type,
-            });
-        }
-        let etag = etag(&bytes);
-        Ok((self.spelled(path), text_of(bytes), etag))
+        let text = utf8(path, &bytes)?.to_owned();
+        Ok((self.spelled(path), text, etag(&bytes)))
     }
 
     /// Reads a file. `range` applies to text only; other files are read whole.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`], [`Error::InvalidRange`],
-    /// or the disk's.
+    /// [`Error::NotFound`], [`Error::NotAllowed`], [`Error::TooLarge`], [`Error::NotText`],
+    /// [`Error::InvalidRange`], or the disk's.
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
         let (kind, _) = media::of(path.name());
         let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
@@ -167,7 +161,8 @@ impl Vault {
         Error::none_if_missing(self.bytes_up_to(path, limit).map(|(_, bytes, _)| bytes))
     }
 
-    /// The SHA-256 of a file's first bytes, [`limits::GIT_FILE_BYTES`] at most, in hexadecimal; `None` if it does not exist.
+    /// The SHA-256 of a file's first bytes, [`limits::GIT_FILE_BYTES`] at most, in hexadecimal;
+    /// `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Vault::bytes_if_any`], except [`Error::TooLarge`].
@@ -178,13 +173,14 @@ impl Vault {
         check_is_file(&path, &on_disk)?;
         let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(limits::GIT_FILE_BYTES));
         first_bytes
-            .and_then(versions::hash_of_all)
+            .and_then(hash_of_all)
             .map(Some)
             .map_err(Error::disk("read the file", path.as_str()))
     }
 
-    /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was checked then, so its path need not
-    /// be resolved again. `None` if it has changed or is too large.
+    /// The bytes of a file unchanged since it was indexed. Its inode is the same and access was
+    /// checked then, so its path need not be resolved again. `None` if it has changed or is too
+    /// large.
     fn bytes_as_indexed(&self, entry: &Entry, limit: u64) -> Option<Vec<u8>> {
         let on_disk = self.jail.root().join(&*entry.path);
         let read = |limit| {
@@ -210,7 +206,8 @@ impl Vault {
         Ok((path, bytes, stamp))
     }
 
-    /// The whole text of a file, from the index if that has it. Does not lock the index, so the caller may hold its lock.
+    /// The whole text of a file, from the index if that has it. Does not lock the index, so the
+    /// caller may hold its lock.
     ///
     /// # Errors
     /// As [`Vault::bytes`].
@@ -225,6 +222,29 @@ impl Vault {
         let read = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
         Ok(text_of(read.bytes))
     }
+}
+
+/// The text of a file that is UTF-8, without a NUL.
+///
+/// # Errors
+/// [`Error::NotText`].
+pub(super) fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if memchr::memchr(0, bytes).is_none() => Ok(text),
+        _ => Err(not_text(path, bytes)),
+    }
+}
+
+fn not_text(path: &VaultPath, bytes: &[u8]) -> Error {
+    let (kind, by_name) = media::of(path.name());
+    let media_type = match bytes {
+        [0xfe, 0xff, ..] | [0xff, 0xfe, ..] => "text/plain; charset=utf-16",
+        _ if kind == Kind::Text && memchr::memchr(0, bytes).is_none() => {
+            "text of one byte a character, such as windows-1252"
+        }
+        _ => by_name,
+    };
+    Error::NotText { path: path.as_str().into(), size: bytes.len() as u64, media_type }
 }
 
 /// The bytes of a file of at most `limit` bytes.
@@ -248,7 +268,7 @@ pub(super) fn bytes_on_disk(
     Ok(read)
 }
 
-fn check_is_file(path: &VaultPath, on_disk: &Path) -> Result<Metadata, Error> {
+pub(super) fn check_is_file(path: &VaultPath, on_disk: &Path) -> Result<Metadata, Error> {
     let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
     if metadata.is_dir() {
         return Err(Error::NotAllowed {
@@ -357,7 +377,8 @@ fn lines(text: &str, range: Range, lossy: bool) -> Result<Lines, Error> {
     Ok(Lines { total_lines, showing: (range.offset, last), content, next: None, lossy })
 }
 
-/// How many bytes of `text` fit into `left` characters of a JSON string; reduces `left` by what they use.
+/// How many bytes of `text` fit into `left` characters of a JSON string; reduces `left` by what
+/// they use.
 pub fn bytes_that_fit(text: &str, left: &mut usize) -> usize {
     for (at, c) in text.char_indices() {
         let cost = match c {

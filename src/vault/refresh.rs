@@ -1,57 +1,52 @@
-//! Bringing the index up to date, from the changes that the file system reports or by walking the vault.
+//! Bringing the index up to date, from the changes that the file system reports or by walking the
+//! vault.
 
 use super::entry::{Entry, Stamp};
 use super::error::Error;
 use super::events::Changed;
-use super::index::Index;
-use super::path::{VaultPath, range_below};
-use super::refresh_policy::Due;
+use super::index::{Index, LastWalk};
+use super::path::range_below;
 use super::walk::Walk;
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
 use std::time::Instant;
 
 impl Index {
+    fn last_walk(&self) -> Option<LastWalk> {
+        *self.last_walk.lock().unpoisoned()
+    }
+
     /// Brings the index up to date by rule 6 of the vault.
     pub(super) fn refresh(self: &Arc<Self>) -> Result<(), Error> {
         let now = clock::instant();
-        // A failure in the background is logged, and fails the next call.
-        let walk_in_background =
-            || self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
+        let age = |walk: LastWalk| now.saturating_duration_since(walk.began);
         let has_events = self.events().is_some();
+        let is_recent =
+            self.last_walk().is_some_and(|walk| age(walk) < walk.took * limits::WALK_VALID_TIMES);
         // While the vault is unavailable every call fails, after checking whether it is back.
-        let always_check = has_events || self.is_gone.load(Ordering::Acquire);
-        let due =
-            if always_check { Due::Foreground } else { self.refresh_policy.due_before_call(now) };
-        match due {
-            Due::Nothing => return Ok(()),
-            Due::Background if walk_in_background() => return Ok(()),
-            Due::Foreground | Due::Background => self.take_changes(now)?,
+        if has_events || !is_recent || self.is_gone.load(Ordering::Acquire) {
+            self.take_changes(now)?;
         }
-        let last_began = self.refresh_policy.last_began();
-        if has_events
-            && last_began
-                .is_some_and(|began| now.saturating_duration_since(began) > limits::FULL_WALK_EVERY)
-        {
-            walk_in_background();
+        if has_events && self.last_walk().is_some_and(|walk| age(walk) > limits::FULL_WALK_EVERY) {
+            // A failure in the background is logged, and fails the next call.
+            self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
         }
         Ok(())
     }
 
     /// Whether the first indexing is running.
     pub(super) fn is_first_indexing(&self) -> bool {
-        self.refresh_policy.last_began().is_none()
+        self.last_walk().is_none()
             && matches!(self.refresh_lock.try_lock(), Err(TryLockError::WouldBlock))
     }
 
-    /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues with what is indexed so far.
-    /// Returns whether the first indexing is still running.
+    /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues
+    /// with what is indexed so far. Returns whether the first indexing is still running.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
         let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
         match patience.poll(limits::FIRST_INDEXING_POLL, || {
@@ -62,8 +57,8 @@ impl Index {
         }
     }
 
-    /// Refuses changes while the vault's file system is unmounted: they would be written into the mount point, and be hidden once
-    /// it is mounted again.
+    /// Refuses changes while the vault's file system is unmounted: they would be written into the
+    /// mount point, and be hidden once it is mounted again.
     ///
     /// # Errors
     /// [`Error::Unavailable`].
@@ -77,11 +72,11 @@ impl Index {
     /// Applies all changes made before `asked`.
     pub(super) fn take_changes(&self, asked: Instant) -> Result<(), Error> {
         let _lock = self.refresh_lock.lock().unpoisoned();
-        let last_began = self.refresh_policy.last_began();
+        let last_walk = self.last_walk();
         let is_gone = self.is_gone.load(Ordering::Acquire);
-        let Some(events) = self.events().filter(|_| last_began.is_some()) else {
+        let Some(events) = self.events().filter(|_| last_walk.is_some()) else {
             // A walk that began later has seen everything.
-            let is_newer = last_began.is_some_and(|began| began >= asked) && !is_gone;
+            let is_newer = last_walk.is_some_and(|walk| walk.began >= asked) && !is_gone;
             return if is_newer { Ok(()) } else { self.walk() };
         };
         let Changed { paths, incomplete } = events.take();
@@ -91,18 +86,11 @@ impl Index {
         if let Some(why) = incomplete.filter(|_| !is_gone) {
             log::info!("{why}: the vault is walked");
         }
-        let had_links = self.has_links.load(Ordering::Acquire);
-        if incomplete.is_none() && !is_gone && (paths.is_empty() || !had_links) {
-            self.update_all(paths)?;
-            // What is served through the first link, a walk finds.
-            if self.has_links.load(Ordering::Acquire) == had_links {
-                return Ok(());
-            }
-        }
-        self.walk()
+        if incomplete.is_none() && !is_gone { self.update_all(paths) } else { self.walk() }
     }
 
-    /// Waits for a change, or until it is time to check for one, and then brings the index up to date as for a call.
+    /// Waits for a change, or until it is time to check for one, and then brings the index up to
+    /// date as for a call.
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         match self.events() {
             Some(events) => {
@@ -118,17 +106,18 @@ impl Index {
     /// Walks the vault and updates what differs.
     fn walk(&self) -> Result<(), Error> {
         let began = clock::instant();
-        let is_first = self.refresh_policy.last_began().is_none();
+        let is_first = self.last_walk().is_none();
         let differing = self.find_differing("", is_first)?;
         // Reading changed files is not counted: the next walk will cost only this.
         let took = began.elapsed();
         self.update_all(differing)?;
-        self.refresh_policy.record_walk(began, took);
+        *self.last_walk.lock().unpoisoned() = Some(LastWalk { began, took });
         Ok(())
     }
 
-    /// The paths below a folder where the disk and the index differ, each with `recheck`, for [`Index::update_all`]; the empty path means the
-    /// whole vault. With `clean`, as at the first walk, temporary files that a crash has left are removed.
+    /// The paths below a folder where the disk and the index differ, each with `recheck`, for
+    /// [`Index::update_all`]; the empty path means the whole vault. With `clean`, as at the first
+    /// walk, temporary files that a crash has left are removed.
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();
@@ -148,12 +137,10 @@ impl Index {
                 differing.push((path.to_owned(), true));
             }
         };
-        let mut walk =
-            Walk { index: self, clean, see: &mut see, has_links: false, is_incomplete: false };
-        let walked = walk.walk_folder(folder);
-        let Walk { has_links, is_incomplete, .. } = walk;
-        // A mount point whose file system is unmounted is a different folder: an empty one, or one on another device with whatever
-        // was left in it. If that happens during a walk, the identity differs at its end.
+        let walked = Walk { index: self, clean, see: &mut see }.walk_folder(folder);
+        // A mount point whose file system is unmounted is a different folder: an empty one, or one
+        // on another device with whatever was left in it. If that happens during a walk, the
+        // identity differs at its end.
         let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
         let found_again = indexed - unseen.len();
         let lost_most = if same_device {
@@ -168,34 +155,19 @@ impl Index {
         {
             if !self.is_gone.swap(true, Ordering::AcqRel) {
                 log::error!(
-                    "the vault cannot be read: {error}; nothing is served or written until it is back (if another one has replaced it: restart)"
+                    "the vault cannot be read: {error}; nothing is served or written until it is \
+                     back (if another one has replaced it: restart)"
                 );
             }
             return Err(Error::Unavailable);
         }
         if is_whole {
             *self.identity.lock().unpoisoned() = identity;
-            self.has_links.store(has_links, Ordering::Release);
             if self.is_gone.swap(false, Ordering::AcqRel) {
                 log::info!("the vault can be read again");
             }
-        } else {
-            self.has_links.fetch_or(has_links, Ordering::AcqRel);
         }
-        for path in unseen.keys() {
-            // Through a link that a walk of the whole vault does not follow, a file is not served.
-            let on_disk = if is_whole && has_links && !is_incomplete {
-                self.jail.existing(&VaultPath::unchecked(path)).ok()
-            } else {
-                None
-            };
-            if on_disk.is_some_and(|on_disk| on_disk.below() != Path::new(&**path)) {
-                let _lock = self.update_lock.lock().unpoisoned();
-                self.remove(path);
-            } else {
-                differing.push((path.to_string(), true));
-            }
-        }
+        differing.extend(unseen.keys().map(|path| (path.to_string(), true)));
         Ok(differing)
     }
 

@@ -1,6 +1,5 @@
 //! A search, and its results.
 
-use super::candidate::Key;
 use super::entry::Entry;
 use super::path::VaultPath;
 use super::rank::MatchType;
@@ -26,8 +25,8 @@ pub struct Query<'a> {
     pub newest_first: bool,
     /// Whether passages are wanted.
     pub passages: bool,
-    /// Where the previous page ended: the value of [`Found::cursor`](super::search::Found::cursor).
-    pub after: Option<&'a str>,
+    /// Results that earlier pages have shown.
+    pub offset: usize,
 }
 
 /// A part of a note that is relevant to a query.
@@ -56,5 +55,4 @@ pub struct Hit {
     pub missing: Vec<String>,
     /// The best passages, if they are wanted.
     pub passages: Vec<Passage>,
-    pub(super) key: Key,
 }

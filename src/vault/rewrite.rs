@@ -1,7 +1,8 @@
-//! Related changes to many files, such as to all links to a file: planned from the index and made in one transaction. A dry run
-//! shows the same plan. Also renames tags and moves files to the trash.
+//! Related changes to many files, such as to all links to a file: planned from the index and made
+//! as one change. A dry run shows the same plan. Also renames tags and moves files to the
+//! trash.
 
-use super::journal::Step;
+use super::change::step::Step;
 use super::links::{LinkIndex, folder_of, shown_line};
 use super::tag::TagRename;
 use super::{Entry, Error, Vault, VaultPath};
@@ -13,11 +14,10 @@ use crate::markdown::resolve::Resolved;
 use crate::text::fold::fold;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-/// The languages of code blocks with queries: Obsidian's own, bases, and those of the plugins Dataview and Tasks.
+/// The languages of code blocks with queries: Obsidian's own, bases, and those of the plugins
+/// Dataview and Tasks.
 const QUERY_BLOCKS: [&str; 5] = ["query", "base", "dataview", "dataviewjs", "tasks"];
 
 /// How files are changed.
@@ -108,7 +108,8 @@ pub(super) struct Plan {
 }
 
 impl Vault {
-    /// Renames a tag and those nested below it in the properties and text of all notes. Both names are without `#`.
+    /// Renames a tag and those nested below it in the properties and text of all notes. Both names
+    /// are without `#`.
     ///
     /// # Errors
     /// As [`Vault::move_file`].
@@ -121,18 +122,19 @@ impl Vault {
         self.rewrite(options, &|_| self.plan_tag(from, to, options))
     }
 
-    /// Moves files to the trash, all of them or none. A folder can be deleted if each of its files is named, too.
+    /// Moves files to the trash, all of them or none. A folder can be deleted if each of its files
+    /// is named, too.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files, and those of
-    /// [`super::transaction::Transaction::change`].
+    /// [`Error::NotFound`], [`Error::Conflict`], [`Error::Invalid`] for a folder with other files,
+    /// and those of [`super::change::apply::Alone::change`].
     pub fn delete(
         &self,
         paths: &[VaultPath],
         if_match: Option<&str>,
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Deleted, Error> {
-        let transaction = self.begin_transaction()?;
+        let alone = self.alone();
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
         let paths: Vec<VaultPath> = paths.iter().map(|path| self.spelled(path)).collect();
@@ -145,7 +147,8 @@ impl Vault {
                     .below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
-                        "{} has files that are not named ({}, such as {}); nothing was deleted. Name each file to delete, or move the folder.",
+                        "{} has files that are not named ({}, such as {}); nothing was deleted. \
+                         Name each file to delete, or move the folder.",
                         path.as_str(),
                         others.len(),
                         other.path
@@ -154,7 +157,8 @@ impl Vault {
                 if self.jail.has_hidden(path.as_str(), true, limits::DEPTH) {
                     return Err(Error::NotAllowed {
                         path: path.as_str().into(),
-                        why: "it has hidden files, such as .git or .obsidian, which are not served; delete it by hand",
+                        why: "it has hidden files, such as .git or .obsidian, which are not \
+                              served; delete it by hand",
                     });
                 }
             }
@@ -188,7 +192,7 @@ impl Vault {
             }
         }
         let steps: Vec<Step> = wanted.iter().cloned().map(Step::trash).collect();
-        let trashed = transaction.change(&steps)?;
+        let trashed = alone.change(&steps)?.trashed;
         let files = wanted
             .iter()
             .zip(trashed)
@@ -197,17 +201,18 @@ impl Vault {
         Ok(Deleted { files, broken_links, broken })
     }
 
-    /// Makes a plan from the link index and applies it in one transaction; replans if another program has changed one of the files since it
-    /// was indexed. `plan` reads only. With `dry_run` nothing is locked or changed.
+    /// Makes a plan from the link index and applies it as one change; replans if another
+    /// program has changed one of the files since it was indexed. `plan` reads only. With `dry_run`
+    /// nothing is locked or changed.
     pub(super) fn rewrite(
         &self,
         options: Options<'_>,
         plan: &dyn Fn(&LinkIndex) -> Result<Plan, Error>,
     ) -> Result<Rewritten, Error> {
         for _ in 0..limits::EDIT_ATTEMPTS {
-            let transaction = if options.dry_run { None } else { Some(self.begin_transaction()?) };
+            let alone = (!options.dry_run).then(|| self.alone());
             // Links that another program has just written are to be rewritten, too.
-            if transaction.is_some() {
+            if alone.is_some() {
                 self.refresh_now()?;
             }
             let plan = {
@@ -216,11 +221,10 @@ impl Vault {
             };
             plan.check_size()?;
             let outcome = plan.outcome();
-            match transaction
-                .map_or(Ok(Vec::new()), |transaction| transaction.change(&plan.steps()))
-            {
-                Err(Error::Busy) => {}
-                other => return other.map(|_| outcome),
+            match alone.map(|alone| alone.change(&plan.steps())) {
+                None | Some(Ok(_)) => return Ok(outcome),
+                Some(Err(Error::Busy)) => {}
+                Some(Err(error)) => return Err(error),
             }
         }
         Err(Error::Busy)
@@ -235,18 +239,9 @@ impl Vault {
             return plan;
         }
         let path = VaultPath::unchecked(&entry.path);
-        let reason = match self.jail.existing(&path) {
+        let reason = match self.jail.look_up(&path) {
             _ if !self.jail.may_change(&entry.path) => Some("this login may not change it"),
-            // Reached through a link: the file is also indexed under its real path.
-            Ok(on_disk) if on_disk.below() != Path::new(path.as_str()) => {
-                plan.edits.clear();
-                None
-            }
-            Ok(on_disk)
-                if !on_disk.metadata().is_ok_and(|found| !found.permissions().readonly()) =>
-            {
-                Some("the file is read-only")
-            }
+            Ok((_, found)) if found.permissions().readonly() => Some("the file is read-only"),
             Ok(_) if plan.length() as u64 > limits::NOTE_BYTES => {
                 Some("the file would be too large")
             }
@@ -281,12 +276,12 @@ impl Vault {
                 known: Vec::new(),
             });
         }
-        // Those whose frontmatter is not YAML have no tags in the index, and are listed as left alone.
-        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
+        // Those whose frontmatter is not YAML have no tags in the index, and are listed as left
+        // alone.
+        let word_index = self.word_index();
         self.index.with_table(|table| {
-            let having = self
-                .files_that_may_have(&[&wanted], word_index.as_deref(), table, &read)
-                .into_iter();
+            let having =
+                self.files_that_may_have(&[&wanted], word_index.as_deref(), table).into_iter();
             entries
                 .extend(having.filter(|entry| entry.is_note() && !entry.has_tag(&wanted)).cloned());
         });
@@ -326,12 +321,12 @@ impl Vault {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
-        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
+        let word_index = self.word_index();
         let mut entries = self.files_below(&VaultPath::root(), ".base");
         self.index.with_table(|table| {
             for kind in QUERY_BLOCKS {
                 let having = self
-                    .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table, &read)
+                    .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table)
                     .into_iter();
                 entries.extend(having.filter(|entry| entry.is_note()).cloned());
             }
@@ -340,7 +335,7 @@ impl Vault {
         entries.dedup_by(|a, b| a.path == b.path);
         let look = |entry: &Arc<Entry>| {
             let is_base = !entry.is_note();
-            let folded = self.folded_text(entry, &read).unwrap_or_default();
+            let folded = entry.folded_text();
             if !is_base && !["```", "~~~"].iter().any(|fence| folded.contains(fence)) {
                 return Vec::new();
             }
@@ -414,10 +409,11 @@ impl Plan {
         if bytes <= limits::CHANGE_BYTES {
             return Ok(());
         }
-        // The journal has the old and the new text: half of the bytes are those of the files.
+        // These are the old and the new texts: half of the bytes are those of the files.
         let (files, megabytes) = (self.files.len(), limits::CHANGE_BYTES >> 21);
         Err(Error::Invalid(format!(
-            "This would change {files} files totalling more than {megabytes} MB, which is too much at once; nothing was done. Move smaller parts."
+            "This would change {files} files totalling more than {megabytes} MB, which is too \
+             much at once; nothing was done. Move smaller parts."
         )))
     }
 
@@ -481,7 +477,8 @@ fn changed_lines(path: &str, text: &str, edits: &[Edit]) -> Vec<ChangedLine> {
     let (before, after) = (Note::of(text), Note::of(&after_text));
     let mut starts: Vec<usize> = edits.iter().map(|edit| edit.range.start).collect();
     starts.sort_unstable();
-    // Only the first edit of each line: the text before it is unchanged, so its column is the same in both versions.
+    // Only the first edit of each line: the text before it is unchanged, so its column is the same
+    // in both versions.
     starts.dedup_by_key(|at| before.line_at(*at));
     let row = |at: usize| {
         let number = before.line_at(at);

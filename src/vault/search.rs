@@ -1,16 +1,18 @@
-//! Search over names, tags and text: ranked words, and the conditions of Obsidian's search language.
+//! Search over names, tags and text: ranked words, and the conditions of Obsidian's search
+//! language.
 //!
-//! The files that contain each word are found without reading their texts (`postings`). The best by a rough score are scored again from
-//! their text (`rank`), and snippets are made only for results that are returned. A page continues after the last result of the previous one in
-//! the order of the first page, whose inputs from the vault are part of the cursor.
+//! The files that contain each word are found without reading their texts (`postings`). The best by
+//! a rough score are scored again from their text (`rank`), and snippets are made only for results
+//! that are returned. A page continues after the last result of the previous one in the order of
+//! the first page, whose inputs from the vault are part of the cursor.
 
 use super::Vault;
-use super::candidate::{Candidate, Key, QueryPart, RankingInputs};
+use super::candidate::{Candidate, QueryPart, RankingInputs};
 use super::condition::File;
 use super::entry::{Entry, Id, Text};
 use super::error::Error;
 use super::list::wanted_tag;
-use super::page::{Page, Ranking};
+use super::page::Ranking;
 use super::parallel::SearchRun;
 use super::postings::Postings;
 pub use super::rank::MatchType;
@@ -19,15 +21,14 @@ use crate::clock::Deadline;
 use crate::limits;
 use crate::text::fold::fold;
 use crate::text::query::{self, Condition, Parsed, Term};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The outcome of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// Number of results that contain all words of the query; all results, if it has only conditions.
+    /// Number of results that contain all words of the query; all results, if it has only
+    /// conditions.
     pub total: usize,
     /// Number of results that contain only some of the words.
     pub partial: usize,
@@ -37,32 +38,20 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether more results follow.
     pub more: bool,
-    /// Number of files whose text could not be searched (too large, unreadable, or out of time); their names and tags were.
+    /// Number of files whose text could not be searched (too large, unreadable, or out of time);
+    /// their names and tags were.
     pub not_searched: usize,
     /// Whether the first indexing is running: the results cover the files indexed so far.
     pub indexing: bool,
-    inputs: RankingInputs,
-}
-
-impl Found {
-    /// The value of [`Query::after`] for the results after `last`.
-    ///
-    /// # Errors
-    /// None in practice: its parts always serialize.
-    pub fn cursor(&self, last: &Hit) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&RankingInputs {
-            last: Some(last.key.clone()),
-            ..self.inputs.clone()
-        })
-    }
 }
 
 impl Vault {
-    /// Searches names, tags and texts. `proceed` is called periodically with the files processed so far and their total, and returns
-    /// whether to continue.
+    /// Searches names, tags and texts. `proceed` is called periodically with the files processed so
+    /// far and their total, and returns whether to continue.
     ///
     /// # Errors
-    /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for regular expressions.
+    /// [`Error::Unavailable`], [`Error::Cancelled`], [`Error::Invalid`], [`Error::Overloaded`] for
+    /// regular expressions.
     pub fn search(
         &self,
         query: &Query<'_>,
@@ -70,15 +59,10 @@ impl Vault {
     ) -> Result<Found, Error> {
         let indexing = self.refresh_with_timeout()?;
         let is_property = |name: &str| self.has_property_of_name(name);
-        let everything = SearchRun {
-            wanted: &|_: &Entry| true,
-            is_narrowed: false,
-            read: AtomicU64::new(0),
-            proceed,
-        };
+        let everything = SearchRun { wanted: &|_: &Entry| true, is_narrowed: false, proceed };
         let is_written = |text: &str| {
             let found = self.postings(&[text], &everything);
-            found.is_ok_and(|(lists, _)| lists.get(text).is_some_and(|list| list.len() > 0))
+            found.is_ok_and(|lists| lists.get(text).is_some_and(|list| list.len() > 0))
         };
         let known = query::Known { is_property: &is_property, is_written: &is_written };
         let parsed = query::parse(query.text, &known)
@@ -93,46 +77,36 @@ impl Vault {
                 && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                 && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
-        let run = SearchRun { wanted: &wanted, is_narrowed, read: AtomicU64::new(0), proceed };
-        let inputs = match query.after {
-            Some(after) => RankingInputs::from_cursor(after, &parsed)?,
-            None => self.ranking_inputs(&parsed, &run)?,
-        };
+        let run = SearchRun { wanted: &wanted, is_narrowed, proceed };
+        let inputs = self.ranking_inputs(&parsed, &run)?;
         let (mut found, mut not_searched) = self.candidates(&parsed, &inputs, &run)?;
         let mut condition_matches = HashMap::new();
         if !parsed.conditions.is_empty() {
             not_searched +=
                 self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
         }
-        let ranking = Ranking::new(self, query, &parsed, &inputs, &run.read);
+        let ranking = Ranking::new(self, query, &parsed, &inputs);
         let total = found.iter().filter(|candidate| ranking.has_all(candidate)).count();
         let partial = found.len() - total;
-        let Page { results, last_ranked_closely, mut relevance } =
-            ranking.page(&found, query.max_results + 1, proceed)?;
-        let more = results.len() > query.max_results;
-        let hit = |(key, candidate, entry): (Key, Candidate, Arc<Entry>)| {
-            let relevance = relevance
-                .remove(&candidate.id)
-                .unwrap_or_else(|| ranking.rank_closely(&candidate, &entry));
-            ranking.hit(
-                key,
-                &candidate,
-                entry,
-                &relevance,
-                condition_matches.get(&candidate.id).copied(),
-            )
-        };
-        let hits = results.into_iter().take(query.max_results).map(hit).collect();
-        let did_you_mean = inputs.did_you_mean.clone();
-        let inputs = RankingInputs { last_ranked_closely, ..inputs };
-        Ok(Found { total, partial, did_you_mean, hits, more, not_searched, indexing, inputs })
+        let end = query.offset.saturating_add(query.max_results).min(found.len());
+        let mut results = ranking.first(&found, end, proceed)?;
+        let hits = results
+            .drain(query.offset.min(results.len())..)
+            .map(|ranked| {
+                let fulfilled = condition_matches.get(&ranked.candidate.id).copied();
+                ranking.hit(ranked, fulfilled)
+            })
+            .collect();
+        let (more, did_you_mean) = (end < found.len(), inputs.did_you_mean.clone());
+        Ok(Found { total, partial, did_you_mean, hits, more, not_searched, indexing })
     }
 
-    /// Whether a note has a property of this folded name. Only the properties of notes that contain it are read.
+    /// Whether a note has a property of this folded name. Only the properties of notes that contain
+    /// it are read.
     fn has_property_of_name(&self, name: &str) -> bool {
-        let (word_index, read) = (self.word_index(), AtomicU64::new(0));
+        let word_index = self.word_index();
         let having: Vec<Arc<Entry>> = self.index.with_table(|table| {
-            self.files_that_may_have(&[name], word_index.as_deref(), table, &read)
+            self.files_that_may_have(&[name], word_index.as_deref(), table)
                 .into_iter()
                 .cloned()
                 .collect()
@@ -145,7 +119,8 @@ impl Vault {
         having.iter().any(has_it)
     }
 
-    /// The files that contain some of the words or, if there are none, may meet the conditions; and how many could not be searched.
+    /// The files that contain some of the words or, if there are none, may meet the conditions; and
+    /// how many could not be searched.
     fn candidates(
         &self,
         parsed: &Parsed,
@@ -164,7 +139,7 @@ impl Vault {
             texts.push((QueryPart::Phrase, &parsed.phrase));
         }
         let only: Vec<&str> = texts.iter().map(|(_, text)| *text).collect();
-        let (lists, unread) = self.postings(&only, run)?;
+        let lists = self.postings(&only, run)?;
         let lists: Vec<(QueryPart, &str, Arc<Postings>)> = texts
             .into_iter()
             .filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?))))
@@ -177,7 +152,7 @@ impl Vault {
                 || lists.iter().map(|(_, _, list)| list.len()).sum::<usize>() > bound / 8;
             let mut all = vec![Candidate::default(); if is_dense { bound } else { 0 }];
             let mut some: BTreeMap<Id, Candidate> = BTreeMap::new();
-            self.each_posting(table, &lists, &run.read, |what, posting| {
+            self.each_posting(table, &lists, |what, posting| {
                 let id = posting.id();
                 let candidate = if is_dense {
                     all.get_mut(id as usize)
@@ -189,9 +164,8 @@ impl Vault {
                     .for_each(|candidate| candidate.add(what, posting, inputs, table));
             });
             let mut found: Vec<Candidate> = if asked == 0 {
-                let having = self
-                    .files_that_may_have(&required, word_index.as_deref(), table, &run.read)
-                    .into_iter();
+                let having =
+                    self.files_that_may_have(&required, word_index.as_deref(), table).into_iter();
                 having
                     .filter_map(|entry| {
                         Some(Candidate { id: entry.id, ..*all.get(entry.id as usize)? })
@@ -206,11 +180,12 @@ impl Vault {
                 (asked == 0 || candidate.words | candidate.stems != 0)
                     && table.entry(candidate.id).is_some_and(|entry| (run.wanted)(entry))
             });
-            (found, unread + table.not_searched(run.wanted))
+            (found, table.not_searched(run.wanted))
         }))
     }
 
-    /// Keeps the candidates that meet all conditions, and adds where in the folded text; returns how many could not be searched.
+    /// Keeps the candidates that meet all conditions, and adds where in the folded text; returns
+    /// how many could not be searched.
     fn retain_matching(
         &self,
         conditions: &[Condition],
@@ -223,7 +198,7 @@ impl Vault {
         let _permit = if has_regex { Some(self.costly_call()?) } else { None };
         let needs_original =
             leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
-        let (read, deadline) = (&run.read, Deadline::after(limits::SEARCH_TIME));
+        let deadline = Deadline::after(limits::SEARCH_TIME);
         let in_time = || deadline.left().is_some();
         let files: Vec<(Candidate, Arc<Entry>)> = self.index.with_table(|table| {
             candidates
@@ -231,20 +206,23 @@ impl Vault {
                 .filter_map(|candidate| Some((candidate, Arc::clone(table.entry(candidate.id)?))))
                 .collect()
         });
-        // `None` for a file that could not be read or searched in time.
+        // `None` for a file that could not be searched in time.
         let look = |(_, entry): &(Candidate, Arc<Entry>)| {
-            let text = self.folded_text(entry, read).filter(|_| in_time())?;
+            if !in_time() {
+                return None;
+            }
             let original = match &entry.text {
                 _ if !needs_original => None,
                 Text::Kept(kept) => Some(kept.original()),
                 Text::None | Text::NotKept { .. } => Some(String::new()),
-                Text::OnDisk { .. } => Some(self.text(entry).ok()?),
             };
-            File::new(entry, &text, original.as_deref(), &in_time).find_match(conditions).ok()
+            File::new(entry, entry.folded_text(), original.as_deref(), &in_time)
+                .find_match(conditions)
+                .ok()
         };
         let outcomes =
             self.map_parallel(&files, &|(_, entry)| entry.search_cost(), &look, run.proceed)?;
-        let mut unread = 0;
+        let mut late = 0;
         for ((candidate, _), outcome) in files.into_iter().zip(outcomes) {
             match outcome {
                 Some(Some(at)) => {
@@ -253,29 +231,9 @@ impl Vault {
                         .extend(at.map(|range| (candidate.id, (range.start, range.end))));
                 }
                 Some(None) => {}
-                None => unread += 1,
+                None => late += 1,
             }
         }
-        Ok(unread)
-    }
-
-    /// The folded text of a file, empty if its text is not searched; `None` if it cannot be read, or the search has read too
-    /// much.
-    pub(super) fn folded_text<'a>(
-        &self,
-        entry: &'a Entry,
-        read: &AtomicU64,
-    ) -> Option<Cow<'a, str>> {
-        match &entry.text {
-            Text::Kept(kept) => Some(Cow::Borrowed(kept.folded())),
-            Text::OnDisk { .. }
-                if read.fetch_add(entry.stamp.size, Ordering::Relaxed)
-                    > limits::SEARCH_READ_BYTES =>
-            {
-                None
-            }
-            Text::OnDisk { .. } => self.text(entry).ok().map(|text| Cow::Owned(fold(&text))),
-            Text::None | Text::NotKept { .. } => Some(Cow::Borrowed("")),
-        }
+        Ok(late)
     }
 }

@@ -2,8 +2,7 @@
 
 use super::path::rest_below;
 use crate::markdown::edit::{Edit, apply_all};
-use crate::markdown::{frontmatter, inline, properties};
-use crate::slice::Part;
+use crate::markdown::{frontmatter, inline};
 use crate::text::fold::fold;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,8 +11,8 @@ pub(super) struct TagRename<'a> {
     /// Folded.
     from: String,
     to: &'a str,
-    /// The new name as it may stand in YAML: a name that YAML does not read as a string needs quotes; any other may need them depending on
-    /// the context.
+    /// The new name as it may stand in YAML: a name that YAML does not read as a string needs
+    /// quotes; any other may need them depending on the context.
     forms: Vec<String>,
 }
 
@@ -53,7 +52,8 @@ impl<'a> TagRename<'a> {
                 .map(|tags| tags.iter().map(|tag| fold(tag)).collect::<BTreeSet<String>>())
         };
         let Ok(before) = tags_of(text) else {
-            // Not YAML, such as a template with {{date}}: it has no tags, but the notes made from it do.
+            // Not YAML, such as a template with {{date}}: it has no tags, but the notes made from
+            // it do.
             let is_meant =
                 |range: Range<usize>| text.get(range).is_some_and(|tag| self.rest(tag).is_some());
             return (!frontmatter::tag_ranges(text).into_iter().any(is_meant)).then(Vec::new);
@@ -69,54 +69,59 @@ impl<'a> TagRename<'a> {
         let in_quotes = |at: usize| {
             text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with(['"', '\'']))
         };
-        let edits_with = |form: &String| -> Vec<Edit> {
-            let ranges = frontmatter::tag_ranges(text).into_iter();
-            ranges
-                .filter_map(|range| {
-                    self.edit(
-                        text,
-                        range.clone(),
-                        if in_quotes(range.start) { self.to } else { form },
-                    )
-                })
-                .collect()
+        let edits_with = |form: &str, joins: bool| -> Vec<Edit> {
+            let mut known = BTreeSet::new();
+            let mut above: Option<Range<usize>> = None;
+            let mut edit_of = |range: Range<usize>| {
+                let tag = text.get(range.clone())?;
+                let name = renamed(&fold(tag));
+                let is_repeated = !known.insert(name.clone());
+                let own = with_quotes(text, range.clone());
+                let before = above.replace(own.clone());
+                if joins
+                    && is_repeated
+                    && rest_below(&name, &fold(self.to)).is_some()
+                    && let Some(edit) = before.and_then(|before| removal(text, before, own))
+                {
+                    return Some(edit);
+                }
+                let new = if in_quotes(range.start) { self.to } else { form };
+                self.edit(text, range, new)
+            };
+            frontmatter::tag_ranges(text).into_iter().filter_map(&mut edit_of).collect()
         };
-        let edits =
-            self.forms.iter().map(edits_with).find(|edits| {
-                tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected)
-            })?;
-        Some(joined(text, &edits).map_or(edits, |edit| vec![edit]))
+        // Tags that are one then are listed once, where that can be done.
+        let ways = [true, false]
+            .into_iter()
+            .flat_map(|joins| self.forms.iter().map(move |form| (form, joins)));
+        ways.map(|(form, joins)| edits_with(form, joins))
+            .find(|edits| tags_of(&apply_all(text, edits)).is_ok_and(|tags| tags == expected))
     }
 }
 
-/// The edit of the frontmatter that also removes, from lists of tags, those that are equal to another then; `None` if there are none.
-fn joined(text: &str, edits: &[Edit]) -> Option<Edit> {
-    let renamed = apply_all(text, edits);
-    let mut made = renamed.clone();
-    for (name, list) in properties::parse(&renamed)
-        .ok()?
-        .iter()
-        .filter_map(|(name, value)| Some((name.as_str()?, value.as_sequence()?)))
-    {
-        let Some(mut tags) = list.iter().map(|tag| tag.as_str()).collect::<Option<Vec<&str>>>()
-        else {
-            continue;
-        };
-        let mut known = BTreeSet::new();
-        tags.retain(|tag| known.insert(fold(tag.trim_start_matches('#'))));
-        if frontmatter::is_tags(name) && tags.len() < list.len() {
-            made = properties::set(&made, name, Some(&tags.into())).ok()?;
+/// A range with the quotes around it, and the `#` before it.
+fn with_quotes(text: &str, range: Range<usize>) -> Range<usize> {
+    let is_sign = |c: char| matches!(c, '#' | '"' | '\'');
+    let before = text.get(..range.start).unwrap_or_default().trim_end_matches(is_sign);
+    let after = text.get(range.end..).unwrap_or_default();
+    let is_quoted = after.starts_with(['"', '\'']);
+    before.len()..range.end + usize::from(is_quoted)
+}
+
+/// The edit that removes an item of a list: its line, if it has nothing else, or, behind another on
+/// the same line, the item and the comma before it. A comment keeps it.
+fn removal(text: &str, before: Range<usize>, own: Range<usize>) -> Option<Edit> {
+    let start = text.get(..own.start)?.rfind('\n')? + 1;
+    let end = text.get(own.end..)?.find('\n')? + own.end + 1;
+    let range = if before.start >= start {
+        before.end..own.end
+    } else {
+        let is_alone =
+            text.get(start..own.start)?.trim() == "-" && text.get(own.end..end)?.trim().is_empty();
+        if !is_alone {
+            return None;
         }
-    }
-    let range = frontmatter::range(text)?;
-    let (old, new) = (text.part(range.clone()), made.part(frontmatter::range(&made)?));
-    // From the first difference on: its line is the one that is shown.
-    let same: usize = old
-        .chars()
-        .zip(new.chars())
-        .take_while(|(one, other)| one == other)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
-    (made != renamed)
-        .then(|| Edit { range: range.start + same..range.end, text: new.part(same..).to_owned() })
+        start..end
+    };
+    Some(Edit { range, text: String::new() })
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 impl Vault {
-    /// The initial text of a named note, from its template or empty; and a warning about the template.
+    /// The initial text of a named note, from its template or empty; and a warning about the
+    /// template.
     ///
     /// # Errors
     /// As [`Vault::bytes`], for the template.
@@ -33,8 +34,10 @@ impl Vault {
         let text =
             fill_template(&super::read::text_of(bytes), title, *day, &date_format, &time_format);
         let is_left = text.contains("<%") || text.contains("{{");
-        let warning = is_left
-            .then_some("The template has code for Templater (<% %>) or variables of other plugins ({{ }}), which were left as they are.");
+        let warning = is_left.then_some(
+            "The template has code for Templater (<% %>) or variables of other plugins ({{ }}), \
+             which were left as they are.",
+        );
         Ok((text, warning))
     }
 
@@ -53,7 +56,8 @@ impl Vault {
     }
 }
 
-/// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.
+/// A template with its variables filled in: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`,
+/// `{{time:FORMAT}}`.
 fn fill_template(
     template: &str,
     title: &str,

@@ -8,21 +8,16 @@ use super::path::{is_hidden, is_odd};
 use crate::clock;
 use crate::disk;
 use crate::limits;
-use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// The kind of a served directory entry.
 #[derive(Debug)]
 pub(super) enum Kind {
     File(Metadata),
-    /// A folder, its real path, and whether the entry is a link.
-    Folder {
-        on_disk: PathBuf,
-        is_link: bool,
-    },
+    Folder,
 }
 
 /// A folder to be listed.
@@ -30,12 +25,7 @@ pub(super) enum Kind {
 struct Folder {
     /// Its path below the root.
     below: String,
-    on_disk: PathBuf,
     depth: usize,
-    /// Whether its own entry is a link.
-    is_link: bool,
-    /// Whether it, or a folder above it, was reached through a link.
-    is_behind_link: bool,
 }
 
 /// A walk.
@@ -45,74 +35,42 @@ pub(super) struct Walk<'a> {
     pub(super) clean: bool,
     /// Called for each file, by its path below the root.
     pub(super) see: &'a mut dyn FnMut(&str, Stamp),
-    /// Whether it found symbolic links.
-    pub(super) has_links: bool,
-    /// Whether something exists that could not be read.
-    pub(super) is_incomplete: bool,
 }
 
 impl Walk<'_> {
-    /// Walks the folder at `path` and watches its folders for changes; the empty path means the whole vault. If something exists but
-    /// cannot be read, what is known about it still holds.
+    /// Walks the folder at `path` and watches its folders for changes; the empty path means the
+    /// whole vault.
     ///
     /// # Errors
     /// Only if the root itself cannot be read.
     pub(super) fn walk_folder(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let first = Folder {
-            below: path.to_owned(),
-            on_disk: self.index.jail.root().join(path),
-            depth,
-            is_link: false,
-            is_behind_link: false,
-        };
-        let (mut open, mut linked, mut linked_folders) =
-            (vec![first], BTreeMap::<String, Folder>::new(), HashSet::new());
-        loop {
-            let Some(folder) = open.pop() else {
-                // Linked folders come last, ordered by the links' paths, and each only once: links may form cycles, and many links
-                // very many paths.
-                let Some((_, folder)) = linked.pop_first() else { return Ok(()) };
-                if linked_folders.insert(folder.on_disk.clone()) {
-                    open.push(folder);
-                }
-                continue;
-            };
-            // A linked folder is watched under its own path.
-            if !folder.is_behind_link
-                && let Some(events) = self.index.events()
-                && let Err(why) = events.watch(&folder.below, &folder.on_disk)
+        let mut open = vec![Folder { below: path.to_owned(), depth }];
+        while let Some(folder) = open.pop() {
+            let on_disk = self.index.jail.root().join(&folder.below);
+            if let Some(events) = self.index.events()
+                && let Err(why) = events.watch(&folder.below, &on_disk)
             {
                 self.index.disable_events(&why);
             }
-            let entries = match fs::read_dir(&folder.on_disk) {
+            let entries = match fs::read_dir(&on_disk) {
                 Err(error) if folder.below.is_empty() => return Err(error),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    self.warn(&folder.below, &error);
+                    warn(&folder.below, &error);
                     continue;
                 }
                 Ok(entries) => entries,
             };
             for entry in entries {
                 match entry {
-                    Ok(entry) => match self.look(&folder, &entry) {
-                        Some(inner) if inner.is_link => {
-                            drop(linked.insert(inner.below.clone(), inner))
-                        }
-                        Some(inner) => open.push(inner),
-                        None => {}
-                    },
+                    Ok(entry) => open.extend(self.look(&folder, &entry)),
                     Err(error) if folder.below.is_empty() => return Err(error),
-                    Err(error) => self.warn(&folder.below, &error),
+                    Err(error) => warn(&folder.below, &error),
                 }
             }
         }
-    }
-
-    fn warn(&mut self, path: &str, error: &io::Error) {
-        self.is_incomplete = true;
-        warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
+        Ok(())
     }
 
     /// Handles an entry of a folder. Returns it if it is a folder to walk.
@@ -132,35 +90,25 @@ impl Walk<'_> {
             log::info!("removed an unfinished write from an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
-        // A dangling link may be valid later.
-        self.has_links |= !is_hidden(name) && kind.is_some_and(|kind| kind.is_symlink());
         match classify(&index.jail, &path, entry, name) {
             Ok(None) if is_odd(name) && !is_hidden(name) => {
                 skip("a name with a control character or a backslash")
             }
             Ok(None) => {}
             _ if path.len() > limits::PATH_BYTES => skip("a path that is too long"),
-            Err(error) => self.warn(&path, &error),
+            Err(error) => warn(&path, &error),
             Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
-            // A link to a folder above is not followed.
-            Ok(Some(Kind::Folder { on_disk, is_link: true }))
-                if folder.on_disk.starts_with(&on_disk) => {}
-            Ok(Some(Kind::Folder { .. })) if folder.depth >= limits::DEPTH => {
+            Ok(Some(Kind::Folder)) if folder.depth >= limits::DEPTH => {
                 skip("folders nested too deeply")
             }
-            Ok(Some(Kind::Folder { on_disk, is_link })) => {
-                let is_behind_link = is_link || folder.is_behind_link;
-                return Some(Folder {
-                    below: path,
-                    on_disk,
-                    depth: folder.depth + 1,
-                    is_link,
-                    is_behind_link,
-                });
-            }
+            Ok(Some(Kind::Folder)) => return Some(Folder { below: path, depth: folder.depth + 1 }),
         }
         None
     }
+}
+
+fn warn(path: &str, error: &io::Error) {
+    warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
 }
 
 /// The path of a name in a folder.
@@ -168,8 +116,8 @@ pub(super) fn joined(below: &str, name: &str) -> String {
     if below.is_empty() { name.to_owned() } else { [below, "/", name].concat() }
 }
 
-/// What a directory entry is, if it is served: not hidden, and a regular file or folder, or a link to one inside the vault
-/// (rules 2 and 3 of the vault).
+/// What a directory entry is, if it is served: not hidden, and a regular file or a folder (rules 2
+/// and 3 of the vault).
 ///
 /// # Errors
 /// Why it cannot be read, unless it no longer exists.
@@ -191,20 +139,12 @@ pub(super) fn classify(
         Err(error) => return unless_gone(error),
     };
     if kind.is_dir() {
-        return Ok(Some(Kind::Folder { on_disk: entry.path(), is_link: false }));
+        return Ok(Some(Kind::Folder));
     }
     if kind.is_file() {
         return entry.metadata().map(|metadata| Some(Kind::File(metadata))).or_else(unless_gone);
     }
-    let followed = if kind.is_symlink() { jail.follow(&entry.path()) } else { None };
-    let Some(on_disk) = followed else { return Ok(None) };
-    let found = match fs::metadata(&on_disk) {
-        Ok(metadata) if metadata.is_dir() => Kind::Folder { on_disk, is_link: true },
-        Ok(metadata) if metadata.is_file() => Kind::File(metadata),
-        Ok(_) => return Ok(None),
-        Err(error) => return unless_gone(error),
-    };
-    Ok(Some(found))
+    Ok(None)
 }
 
 /// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
@@ -229,8 +169,9 @@ pub(super) struct StampedBytes {
     pub(super) is_stable: bool,
 }
 
-/// Reads at most `max` bytes of a file. Does not follow links. A file that has just become empty is read again for a while: an app that
-/// saves in place truncates it first, and what it writes comes a moment later.
+/// Reads at most `max` bytes of a file. Does not follow links. A file that has just become empty is
+/// read again for a while: an app that saves in place truncates it first, and what it writes comes
+/// a moment later.
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     let mut read = read_once(on_disk, max)?;
     while read.bytes.is_empty() && is_being_saved(on_disk) {
@@ -240,7 +181,8 @@ pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes>
     Ok(read)
 }
 
-/// Whether a file that was read as empty has text by now, or is an older one that was emptied within [`limits::EMPTIED_PATIENCE`].
+/// Whether a file that was read as empty has text by now, or is an older one that was emptied
+/// within [`limits::EMPTIED_PATIENCE`].
 fn is_being_saved(on_disk: &Path) -> bool {
     let is_recent = |time: SystemTime| {
         clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE)
@@ -264,7 +206,8 @@ fn read_once(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     (&file).take(max).read_to_end(&mut bytes)?;
     let after = Stamp::of(&file.metadata()?);
     let length = bytes.len() as u64;
-    // A read shorter than the size, which did not change, is incomplete: an edit would cut off the rest.
+    // A read shorter than the size, which did not change, is incomplete: an edit would cut off the
+    // rest.
     if after == before && length < before.size.min(max) {
         return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file ends before its size"));
     }
@@ -299,7 +242,8 @@ mod tests {
                 .write_all(b"kept")
                 .unwrap()
         };
-        // The kernel sets the size a moment before the time: only from the second save on, the time is recent in that moment too.
+        // The kernel sets the size a moment before the time: only from the second save on, the time
+        // is recent in that moment too.
         save();
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {

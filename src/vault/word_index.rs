@@ -1,11 +1,13 @@
-//! The inverted word index: all words of the vault, with the files that have them. A search that finds it missing or outdated, and the
-//! first indexing of the vault, start a thread that builds it from the texts in memory or on disk. It is immutable: each query scans the
-//! files that have changed since, until there are so many that it is rebuilt.
+//! The inverted word index: all words of the vault, with the files that have them. A search that
+//! finds it missing or outdated, and the first indexing of the vault, start a thread that builds it
+//! from the texts in memory or on disk. It is immutable: each query scans the files that have
+//! changed since, until there are so many that it is rebuilt.
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::posting::{IDS, IN_NAME, IN_PATH, IN_TAG, Posting};
 use super::table::Table;
+use crate::clock::Deadline;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
@@ -15,7 +17,6 @@ use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 /// The word index at one version of the table.
 #[derive(Debug, Default)]
@@ -27,11 +28,9 @@ pub(super) struct WordIndex {
     offsets: Vec<(u32, u32)>,
     /// See [`PostingList::close`].
     postings: Vec<u8>,
-    /// Files that could not be read; each query scans them.
-    pub(super) unindexed: Vec<Id>,
     /// Bytes of the texts and paths that it was built from.
     text_bytes: usize,
-    /// False if it would take too much memory or leave out too many files.
+    /// False if it would take too much memory.
     is_usable: bool,
 }
 
@@ -57,8 +56,9 @@ impl PostingList {
         is_new
     }
 
-    /// Encodes the open posting: the distance of its id from the previous one, times four, as a varint. The lowest two bits are 1 to 3
-    /// if the text has the word that many times and no other field has it, or 0 if a varint with the rest follows.
+    /// Encodes the open posting: the distance of its id from the previous one, times four, as a
+    /// varint. The lowest two bits are 1 to 3 if the text has the word that many times and no other
+    /// field has it, or 0 if a varint with the rest follows.
     fn close(&mut self) {
         let Some(posting) = self.open.take() else { return };
         let (id, rest) = (posting.id(), posting.without_id());
@@ -96,7 +96,8 @@ impl Iterator for PostingIter<'_> {
 }
 
 impl Vault {
-    /// The word index, if there is one that is recent enough. A missing or outdated one is built in a thread of its own.
+    /// The word index, if there is one that is recent enough. A missing or outdated one is built in
+    /// a thread of its own.
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
         let newest = self.index.word_index.lock().unpoisoned().clone();
         // A query scans a file once, however often it has changed.
@@ -125,23 +126,30 @@ impl Vault {
         newest.filter(|word_index| changes.is_some() && word_index.is_usable)
     }
 
+    /// As [`Vault::word_index`], but waits a moment for the first one, which is begun when all files
+    /// are read.
+    pub(super) fn first_word_index(&self) -> Option<Arc<WordIndex>> {
+        let patience = Deadline::after(limits::WORD_INDEX_WAIT);
+        loop {
+            let is_built = self.index.word_index.lock().unpoisoned().is_some();
+            let word_index = self.word_index();
+            if is_built || self.index.is_first_indexing() || patience.left().is_none() {
+                return word_index;
+            }
+            std::thread::sleep(limits::FIRST_INDEXING_POLL);
+        }
+    }
+
     /// Builds the word index of these files, at a version of the table.
     fn build_word_index(&self, version: u64, entries: &[Arc<Entry>]) -> WordIndex {
         let mut word_index = WordIndex { version, ..WordIndex::default() };
         let mut lists: HashMap<Box<str>, PostingList> = HashMap::new();
         let (mut bytes, mut cost) = (0, 0);
         for entry in entries {
-            // A file that cannot be read now is scanned by each query.
-            let text = self.folded_text(entry, &AtomicU64::new(0));
-            let is_unread = text.is_none();
-            let text = text.unwrap_or_default();
+            let text = entry.folded_text();
             bytes += text.len() + entry.path.len();
             let path = entry.searched_path();
             let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
-            if is_unread {
-                word_index.unindexed.push(entry.id);
-                continue;
-            }
             let mut record = |word: &str, what: &dyn Fn(&mut Posting)| {
                 if !lists.contains_key(word) {
                     cost += WORD_COST + word.len();
@@ -151,7 +159,7 @@ impl Vault {
                     .get_mut(word)
                     .map_or(0, |list| usize::from(list.record(entry.id, what)) * POSTING_COST);
             };
-            words_of(&text).for_each(|word| record(word, &Posting::count_one));
+            words_of(text).for_each(|word| record(word, &Posting::count_one));
             words_of(path).for_each(|word| record(word, &|posting| posting.add_fields(IN_PATH)));
             let aliases = entry.aliases();
             let names = std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str));
@@ -160,10 +168,9 @@ impl Vault {
                 .for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
             tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
-        let max_unindexed = entries.len() / limits::UNINDEXED_FRACTION + limits::UNINDEXED_MIN;
         let most_bytes =
             bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
-        if cost > most_bytes || word_index.unindexed.len() > max_unindexed {
+        if cost > most_bytes {
             return WordIndex { version, ..WordIndex::default() };
         }
         word_index.text_bytes = bytes;
@@ -210,7 +217,8 @@ impl WordIndex {
     pub(super) fn postings(&self, wanted: &str, table: &Table) -> Vec<Posting> {
         let finder = Finder::new(wanted);
         let stem_length = stem(wanted).len();
-        // The words that contain it: word, occurrences at the beginning of a form of it, other occurrences.
+        // The words that contain it: word, occurrences at the beginning of a form of it, other
+        // occurrences.
         let mut having: Vec<(usize, u32, u32)> = Vec::new();
         for at in finder.find_iter(self.text.as_bytes()) {
             let number =
@@ -240,8 +248,9 @@ impl WordIndex {
     }
 }
 
-/// The words of a text; of a longer one than [`limits::WORD_BYTES`], such as a drawing in base64, pieces of twice that, so that every text
-/// of at most that length which it contains is in one of them.
+/// The words of a text; of a longer one than [`limits::WORD_BYTES`], such as a drawing in base64,
+/// pieces of twice that, so that every text of at most that length which it contains is in one of
+/// them.
 fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     indexed_words(text).flat_map(|word| {
         let starts =

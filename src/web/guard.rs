@@ -12,14 +12,18 @@ pub struct Guard {
     pub origin: String,
     /// Further origins that were configured; `*` allows all.
     pub allowed_origins: Vec<String>,
+    /// Further names of this server that were configured, in lower case, with the port where they
+    /// have one.
+    pub allowed_hosts: Vec<String>,
 }
 
 /// Origins of Claude's own pages; its servers send no Origin.
 const CLIENT_ORIGINS: [&str; 2] = ["https://claude.ai", "https://claude.com"];
 
 impl Guard {
-    /// A foreign web page must not reach a server in a private network by giving it a host name of its own
-    /// (DNS rebinding): the Host must be ours, and the Origin, if there is one, must be allowed.
+    /// A foreign web page must not reach a server in a private network by giving it a host name of
+    /// its own (DNS rebinding): the Host must be ours, and the Origin, if there is one, must be
+    /// allowed.
     ///
     /// # Errors
     /// Why the answer is 403.
@@ -29,11 +33,11 @@ impl Guard {
             head.all(name).all(|value| std::str::from_utf8(value).is_ok_and(fine))
         };
         if !all("host", &|host| self.is_our_host(host)) {
-            return Err(
-                "The Host header names another server. Behind a proxy, pass the Host on; see SERVER_URL",
-            );
+            return Err("The Host header names another server. Behind a proxy, pass the Host on; \
+                        see SERVER_URL. If it is a name of this one, add it to ALLOWED_HOSTS");
         }
-        // The other endpoints are open to every origin (CORS *): they hold nothing that a page could abuse.
+        // The other endpoints are open to every origin (CORS *): they hold nothing that a page
+        // could abuse.
         let strict = matches!(row.route, Route::Mcp | Route::Authorize);
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
         let fine = |origin: &str| {
@@ -57,7 +61,10 @@ impl Guard {
         let bare = without_port(&host);
         let address =
             bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
-        bare == without_port(own) || bare == "localhost" || address.parse::<IpAddr>().is_ok()
+        bare == without_port(own)
+            || bare == "localhost"
+            || address.parse::<IpAddr>().is_ok()
+            || self.allowed_hosts.iter().any(|allowed| *allowed == host || allowed == bare)
     }
 
     fn is_allowed_origin(&self, origin: &str) -> bool {
@@ -78,8 +85,10 @@ fn without_port(authority: &str) -> &str {
 
 /// The answer to a CORS preflight.
 pub(super) fn preflight(row: &Row) -> Response {
-    // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not Authorization.
-    const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
+    // `*` covers header names that cannot be listed in advance (Mcp-Param-…), but not
+    // Authorization.
+    const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, \
+                           Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
     let response = Response::empty(204).header("Allow", row.allow);
     if row.route == Route::Authorize {
         return response;
@@ -119,6 +128,7 @@ mod tests {
         let guard = Guard {
             origin: "https://vault.example.com".into(),
             allowed_origins: vec!["https://app.example".into()],
+            allowed_hosts: vec!["vault:8090".into(), "nas".into()],
         };
         for (host, expected) in [
             ("vault.example.com", true),
@@ -127,6 +137,9 @@ mod tests {
             ("127.0.0.1:8090", true),
             ("192.168.1.5:8090", true),
             ("[::1]:8090", true),
+            ("vault:8090", true),
+            ("vault:80", false),
+            ("nas:8090", true),
             ("evil.example.com", false),
             ("vault.example.com.evil.example", false),
             ("localhost.evil.example", false),

@@ -1,4 +1,5 @@
-//! `/mcp`: Streamable HTTP (MCP, "Transports"). Turns bodies and headers into messages, outcomes into statuses and streams.
+//! `/mcp`: Streamable HTTP (MCP, "Transports"). Turns bodies and headers into messages, outcomes
+//! into statuses and streams.
 
 use super::{App, accepts, media_type};
 use crate::clock::Moment;
@@ -26,7 +27,8 @@ pub(super) fn unauthorized(oauth: &Oauth, challenge: Challenge) -> Response {
             "A bearer token is required; the WWW-Authenticate header says where to get one"
         }
         Challenge::InvalidToken | Challenge::InsufficientScope(_) => {
-            "The access token is unknown, expired or revoked: log in again, or correct the API token"
+            "The access token is unknown, expired or revoked: log in again, or correct the API \
+             token"
         }
     };
     Response::json(401, format!(r#"{{"error":{{"code":"AUTH_REQUIRED","message":"{message}"}}}}"#))
@@ -97,8 +99,9 @@ impl HttpRequest<'_> {
         let id = incoming.one().and_then(Message::id).cloned();
         let of_session =
             session.as_ref().ok().and_then(Option::as_ref).map(|session| session.revision);
-        // An unknown session is reported before any other error, except for modern requests and `initialize`, where the
-        // session id means nothing. (Hosted clients that were negotiated down send the header 2026-07-28 too.)
+        // An unknown session is reported before any other error, except for modern requests and
+        // `initialize`, where the session id means nothing. (Hosted clients that were negotiated
+        // down send the header 2026-07-28 too.)
         let stands_alone = |message: &Message| {
             is_initialize(message) || message.params().and_then(era::claim).is_some()
         };
@@ -216,7 +219,8 @@ impl HttpRequest<'_> {
         )
     }
 
-    /// GET: the stream on which a session is notified of changes. There is one per session; a new one replaces it.
+    /// GET: the stream on which a session is notified of changes. There is one per session; a new
+    /// one replaces it.
     fn get(&self) -> Reply {
         let session = match self.session() {
             Ok(Some(session)) => session,
@@ -240,12 +244,14 @@ impl HttpRequest<'_> {
         if let Err(unknown) = self.check_version() {
             return refused(400, &unknown);
         }
-        // Changes from now on are reported, also those before the client has the head of the answer.
+        // Changes from now on are reported, also those before the client has the head of the
+        // answer.
         session.subscription.record_current_state(&self.app.mcp);
         self.open_stream(None, Arc::clone(&session.subscription))
     }
 
-    /// The event stream of a subscription, for as long as the token that opened it is valid. `id` is that of the request that asks for it.
+    /// The event stream of a subscription, for as long as the token that opened it is valid. `id`
+    /// is that of the request that asks for it.
     fn open_stream(&self, id: Option<Id>, subscription: Arc<Subscription>) -> Reply {
         let permit = match self.app.mcp.stream_permit(&self.principal) {
             Ok(permit) => permit,
@@ -288,7 +294,8 @@ impl HttpRequest<'_> {
         }
     }
 
-    /// Whether the version in the header, if there is one, is supported; for requests that have no message to classify.
+    /// Whether the version in the header, if there is one, is supported; for requests that have no
+    /// message to classify.
     fn check_version(&self) -> Result<(), Error> {
         let unknown = self.version.is_some_and(|name| Revision::named(name).is_none());
         if unknown {
@@ -322,7 +329,8 @@ fn refused(status: u16, error: &Error) -> Reply {
     Reply::Whole(Response::json(status, error.to_json()))
 }
 
-/// 405 for a method that the endpoint has, but not for this revision or this client; `allow` has the others.
+/// 405 for a method that the endpoint has, but not for this revision or this client; `allow` has
+/// the others.
 fn method_not_allowed(why: &str, allow: &'static str) -> Response {
     Response::json(405, Error::invalid_request(why).to_json()).header("Allow", allow)
 }

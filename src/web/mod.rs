@@ -1,4 +1,5 @@
-//! HTTP on one side, OAuth and MCP on the other: routes, guards, and what each endpoint reads and answers.
+//! HTTP on one side, OAuth and MCP on the other: routes, guards, and what each endpoint reads and
+//! answers.
 //!
 //! | file | holds |
 //! |---|---|
@@ -65,7 +66,8 @@ impl Service for App {
         if &*head.method == "OPTIONS" {
             return answer_now(guard::preflight(row));
         }
-        // Without a valid token the answer is 401 before anything else is checked: clients probe with odd requests.
+        // Without a valid token the answer is 401 before anything else is checked: clients probe
+        // with odd requests.
         let caller = if row.route == Route::Mcp {
             match self.oauth.authenticate(head.text("authorization"), Moment::read()) {
                 Ok(caller) => Some(caller),
@@ -106,7 +108,8 @@ impl Service for App {
                 Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow),
             );
         }
-        // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and dropped.
+        // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and
+        // dropped.
         let body_max =
             if &*head.method == "POST" { row.body_max } else { limits::IGNORED_BODY_BYTES };
         if matches!(head.framing, Framing::Length(length) if length > body_max) {
@@ -190,7 +193,8 @@ impl Service for App {
     }
 }
 
-/// Whether the client accepts a media type: several `Accept` lines are one list; weights are not read. Without `Accept` all are taken.
+/// Whether the client accepts a media type: several `Accept` lines are one list; weights are not
+/// read. Without `Accept` all are taken.
 fn accepts(head: &Head, wanted: &str) -> bool {
     let mut lines = head.all("accept").peekable();
     let is_taken = |line: &[u8]| {

@@ -1,4 +1,5 @@
-//! Vaults that are the same on every machine: notes of 3 KB in folders of a hundred, words by a Zipf distribution.
+//! Vaults that are the same on every machine: notes of 3 KB in folders of a hundred, words by a
+//! Zipf distribution.
 
 use std::path::{Path, PathBuf};
 
@@ -90,7 +91,8 @@ pub fn text(n: usize) -> String {
     text
 }
 
-/// A question of six words, another one for each number: half of them as frequent as in the texts, half of any.
+/// A question of six words, another one for each number: half of them as frequent as in the texts,
+/// half of any.
 pub fn question(n: usize) -> String {
     let mut random = Random((n as u64 + 77).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let words = words();

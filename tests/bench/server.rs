@@ -27,7 +27,9 @@ impl Client {
         body: &str,
     ) -> std::io::Result<(String, Vec<u8>)> {
         let request = format!(
-            "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+            "{method} /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \
+             {TOKEN}\r\nContent-Type: application/json\r\nContent-Length: \
+             {}\r\n{headers}\r\n{body}",
             body.len()
         );
         self.0.get_mut().write_all(request.as_bytes())?;
@@ -137,13 +139,13 @@ impl Server {
         self.client.try_call(tool, &arguments).unwrap()
     }
 
-    /// How long each of so many calls takes, from the first byte sent to the last one received. The first is not counted.
+    /// How long each of so many calls takes, from the first byte sent to the last one received.
     pub fn times(
         &mut self,
         count: usize,
         call: impl Fn(usize) -> (&'static str, Value),
     ) -> Vec<Duration> {
-        let messages: Vec<String> = (0..=count)
+        let messages: Vec<String> = (0..count)
             .map(call)
             .map(|(tool, arguments)| Client::message(tool, &arguments))
             .collect();
@@ -152,7 +154,7 @@ impl Server {
             self.client.ask(message);
             started.elapsed()
         };
-        messages.iter().map(time).skip(1).collect()
+        messages.iter().map(time).collect()
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -170,7 +172,8 @@ impl Server {
         }
     }
 
-    /// How many there are of something in the process's folder: `task` are its threads, `fd` its open files.
+    /// How many there are of something in the process's folder: `task` are its threads, `fd` its
+    /// open files.
     pub fn count(&self, what: &str) -> usize {
         std::fs::read_dir(format!("/proc/{}/{what}", self.child.id())).unwrap().count()
     }
@@ -197,7 +200,8 @@ impl Server {
         let script = std::env::temp_dir().join(format!("vsm-bench-{}.lua", self.child.id()));
         let body = Client::message(tool, arguments).replace('\\', "\\\\").replace('\'', "\\'");
         let text = format!(
-            "wrk.method='POST'\nwrk.headers['Authorization']='Bearer {TOKEN}'\nwrk.headers['Content-Type']='application/json'\nwrk.body='{body}'\n"
+            "wrk.method='POST'\nwrk.headers['Authorization']='Bearer \
+             {TOKEN}'\nwrk.headers['Content-Type']='application/json'\nwrk.body='{body}'\n"
         );
         std::fs::write(&script, text).unwrap();
         let output = Command::new("wrk")

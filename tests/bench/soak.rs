@@ -1,7 +1,8 @@
-//! The soak: `cargo bench --bench soak -- SECONDS` (20 without a number). Five hundred calls a second, nine reads in ten, over
-//! connections that come and go, with event streams that listen, a thousand connections that say nothing and two hundred
-//! that say almost nothing. Prints how the server's memory, threads and answers do, and ends with an error if a call
-//! failed, a note is not what was written last, or the server does not shrink back.
+//! The soak: `cargo bench --bench soak -- SECONDS` (20 without a number). Five hundred calls a
+//! second, nine reads in ten, over connections that come and go, with event streams that listen, a
+//! thousand connections that say nothing and two hundred that say almost nothing. Prints how the
+//! server's memory, threads and answers do, and ends with an error if a call failed, a note is not
+//! what was written last, or the server does not shrink back.
 
 #![allow(
     missing_docs,
@@ -36,7 +37,8 @@ const LISTENERS: usize = 20;
 const IDLE: usize = 1_000;
 const SLOW: usize = 200;
 
-/// How long calls took, in microseconds, by kind, since the last look; and all of them in steps of a tenth.
+/// How long calls took, in microseconds, by kind, since the last look; and all of them in steps of
+/// a tenth.
 #[derive(Default)]
 struct Times {
     recent: Vec<u32>,
@@ -77,10 +79,12 @@ fn main() {
     let times: Arc<[Mutex<Times>; 3]> = Arc::default();
     let (failed, streams) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     println!(
-        "{NOTES} notes, {CALLS_A_SECOND} calls a second, {LISTENERS} event streams, {IDLE} idle and {SLOW} slow connections\n"
+        "{NOTES} notes, {CALLS_A_SECOND} calls a second, {LISTENERS} event streams, {IDLE} idle \
+         and {SLOW} slow connections\n"
     );
     println!(
-        "| minute | memory | threads | open files | p50 | p99 | slowest | calls | failed | stream messages |"
+        "| minute | memory | threads | open files | p50 | p99 | slowest | calls | failed | stream \
+         messages |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut threads = Vec::new();
@@ -117,7 +121,8 @@ fn main() {
         last_mb = server.rss_mb();
         first_mb = if first_mb == 0.0 { last_mb } else { first_mb };
         println!(
-            "| {:.1} | {last_mb:.1} MB | {} | {} | {:.2} ms | {:.2} ms | {:.1} ms | {calls} | {} | {} |",
+            "| {:.1} | {last_mb:.1} MB | {} | {} | {:.2} ms | {:.2} ms | {:.1} ms | {calls} | {} \
+             | {} |",
             started.elapsed().as_secs_f64() / 60.0,
             server.count("task"),
             server.count("fd"),
@@ -152,7 +157,8 @@ fn main() {
     let (mb, left, files) = (server.rss_mb(), server.count("task"), server.count("fd"));
     println!("{} notes written, {wrong} of them wrong; {changed} others changed", written.len());
     println!(
-        "at the end: {mb:.1} MB ({first_mb:.1} at the first line, {last_mb:.1} at the last), {left} threads, {files} open files"
+        "at the end: {mb:.1} MB ({first_mb:.1} at the first line, {last_mb:.1} at the last), \
+         {left} threads, {files} open files"
     );
     println!("lines in the log: {}", server.log_lines());
     let failed = failed.load(Ordering::Relaxed);
@@ -169,7 +175,8 @@ fn is_changed(folder: &Path, n: usize) -> bool {
     std::fs::read_to_string(folder.join(corpus::path(n))).ok() != Some(corpus::text(n))
 }
 
-/// One caller: its share of the calls in time, each connection for some calls only. Gives the notes that it wrote.
+/// One caller: its share of the calls in time, each connection for some calls only. Gives the notes
+/// that it wrote.
 fn call(
     address: SocketAddr,
     number: usize,
@@ -221,7 +228,8 @@ fn listen(address: SocketAddr, number: usize, over: &AtomicBool, heard: &AtomicU
         let session = Client::connect(address).initialize();
         let mut stream = TcpStream::connect(address).unwrap();
         let head = format!(
-            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
+            "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nAccept: \
+             text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -238,7 +246,8 @@ fn listen(address: SocketAddr, number: usize, over: &AtomicBool, heard: &AtomicU
     }
 }
 
-/// Connections that say nothing, and ones that send a byte now and then. The server ends both after a while; new ones come.
+/// Connections that say nothing, and ones that send a byte now and then. The server ends both after
+/// a while; new ones come.
 fn keep_open(address: SocketAddr, over: &AtomicBool) {
     let connect = |_| {
         let stream = TcpStream::connect(address).unwrap();

@@ -113,7 +113,8 @@ impl Connection {
         self.head().expect("a response")
     }
 
-    /// The next event's data on a chunked event stream; comments are skipped. `None` at the end of the stream.
+    /// The next event's data on a chunked event stream; comments are skipped. `None` at the end of
+    /// the stream.
     pub fn event(&mut self) -> Option<String> {
         let started = Instant::now();
         loop {

@@ -1,4 +1,5 @@
-//! A folder of its own and a server of its own for each test, and a client that sends exactly what it is given.
+//! A folder of its own and a server of its own for each test, and a client that sends exactly what
+//! it is given.
 
 mod client;
 pub mod login;
@@ -141,12 +142,14 @@ pub fn readme(name: &str) -> String {
     block.split_once('\n').unwrap().1.split("```").next().unwrap().to_owned()
 }
 
-/// Prints what a test lacks on this machine; `.ci/run` counts these lines. Not with `eprintln!`, which the test harness captures.
+/// Prints what a test lacks on this machine; `.ci/run` counts these lines. Not with `eprintln!`,
+/// which the test harness captures.
 pub fn skipped(why: &str) {
     std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes()).unwrap();
 }
 
-/// Whether races, floods and walks through every failure take the time they need: `THOROUGH=1`, as in CI.
+/// Whether races, floods and walks through every failure take the time they need: `THOROUGH=1`, as
+/// in CI.
 pub fn thorough() -> bool {
     std::env::var_os("THOROUGH").is_some()
 }

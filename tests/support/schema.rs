@@ -2,15 +2,61 @@
 
 use serde_json::Value;
 use vault_sync_mcp::tools::schema::all_members;
-use vault_sync_mcp::tools::{Field, Shape, Toolset};
+use vault_sync_mcp::tools::{Field, Shape, Tool, Toolset};
 
-/// Each member that a result of a tool has is declared with its type, and each required one is present.
+/// The two channels of a success are equal, or there is one; what is structured is as the tool
+/// declares it.
 #[track_caller]
-pub fn conforms_to_tool(tool: &str, result: &Value) {
+pub fn is_whole(tool: &str, success: &Value) {
+    let texts: Vec<&str> = success["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|block| block["text"].as_str())
+        .collect();
+    assert_eq!(texts.len(), 1, "{tool}: {success}");
+    match success.get("structuredContent") {
+        Some(structured) => {
+            assert_eq!(
+                (
+                    success["content"][0]["text"].as_str(),
+                    success["content"].as_array().unwrap().len()
+                ),
+                (Some(texts[0]), 1),
+                "{tool}"
+            );
+            assert_eq!(
+                &serde_json::from_str::<Value>(texts[0]).unwrap(),
+                structured,
+                "{tool}: text and structure are the same"
+            );
+            conforms_to_tool(tool, structured);
+        }
+        None => {
+            assert!(
+                tools_named(tool).all(|tool| tool.output.is_empty()),
+                "{tool} declares an outputSchema: {success}"
+            );
+            let blocks = success["content"].as_array().unwrap();
+            assert!(
+                blocks.len() == 1 || blocks[1]["text"].as_str() == Some(texts[0]),
+                "{tool}: the media first: {success}"
+            );
+        }
+    }
+}
+
+fn tools_named(name: &str) -> impl Iterator<Item = &'static Tool> {
+    Toolset::ALL.iter().flat_map(|set| set.tools()).copied().filter(move |tool| tool.name == name)
+}
+
+/// Each member that a result of a tool has is declared with its type, and each required one is
+/// present.
+#[track_caller]
+fn conforms_to_tool(tool: &str, result: &Value) {
     // A job is declared once, as the result of ingest.
     let tool =
         if tool.starts_with("ingest_") && result.get("jobs").is_none() { "ingest" } else { tool };
-    let named = Toolset::ALL.iter().flat_map(|set| set.tools()).filter(|known| known.name == tool);
     // Two sets have a vault_restore; a result is of the one whose members it has.
     let undeclared = |output: &[Field]| {
         result
@@ -20,14 +66,18 @@ pub fn conforms_to_tool(tool: &str, result: &Value) {
             .filter(|(name, _)| !all_members(output).iter().any(|field| field.name == *name))
             .count()
     };
-    let known = named.min_by_key(|tool| {
+    let known = tools_named(tool).min_by_key(|tool| {
         all_members(tool.output)
             .iter()
             .filter(|field| field.required && result.get(field.name).is_none())
             .count()
             + undeclared(tool.output)
     });
-    members(known.unwrap_or_else(|| panic!("no tool {tool}")).output, result, tool);
+    let output = known.unwrap_or_else(|| panic!("no tool {tool}")).output;
+    // Of a tool whose results may be media nothing is declared.
+    if !output.is_empty() {
+        members(output, result, tool);
+    }
 }
 
 #[track_caller]
@@ -58,6 +108,11 @@ fn conforms(shape: &Shape, value: &Value, at: &str) {
     match shape {
         Shape::Object(fields) | Shape::Inline(fields) => members(fields, value, at),
         Shape::AnyObject => assert!(value.is_object(), "{at}"),
+        Shape::Nullable(shape) => {
+            if !value.is_null() {
+                conforms(shape, value, at);
+            }
+        }
         Shape::List(items) => value
             .as_array()
             .unwrap_or_else(|| panic!("{at}"))

@@ -1,5 +1,6 @@
-//! A file system that ignores case and has short names, as FAT and SMB do: `OBSIDI~1` is `.obsidian`, `private` is `Private`, and no
-//! list shows it. It is read only, and speaks just enough of the kernel's FUSE protocol (7.31).
+//! A file system that ignores case and has short names, as FAT and SMB do: `OBSIDI~1` is
+//! `.obsidian`, `private` is `Private`, and no list shows it. It is read only, and speaks just
+//! enough of the kernel's FUSE protocol (7.31).
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -9,8 +9,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "get_blocked_items",
     title: "What is blocked",
-    description: "Lists the accomplishments that wait for others, the most important first; for status Blocked use \
-        list_accomplishments, for those that can begin get_ready_to_start.",
+    description: "Lists the accomplishments that wait for others, the most important first; for \
+                  status Blocked use list_accomplishments, for those that can begin \
+                  get_ready_to_start.",
     effect: Effect::Reads,
     input: &[CURSOR],
     output: All::FIELDS,

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 pub(super) static TOOL: Tool = Tool {
     name: "get_current_work",
     title: "What is being worked on",
-    description: "Lists what is being worked on: accomplishments in progress with their tasks, and tasks in progress of others; to \
-        change it use set_work_focus.",
+    description: "Lists what is being worked on: accomplishments in progress with their tasks, \
+                  and tasks in progress of others; to change it use set_work_focus.",
     effect: Effect::Reads,
     input: &[CURSOR],
     output: Answer::FIELDS,
@@ -43,7 +43,8 @@ fn in_progress(found: &Accomplishment) -> impl Iterator<Item = Map<String, Value
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    // What the tasks of one accomplishment may take of the answer, and what the tasks of unmarked ones may take together.
+    // What the tasks of one accomplishment may take of the answer, and what the tasks of unmarked
+    // ones may take together.
     const HALF: usize = limits::RESULT_CHARS / 2;
     let snapshot = snapshot(context)?;
     let (marked, others): (Vec<&Accomplishment>, Vec<&Accomplishment>) =
@@ -64,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (accomplishments_in_progress, accomplishments, next) = page(arguments, all, |found| {
         let tasks = fitting_in(HALF, in_progress(found));
         let truncated = (tasks.len() < in_progress(found).count()).then_some(true);
-        json!({ "id": found.id, "title": found.title, "status": found.status, "inProgress": true, "tasks": tasks, "truncated": truncated })
+        json!({ "id": found.id, "title": found.title, "status": found.status, "priority": found.priority, "inProgress": true, "tasks": tasks, "truncated": truncated })
     })?;
     let accomplishments: Vec<Value> =
         accomplishments.into_iter().map(|shown| without_nulls(shown).into()).collect();

@@ -9,8 +9,9 @@ use serde_json::{Map, Value};
 pub(super) static TOOL: Tool = Tool {
     name: "get_project_status",
     title: "A project in numbers",
-    description: "Counts the accomplishments of a project by status, effort and priority, those blocked, ready and in progress, and \
-        their tasks; for the items themselves use list_accomplishments.",
+    description: "Counts the accomplishments of a project by status, effort and priority, those \
+                  blocked, ready and in progress, and their tasks; for the items themselves use \
+                  list_accomplishments.",
     effect: Effect::Reads,
     input: &[CANVAS_SOURCE],
     output: Status::FIELDS,
@@ -20,24 +21,24 @@ pub(super) static TOOL: Tool = Tool {
 result! {
     /// A project in numbers.
     #[derive(Debug)]
-    pub(super) struct Status {
+    struct Status {
         canvas_source: String,
         /// Accomplishments whose notes are on the canvas.
-        pub(super) total_accomplishments: usize,
+        total_accomplishments: usize,
         /// Each known value, and how many have it.
         by_status: Map<String, Value>,
         by_effort: Map<String, Value>,
         by_priority: Map<String, Value>,
         /// They wait for something that is not completed.
-        pub(super) blocked_count: usize,
+        blocked_count: usize,
         /// Not started, and they wait for nothing.
-        pub(super) ready_to_start_count: usize,
+        ready_to_start_count: usize,
         /// Marked as being worked on.
-        pub(super) in_progress_count: usize,
-        pub(super) total_tasks: usize,
-        pub(super) completed_tasks: usize,
+        in_progress_count: usize,
+        total_tasks: usize,
+        completed_tasks: usize,
         /// Of all tasks, rounded; 0 without tasks.
-        pub(super) task_completion_percentage: usize,
+        task_completion_percentage: usize,
         /// Canvas and notes do not agree.
         warning: Option<&'static str>,
         problems: Option<Vec<String>>,
@@ -46,12 +47,7 @@ result! {
 
 impl Status {
     /// The numbers of the accomplishments on a canvas.
-    pub(super) fn of(
-        snapshot: &Snapshot,
-        shown: &[&Accomplishment],
-        canvas: &str,
-        agrees: bool,
-    ) -> Status {
+    fn of(snapshot: &Snapshot, shown: &[&Accomplishment], canvas: &str, agrees: bool) -> Status {
         let counted = |known: &[&'static str], of: fn(&Accomplishment) -> &'static str| {
             known
                 .iter()
@@ -76,9 +72,13 @@ impl Status {
             in_progress_count: shown.iter().filter(|found| found.in_progress).count(),
             total_tasks,
             completed_tasks,
-            task_completion_percentage: (completed_tasks * 200 + total_tasks).checked_div(total_tasks * 2).unwrap_or(0),
-            warning: (!agrees)
-                .then_some("Canvas and notes disagree about dependencies; sync_dependencies brings the notes in line with the canvas, or names the edges that cannot be."),
+            task_completion_percentage: (completed_tasks * 200 + total_tasks)
+                .checked_div(total_tasks * 2)
+                .unwrap_or(0),
+            warning: (!agrees).then_some(
+                "Canvas and notes disagree about dependencies; sync_dependencies brings the notes \
+                 in line with the canvas, or names the edges that cannot be.",
+            ),
             problems: problems(snapshot),
         }
     }

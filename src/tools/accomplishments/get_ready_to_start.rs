@@ -8,8 +8,8 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "get_ready_to_start",
     title: "What can be begun",
-    description: "Lists the accomplishments that can be begun now, the most important first; for those that wait use \
-        get_blocked_items.",
+    description: "Lists the accomplishments that can be begun now, the most important first; for \
+                  those that wait use get_blocked_items.",
     effect: Effect::Reads,
     input: &[CURSOR],
     output: All::FIELDS,

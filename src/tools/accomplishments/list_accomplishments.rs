@@ -10,8 +10,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "list_accomplishments",
     title: "List accomplishments",
-    description: "Lists all accomplishments by id, with what each waits for and the number of its complete tasks; for \
-        numbers only use get_project_status. Narrow them by status or canvas; get_accomplishment has the rest.",
+    description: "Lists all accomplishments by id, with what each waits for and the number of its \
+                  complete tasks; for numbers only use get_project_status. Narrow them by status \
+                  or canvas; get_accomplishment has the rest.",
     effect: Effect::Reads,
     input: &[
         optional("status", Shape::Status(&STATUSES), "Only those of this status"),

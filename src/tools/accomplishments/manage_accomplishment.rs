@@ -10,8 +10,11 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "manage_accomplishment",
     title: "Create, update or delete an accomplishment",
-    description: "Creates, updates or deletes an accomplishment, one step of a project: a note, and a node on a canvas with edges from \
-        what it depends on; for its tasks use manage_task. create needs data.title and data.effort. update changes only what data names. delete moves the note to the vault's trash, and removes its node, its edges and its id where others depended on it.",
+    description: "Creates, updates or deletes an accomplishment, one step of a project: a note, \
+                  and a node on a canvas with edges from what it depends on; for its tasks use \
+                  manage_task. create needs data.title and data.effort. update changes only what \
+                  data names. delete moves the note to the vault's trash, and removes its node, \
+                  its edges and its id where others depended on it.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
@@ -26,7 +29,8 @@ pub(super) static TOOL: Tool = Tool {
                 optional(
                     "title",
                     ANY_TEXT,
-                    "Required to create. One line; another title also renames the note, with the links to it",
+                    "Required to create. One line; another title also renames the note, with the \
+                     links to it",
                 ),
                 optional("effort", Shape::OneOf(&EFFORTS), "Required to create: kind of work"),
                 optional("priority", Shape::OneOf(&PRIORITIES), "High unless given"),
@@ -39,7 +43,8 @@ pub(super) static TOOL: Tool = Tool {
                 optional(
                     "acceptance_criteria",
                     Shape::List(&ANY_TEXT),
-                    "All criteria, one line each. One that exists keeps its box; to tick or untick one, begin it with [x] or [ ]",
+                    "All criteria, one line each. One that exists keeps its box; to tick or \
+                     untick one, begin it with [x] or [ ]",
                 ),
                 optional(
                     "depends_on",

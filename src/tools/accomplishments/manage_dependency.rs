@@ -9,9 +9,10 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "manage_dependency",
     title: "Add or remove a dependency",
-    description: "Adds or removes a dependency, so that one accomplishment blocks another: an edge on the canvas and depends_on in the \
-        note; after edges were drawn by hand use sync_dependencies. add also moves the blocked one's node to the right of \
-        all it depends on. Both have to be on one canvas, without a circle.",
+    description: "Adds or removes a dependency, so that one accomplishment blocks another: an \
+                  edge on the canvas and depends_on in the note; after edges were drawn by hand \
+                  use sync_dependencies. add also moves the blocked one's node to the right of \
+                  all it depends on. Both have to be on one canvas, without a circle.",
     effect: Effect::Sets { idempotent: true },
     input: &[
         required("operation", Shape::OneOf(&["add", "remove"]), "What to do"),

@@ -9,9 +9,11 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "manage_task",
     title: "Add, update or remove a task",
-    description: "Adds, updates or removes a task of an accomplishment, a section of its note; for to-dos with a checkbox use \
-        vault_set_task. add needs data.name and data.goal and puts the task at the end. update changes only the fields that \
-        data names. remove keeps other text below the task, and numbers the remaining tasks anew, so that their ids change.",
+    description: "Adds, updates or removes a task of an accomplishment, a section of its note; \
+                  for to-dos with a checkbox use vault_set_task. add needs data.name and \
+                  data.goal and puts the task at the end. update changes only the fields that \
+                  data names. remove keeps other text below the task, and numbers the remaining \
+                  tasks anew, so that their ids change.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),

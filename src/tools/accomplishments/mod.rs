@@ -1,4 +1,5 @@
-//! Toolset `accomplishments`: projects planned on a canvas that people edit in Obsidian at the same time.
+//! Toolset `accomplishments`: projects planned on a canvas that people edit in Obsidian at the same
+//! time.
 
 mod get_accomplishment;
 mod get_blocked_items;
@@ -11,16 +12,13 @@ mod manage_dependency;
 mod manage_task;
 mod read_docs;
 mod set_work_focus;
-mod status;
 mod sync_dependencies;
 mod update_doc;
-
-pub use status::overview;
 
 use super::paging::{self, Next};
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
-use super::{Arguments, Code, Context, Error, Field, Resource, Tool};
+use super::{Arguments, Code, Context, Error, Field, Tool};
 use crate::accomplishments::{
     Accomplishment, Accomplishments, EFFORTS, Error as Refused, FullAccomplishment, PRIORITIES,
     STATUSES, Snapshot, Task,
@@ -50,9 +48,6 @@ pub static TOOLS: [&Tool; 13] = [
     &update_doc::TOOL,
     &sync_dependencies::TOOL,
 ];
-
-/// The resources of the set.
-pub static RESOURCES: [&Resource; 1] = [&status::RESOURCE];
 
 const ID: &str = "For example ACC-001";
 const CANVAS_SOURCE: Field = optional(
@@ -173,8 +168,8 @@ impl From<Refused> for Error {
     }
 }
 
-/// What a person has to fix: notes that cannot be read as accomplishments, ids that several notes have, and unknown values with what
-/// they count as.
+/// What a person has to fix: notes that cannot be read as accomplishments, ids that several notes
+/// have, and unknown values with what they count as.
 fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     let broken = snapshot.problems.iter().map(|problem| {
         clipped(&format!("{}: {}", problem.path, problem.why), limits::TEXT_CUT_CHARS)
@@ -195,7 +190,8 @@ fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// A page of accomplishments, in the order of their keys; how many there are in all, and the cursor of the next page.
+/// A page of accomplishments, in the order of their keys; how many there are in all, and the cursor
+/// of the next page.
 fn page<'a, T: Serialize>(
     arguments: &Arguments,
     mut all: Vec<(String, &'a Accomplishment)>,
@@ -258,7 +254,8 @@ fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> 
     if from_task == 0 && fits(&whole) {
         return whole;
     }
-    // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then `TEXT_CUT`.
+    // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then
+    // `TEXT_CUT`.
     let cut =
         |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
     let mut members = [4, 16]

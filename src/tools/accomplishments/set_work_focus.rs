@@ -11,8 +11,10 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "set_work_focus",
     title: "Say what is being worked on",
-    description: "Marks an accomplishment as being worked on or not, sets the status of one of its tasks, or both; for other fields \
-        use manage_accomplishment and manage_task. A task set to InProgress marks its accomplishment too, unless in_progress says otherwise.",
+    description: "Marks an accomplishment as being worked on or not, sets the status of one of \
+                  its tasks, or both; for other fields use manage_accomplishment and manage_task. \
+                  A task set to InProgress marks its accomplishment too, unless in_progress says \
+                  otherwise.",
     effect: Effect::Sets { idempotent: true },
     input: &[
         required("accomplishment_id", ANY_TEXT, ID),

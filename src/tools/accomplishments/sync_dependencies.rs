@@ -11,8 +11,11 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "sync_dependencies",
     title: "Bring notes in line with a canvas",
-    description: "Sets depends_on of every accomplishment to what the edges of a canvas say, after a person has drawn or removed some; \
-        for a single one use manage_dependency. An edge blocks in the direction of its arrow. Edges that would close a circle, or join anything but accomplishments, are left out and reported.",
+    description: "Sets depends_on of every accomplishment to what the edges of a canvas say, \
+                  after a person has drawn or removed some; for a single one use \
+                  manage_dependency. An edge blocks in the direction of its arrow. Edges that \
+                  would close a circle, or join anything but accomplishments, are left out and \
+                  reported.",
     effect: Effect::Sets { idempotent: true },
     input: &[CANVAS_SOURCE],
     output: Answer::FIELDS,

@@ -5,14 +5,17 @@ use crate::accomplishments::docs::with_lines;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::write::Overwrite;
+use crate::vault::change::write::Overwrite;
 use crate::vault::{Error as VaultError, count_lines};
 use serde_json::{Value, json};
 
 pub(super) static TOOL: Tool = Tool {
     name: "update_doc",
     title: "Change a context document",
-    description: "Creates, replaces or deletes a document about a project, or changes lines of it; for other notes use vault_edit. Lines are counted from 0: insert_at puts content before start_line, replace_at instead of start_line up to but without end_line. delete moves it to the vault's trash.",
+    description: "Creates, replaces or deletes a document about a project, or changes lines of \
+                  it; for other notes use vault_edit. Lines are counted from 0: insert_at puts \
+                  content before start_line, replace_at instead of start_line up to but without \
+                  end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),
@@ -72,7 +75,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         .find(|name| range.is_none() && arguments.number(name) > 0)
     {
         return Err(Error::invalid(format!(
-            "Argument {name} is not for {operation}, which is for the whole document; to change lines use replace_at."
+            "Argument {name} is not for {operation}, which is for the whole document; to change \
+             lines use replace_at."
         )));
     }
     let path = projects(context)?.document(

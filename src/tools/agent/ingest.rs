@@ -16,10 +16,12 @@ use std::path::Path;
 pub(super) static TOOL: Tool = Tool {
     name: "ingest",
     title: "File material into the wiki",
-    description: "Files material (a mail, a transcript, a document) into the vault's wiki by a session of its own: a source page, and \
-        the pages that it concerns, rewritten; to only add a note use vault_write. Takes minutes and costs money, so put \
-        what belongs together into one call. If your calls time out before that, set background and ask ingest_status. The \
-        same call again joins the one that is running. Records knowledge, no tasks.",
+    description: "Files material (a mail, a transcript, a document) into the vault's wiki by a \
+                  session of its own: a source page, and the pages that it concerns, rewritten; \
+                  to only add a note use vault_write. Takes minutes and costs money, so put what \
+                  belongs together into one call. If your calls time out before that, set \
+                  background and ask ingest_status. The same call again joins the one that is \
+                  running. Records knowledge, no tasks.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         optional(
@@ -41,7 +43,8 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "cases",
             Shape::List(&Shape::Text { max: limits::AGENT_CASE_CHARS }),
-            "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded as they are",
+            "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded \
+             as they are",
         ),
         defaulted(
             "background",
@@ -91,7 +94,8 @@ fn request(
     let texts = |name: &str| arguments.texts(name).map(str::to_owned).collect();
     // A file of the vault is named as for other tools; whether it may be attached is checked later.
     let file = |text: &str| -> Result<String, Error> {
-        // A link to an allowed folder, or a path through one, is itself what is meant, and no file of its name elsewhere.
+        // A link to an allowed folder, or a path through one, is itself what is meant, and no file
+        // of its name elsewhere.
         let is_through_link = || {
             Path::new(text).ancestors().any(|above| context.vault.root().join(above).is_symlink())
         };

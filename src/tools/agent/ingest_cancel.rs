@@ -8,8 +8,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "ingest_cancel",
     title: "End an ingest",
-    description: "Ends a background ingest and says what it had written until then, which stays; to see how far it is use \
-        ingest_status. One that has ended already stays as it is.",
+    description: "Ends a background ingest and says what it had written until then, which stays; \
+                  to see how far it is use ingest_status. One that has ended already stays as it \
+                  is.",
     effect: Effect::Sets { idempotent: true },
     input: &[required("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,

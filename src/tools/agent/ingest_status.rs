@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 pub(super) static TOOL: Tool = Tool {
     name: "ingest_status",
     title: "See how far an ingest is",
-    description: "Says how far a background ingest is, and when it has ended its result or error; to begin one use ingest with \
-        background. Without a job_id it lists your jobs. Ask every half minute or so.",
+    description: "Says how far a background ingest is, and when it has ended its result or error; \
+                  to begin one use ingest with background. Without a job_id it lists your jobs. \
+                  Ask every half minute or so.",
     effect: Effect::Reads,
     input: &[optional("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,

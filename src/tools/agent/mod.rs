@@ -1,4 +1,5 @@
-//! Toolset `agent`: material filed into a wiki, and questions answered from it, by confined Claude Code sessions.
+//! Toolset `agent`: material filed into a wiki, and questions answered from it, by confined Claude
+//! Code sessions.
 
 mod ingest;
 mod ingest_cancel;
@@ -32,7 +33,8 @@ const JOB: [Field; 8] = [
     optional("queue_position turns duration_ms denied", COUNT, ""),
     optional("perDomain commit error", Shape::AnyObject, ""),
     optional(
-        "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out filed_before remote_images refused",
+        "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out \
+         filed_before remote_images refused",
         TEXTS,
         "",
     ),
@@ -201,10 +203,17 @@ fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
     let jobs = agent(context)?.jobs_of(&context.principal.key());
     jobs.iter().find(|job| job.id == id).cloned().ok_or_else(|| {
         let known: Vec<&str> = jobs.iter().take(5).map(|job| job.id.as_str()).collect();
-        let known = if known.is_empty() { "You have none at the moment".to_owned() } else { format!("Yours: {}", known.join(", ")) };
+        let known = if known.is_empty() {
+            "You have none at the moment".to_owned()
+        } else {
+            format!("Yours: {}", known.join(", "))
+        };
         Error::new(
             Code::InvalidArgument,
-            format!("Argument job_id names no job of yours. {known}. Jobs end with the server: if it was restarted, give the material again; what was filed already is recognized."),
+            format!(
+                "Argument job_id names no job of yours. {known}. Jobs end with the server: if it \
+                 was restarted, give the material again; what was filed already is recognized."
+            ),
         )
     })
 }

@@ -11,8 +11,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "query",
     title: "Ask the wiki",
-    description: "Answers a question from the vault's wiki by a session that reads it, with the pages and original files behind the \
-        answer; to find a note or a word use vault_search, which is free. Takes up to minutes and costs money.",
+    description: "Answers a question from the vault's wiki by a session that reads it, with the \
+                  pages and original files behind the answer; to find a note or a word use \
+                  vault_search, which is free. Takes up to minutes and costs money.",
     effect: Effect::Reads,
     input: &[
         required(

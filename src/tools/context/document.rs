@@ -1,14 +1,19 @@
-//! A long document in chunks: sections one after the other, cut where a section ends, and inside one only where it is
-//! longer than a chunk. All chunks together are the whole, character for character; each begins with one line that says
-//! which it is, where there is more than one.
+//! A long document in chunks: sections one after the other, cut where a section ends, and inside
+//! one only where it is longer than a chunk. All chunks together are the whole, character for
+//! character; each begins with one line that says which it is, where there is more than one. The
+//! document is made anew for each chunk, so that line has a digest of its notes: the caller
+//! passes it on, and hears if they have changed since, which would have moved notes between chunks.
 
 use crate::limits;
 use crate::slice::first_chars;
-use crate::tools::result::result;
 use crate::tools::{Code, Error, Reply};
+use crate::vault::Entry;
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
-/// A part of a document, made when it is needed and not kept: a document may be all of a large vault.
+/// A part of a document, made when it is needed and not kept: a document may be all of a large
+/// vault.
 pub(super) struct Section<'a> {
     /// Its length in characters, if it is known before it is made.
     length: Option<usize>,
@@ -24,26 +29,25 @@ impl<'a> Section<'a> {
 /// A document.
 pub(super) struct Document<'a> {
     /// Repeated at the head of each chunk: the head of a table.
-    pub(super) head: &'static str,
+    head: &'static str,
     /// Its sections, each the same whenever it is made.
-    pub(super) sections: Vec<Section<'a>>,
+    sections: Vec<Section<'a>>,
+    /// Of how many notes it is.
+    notes: usize,
+    /// Of the paths of these notes, and their states.
+    digest: String,
+    /// The text where there are no notes.
+    nothing: String,
 }
 
-result! {
-    /// The facts about a chunk; the text itself is the content.
-    #[derive(Debug)]
-    pub struct About {
-        /// Notes that match, in all chunks together.
-        pub files: usize,
-        /// This chunk, counted from 0.
-        chunk_index: usize,
-        /// How many chunks there are.
-        pub chunks: usize,
-        /// Characters of all chunks together.
-        total_chars: usize,
-        /// Pass as `chunk_index` to go on; not there in the last chunk.
-        next_chunk_index: Option<usize>,
-    }
+/// The chunk that is asked for.
+pub(super) struct Wanted<'a> {
+    /// From 0.
+    pub(super) index: usize,
+    /// Characters of each.
+    pub(super) max_chars: usize,
+    /// From an earlier chunk.
+    pub(super) digest: Option<&'a str>,
 }
 
 /// A chunk.
@@ -51,29 +55,52 @@ result! {
 pub struct Chunk {
     /// Its text, with the line that says which it is.
     pub text: String,
-    /// Its index and length among all chunks.
-    pub about: About,
+    /// How many notes there are in all chunks together.
+    pub notes: usize,
+    /// How many chunks there are.
+    pub chunks: usize,
 }
 
 impl Chunk {
     /// The chunk as a tool's answer.
-    pub(super) fn reply(self) -> Result<Reply, Error> {
-        Reply::document(self.text, &self.about)
+    pub(super) fn reply(self) -> Reply {
+        Reply::Document(self.text)
     }
 }
 
-impl Document<'_> {
-    /// A chunk, by its index and the length of each. `files` is the number of notes that the document is about; if there are none,
-    /// the text is `nothing`.
+impl<'a> Document<'a> {
+    pub(super) fn new<'b>(
+        head: &'static str,
+        sections: Vec<Section<'a>>,
+        notes: impl ExactSizeIterator<Item = &'b Arc<Entry>>,
+        nothing: String,
+    ) -> Document<'a> {
+        let count = notes.len();
+        let mut hasher = DefaultHasher::new();
+        notes.for_each(|entry| (&*entry.path, entry.stamp.written()).hash(&mut hasher));
+        Document {
+            head,
+            sections,
+            notes: count,
+            digest: format!("n{:08x}", hasher.finish() as u32),
+            nothing,
+        }
+    }
+
+    /// A chunk.
     ///
     /// # Errors
-    /// `INVALID_RANGE` for a chunk that does not exist, saying how many there are.
-    pub(super) fn chunk(
-        &self,
-        files: usize,
-        nothing: String,
-        (chunk_index, max_chars): (usize, usize),
-    ) -> Result<Chunk, Error> {
+    /// `CONFLICT` if the notes are not those of the digest; `INVALID_RANGE` for a chunk that does
+    /// not exist, saying how many there are.
+    pub(super) fn chunk(self, wanted: &Wanted<'_>) -> Result<Chunk, Error> {
+        let Wanted { index: chunk_index, max_chars, digest } = *wanted;
+        if digest.is_some_and(|digest| digest != self.digest) {
+            return Err(Error::new(
+                Code::Conflict,
+                "The notes have changed since the first chunk. Begin again, with chunk_index 0 \
+                 and without digest.",
+            ));
+        }
         let lengths: Vec<usize> = self
             .sections
             .iter()
@@ -125,24 +152,26 @@ impl Document<'_> {
                 format!("No chunk {chunk_index}. {there}."),
             ));
         }
-        let next_chunk_index = Some(chunk_index + 1).filter(|next| *next < chunks);
-        let header = match next_chunk_index {
+        let header = match Some(chunk_index + 1).filter(|next| *next < chunks) {
             None if chunks == 1 => String::new(),
             None => format!("Chunk {chunks} of {chunks}, the last.\n"),
             // `next`, from 0, is also the number of this chunk, from 1.
-            Some(next) => format!(
-                "Chunk {next} of {chunks}; for the next one call again with chunk_index {next}.\n"
-            ),
+            Some(next) => {
+                format!(
+                    "Chunk {next} of {chunks}; for the next one call again with chunk_index \
+                     {next} and digest {}.\n",
+                    self.digest
+                )
+            }
         };
-        let text = if files == 0 { nothing } else { format!("{header}{}{text}", self.head) };
-        Ok(Chunk {
-            text,
-            about: About { files, chunk_index, chunks, total_chars, next_chunk_index },
-        })
+        let text =
+            if self.notes == 0 { self.nothing } else { format!("{header}{}{text}", self.head) };
+        Ok(Chunk { text, notes: self.notes, chunks })
     }
 }
 
-/// The first `budget` characters, ended after a line where there is one in the second half, and the rest.
+/// The first `budget` characters, ended after a line where there is one in the second half, and the
+/// rest.
 fn cut(text: &str, budget: usize) -> (&str, &str) {
     let part = first_chars(text, budget);
     if part.len() == text.len() {
@@ -157,19 +186,17 @@ mod tests {
     use super::*;
 
     fn document(sections: &[String]) -> Document<'_> {
-        Document {
-            head: "",
-            sections: sections
-                .iter()
-                .map(|text| Section::new(None, || Cow::Borrowed(text.as_str())))
-                .collect(),
-        }
+        let sections = sections
+            .iter()
+            .map(|text| Section::new(None, || Cow::Borrowed(text.as_str())))
+            .collect();
+        Document { head: "", sections, notes: 1, digest: "0".into(), nothing: String::new() }
     }
 
     /// A chunk without the line that says which it is.
-    fn bare(document: &Document<'_>, index: usize, max_chars: usize) -> Result<Chunk, Error> {
-        let mut chunk = document.chunk(1, String::new(), (index, max_chars))?;
-        if chunk.about.chunks > 1 {
+    fn bare(sections: &[String], index: usize, max_chars: usize) -> Result<Chunk, Error> {
+        let mut chunk = document(sections).chunk(&Wanted { index, max_chars, digest: None })?;
+        if chunk.chunks > 1 {
             chunk.text = chunk.text.split_once('\n').unwrap().1.to_owned();
         }
         Ok(chunk)
@@ -181,13 +208,12 @@ mod tests {
             (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
         let whole = sections.concat();
         for max in [limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
-            let document = document(&sections);
-            let chunks = bare(&document, 0, max).unwrap().about.chunks;
+            let chunks = bare(&sections, 0, max).unwrap().chunks;
             let parts: Vec<String> =
-                (0..chunks).map(|index| bare(&document, index, max).unwrap().text).collect();
+                (0..chunks).map(|index| bare(&sections, index, max).unwrap().text).collect();
             assert_eq!(parts.concat(), whole, "{max}");
             assert!(parts.iter().all(|part| !part.is_empty() && part.chars().count() <= max));
-            let error = bare(&document, chunks, max).unwrap_err();
+            let error = bare(&sections, chunks, max).unwrap_err();
             assert!(
                 error.message.contains(&chunks.to_string()) && error.code == Code::InvalidRange,
                 "{}",
@@ -199,9 +225,8 @@ mod tests {
     #[test]
     fn a_section_that_fits_is_never_cut() {
         let sections = ["a".repeat(600), "b".repeat(600), "c".repeat(3_000), "d".repeat(10)];
-        let document = document(&sections);
         let texts: Vec<String> = (0..6)
-            .map_while(|index| bare(&document, index, 1_000).ok())
+            .map_while(|index| bare(&sections, index, 1_000).ok())
             .map(|chunk| chunk.text)
             .collect();
         assert_eq!(texts[..2], sections[..2]);
@@ -211,8 +236,8 @@ mod tests {
 
     #[test]
     fn nothing_is_one_empty_chunk() {
-        let chunk = bare(&document(&[]), 0, 1_000).unwrap();
-        assert_eq!((chunk.text.as_str(), chunk.about.chunks, chunk.about.total_chars), ("", 1, 0));
-        assert!(bare(&document(&[]), 1, 1_000).is_err());
+        let chunk = bare(&[], 0, 1_000).unwrap();
+        assert_eq!((chunk.text.as_str(), chunk.chunks), ("", 1));
+        assert!(bare(&[], 1, 1_000).is_err());
     }
 }

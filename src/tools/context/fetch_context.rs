@@ -1,9 +1,8 @@
 //! `fetch_context`: all notes of one context.
 
-use super::document::About;
+use super::document::Wanted;
 use super::fetch_matching_files::whole_notes;
-use super::{CHUNK_INDEX, CONTEXT, Chunk, MAX_CHARS, matching, wanted_chunk};
-use crate::tools::result::Members;
+use super::{CHUNK_INDEX, CONTEXT, Chunk, DIGEST, MAX_CHARS, matching, wanted_chunk};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::properties::Criteria;
@@ -12,8 +11,9 @@ use serde_json::Map;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_context",
     title: "Load a context",
-    description: "Loads all notes of one context (frontmatter property context, such as personal or work), whole, the oldest first; \
-        for notes about a topic use vault_search. A good first call of a conversation. Long contexts come in chunks.",
+    description: "Loads all notes of one context (frontmatter property context, such as personal \
+                  or work), whole, the oldest first; for notes about a topic use vault_search. A \
+                  good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
     input: &[
         optional(
@@ -22,22 +22,19 @@ pub(super) static TOOL: Tool = Tool {
             "Value of the property context; without it the configured default context",
         ),
         CHUNK_INDEX,
+        DIGEST,
         MAX_CHARS,
     ],
-    output: About::FIELDS,
+    output: &[],
     run,
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    load(context, arguments.maybe("context_type"), wanted_chunk(arguments))?.reply()
+    Ok(load(context, arguments.maybe("context_type"), &wanted_chunk(arguments))?.reply())
 }
 
 /// A chunk of a context; without a type, of the default one.
-pub(super) fn load(
-    context: &Context<'_>,
-    kind: Option<&str>,
-    wanted: (usize, usize),
-) -> Result<Chunk, Error> {
+fn load(context: &Context<'_>, kind: Option<&str>, wanted: &Wanted) -> Result<Chunk, Error> {
     let criteria = match (kind, &context.options.default_context) {
         (Some(kind), _) => Criteria {
             properties: Map::from_iter([(CONTEXT.into(), kind.into())]),
@@ -58,7 +55,7 @@ pub(super) fn load(
     } else {
         String::new()
     };
-    whole_notes(context, &notes).chunk(notes.len(), nothing, wanted)
+    whole_notes(context, &notes, nothing).chunk(wanted)
 }
 
 /// A sentence about the contexts that exist.

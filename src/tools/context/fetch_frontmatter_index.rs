@@ -1,11 +1,10 @@
 //! `fetch_frontmatter_index`: matching notes as a table.
 
-use super::document::{About, Document, Section};
+use super::document::{Document, Section};
 use super::{
-    CHUNK_INDEX, CONTEXT, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
-    wanted_chunk,
+    CHUNK_INDEX, CONTEXT, DIGEST, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
+    shown_path, wanted_chunk,
 };
-use crate::tools::result::Members;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
 use std::borrow::Cow;
@@ -13,11 +12,12 @@ use std::borrow::Cow;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_frontmatter_index",
     title: "Browse frontmatter",
-    description: "Lists notes as a table (title, path, tags, context, type, time, size) without their text, the oldest first; to load \
-        them whole use fetch_matching_files. A long table comes in chunks.",
+    description: "Lists notes as a table (title, path, tags, context, type, time, size) without \
+                  their text, the oldest first; to load them whole use fetch_matching_files. A \
+                  long table comes in chunks.",
     effect: Effect::Reads,
-    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
-    output: About::FIELDS,
+    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, DIGEST, MAX_CHARS],
+    output: &[],
     run,
 };
 
@@ -26,19 +26,21 @@ const HEAD: &str =
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let sections =
-        notes.iter().map(|entry| Section::new(None, move || Cow::Owned(row(entry)))).collect();
+    let sections: Vec<Section<'_>> = notes
+        .iter()
+        .map(|entry| Section::new(None, move || Cow::Owned(row(context, entry))))
+        .collect();
     let nothing = "No note matches. Names and values of properties are compared in their case.";
-    Document { head: HEAD, sections }
-        .chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?
-        .reply()
+    Ok(Document::new(HEAD, sections, notes.iter(), nothing.into())
+        .chunk(&wanted_chunk(arguments))?
+        .reply())
 }
 
-fn row(entry: &Entry) -> String {
+fn row(context: &Context<'_>, entry: &Entry) -> String {
     let day = entry.stamp.modified().rfc3339();
     let cells = [
         cell(&entry.title()),
-        cell(&entry.path),
+        cell(&shown_path(context, entry)),
         cell(&entry.tags.join(", ")),
         cell(&entry.property_text(CONTEXT)),
         cell(&entry.property_text("type")),

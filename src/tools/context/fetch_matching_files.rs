@@ -1,11 +1,10 @@
 //! `fetch_matching_files`: all notes with certain properties and tags.
 
-use super::document::{About, Document, Section};
+use super::document::{Document, Section};
 use super::{
-    CHUNK_INDEX, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching, shown_path,
-    wanted_chunk,
+    CHUNK_INDEX, DIGEST, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
+    shown_path, wanted_chunk,
 };
-use crate::tools::result::Members;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
 use std::borrow::Cow;
@@ -14,25 +13,29 @@ use std::sync::Arc;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_matching_files",
     title: "Load matching notes",
-    description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest first; to see first which there are \
-        use fetch_frontmatter_index. Both have to match. Much text comes in chunks.",
+    description: "Loads all notes with certain frontmatter properties and tags, whole, the oldest \
+                  first; to see first which there are use fetch_frontmatter_index. Both have to \
+                  match. Much text comes in chunks.",
     effect: Effect::Reads,
-    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, MAX_CHARS],
-    output: About::FIELDS,
+    input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, DIGEST, MAX_CHARS],
+    output: &[],
     run,
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let notes = matching(context, &criteria(arguments))?;
-    let nothing = "No note matches. Names and values of properties are compared in their case, as they are written: links \
-        with [[ ]], numbers as numbers, each value of a list alone. fetch_frontmatter_index without arguments shows what notes have.";
-    whole_notes(context, &notes)
-        .chunk(notes.len(), nothing.into(), wanted_chunk(arguments))?
-        .reply()
+    let nothing = "No note matches. Names and values of properties are compared in their case, as \
+                   they are written: links with [[ ]], numbers as numbers, each value of a list \
+                   alone. fetch_frontmatter_index without arguments shows what notes have.";
+    Ok(whole_notes(context, &notes, nothing.into()).chunk(&wanted_chunk(arguments))?.reply())
 }
 
 /// Notes one after the other, each below a head with its path.
-pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>]) -> Document<'a> {
+pub(super) fn whole_notes<'a>(
+    context: &'a Context<'a>,
+    notes: &'a [Arc<Entry>],
+    nothing: String,
+) -> Document<'a> {
     let section = |(number, entry): (usize, &'a Arc<Entry>)| -> Section<'a> {
         let is_last = number == notes.len();
         let end = move |ends_with_line: bool| match (ends_with_line, is_last) {
@@ -53,5 +56,5 @@ pub(super) fn whole_notes<'a>(context: &'a Context<'a>, notes: &'a [Arc<Entry>])
             Cow::Owned(format!("{}{text}{}", head(), end(text.ends_with('\n') || text.is_empty())))
         })
     };
-    Document { head: "", sections: (1..).zip(notes).map(section).collect() }
+    Document::new("", (1..).zip(notes).map(section).collect(), notes.iter(), nothing)
 }

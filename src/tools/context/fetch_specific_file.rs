@@ -1,17 +1,15 @@
 //! `fetch_specific_file`: one note by its path.
 
-use super::document::About;
 use super::fetch_matching_files::whole_notes;
-use super::{CHUNK_INDEX, MAX_CHARS, wanted_chunk};
-use crate::tools::result::Members;
+use super::{CHUNK_INDEX, DIGEST, MAX_CHARS, wanted_chunk};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_specific_file",
     title: "Load a note",
-    description: "Loads one note, whole, by its path or [[Name]]; for a section of it use vault_read_notes where that is listed. A \
-        long note comes in chunks.",
+    description: "Loads one note, whole, by its path or [[Name]]; for a section of it use \
+                  vault_read_notes where that is listed. A long note comes in chunks.",
     effect: Effect::Reads,
     input: &[
         required(
@@ -20,9 +18,10 @@ pub(super) static TOOL: Tool = Tool {
             "Path relative to the vault root, for example research/ai-governance.md",
         ),
         CHUNK_INDEX,
+        DIGEST,
         MAX_CHARS,
     ],
-    output: About::FIELDS,
+    output: &[],
     run,
 };
 
@@ -34,5 +33,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         return Err(Error::new(Code::PathNotAllowed, why));
     }
     let note = [context.vault.entry(&path)?];
-    whole_notes(context, &note).chunk(1, String::new(), wanted_chunk(arguments))?.reply()
+    Ok(whole_notes(context, &note, String::new()).chunk(&wanted_chunk(arguments))?.reply())
 }

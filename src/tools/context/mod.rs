@@ -15,6 +15,7 @@ use super::{Arguments, Code, Context, Error, Resource, Tool};
 use crate::limits;
 use crate::vault::Entry;
 use crate::vault::properties::Criteria;
+use document::Wanted;
 use std::sync::Arc;
 
 /// The tools, in the order in which they are listed.
@@ -35,7 +36,8 @@ pub const CONTEXT: &str = "context";
 const PROPERTIES: Field = optional(
     "properties",
     Shape::AnyObject,
-    "All of these properties with these values; a list matches when it contains the value. For example {\"type\": \"project\"}",
+    "All of these properties with these values; a list matches when it contains the value. For \
+     example {\"type\": \"project\"}",
 );
 const TAGS: Field =
     optional("tags", Shape::List(&ANY_TEXT), "Any of these tags, or one nested below");
@@ -51,6 +53,11 @@ const CHUNK_INDEX: Field = defaulted(
     DefaultValue::Integer(0),
     "Which chunk, from 0",
 );
+const DIGEST: Field = optional(
+    "digest",
+    ANY_TEXT,
+    "From the first chunk: refuses a later one once the notes have changed",
+);
 const MAX_CHARS: Field = defaulted(
     "max_chars",
     Shape::Integer {
@@ -62,17 +69,13 @@ const MAX_CHARS: Field = defaulted(
     "Characters of a chunk",
 );
 
-/// Loads the first chunk of a context; without a type, of the default one.
-///
-/// # Errors
-/// Those of the tool `fetch_context`.
-pub fn load(context: &Context<'_>, kind: Option<&str>) -> Result<Chunk, Error> {
-    fetch_context::load(context, kind, (0, limits::RESULT_CHARS - 2_000))
-}
-
 /// Which chunk is asked for, and how long it may be.
-fn wanted_chunk(arguments: &Arguments) -> (usize, usize) {
-    (arguments.number("chunk_index"), arguments.number("max_chars"))
+fn wanted_chunk(arguments: &Arguments) -> Wanted<'_> {
+    Wanted {
+        index: arguments.number("chunk_index"),
+        max_chars: arguments.number("max_chars"),
+        digest: arguments.maybe("digest"),
+    }
 }
 
 fn criteria(arguments: &Arguments) -> Criteria {

@@ -1,19 +1,21 @@
 //! `search_vault_content`: notes by what stands in them, plain or as a regular expression.
 
-use super::document::{About, Document, Section};
-use super::{CHUNK_INDEX, CONTEXT, MAX_CHARS, shown_path, wanted_chunk};
+use super::document::{Document, Section};
+use super::{CHUNK_INDEX, CONTEXT, DIGEST, MAX_CHARS, shown_path, wanted_chunk};
 use crate::limits;
-use crate::tools::result::{Inline, Members, result};
+use crate::text::pattern::Expression;
 use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::grep::{Occurrences, Pattern};
+use crate::vault::grep::Occurrences;
 use std::borrow::Cow;
 
 pub(super) static TOOL: Tool = Tool {
     name: "search_vault_content",
     title: "Search note contents",
-    description: "Searches the text of all notes, frontmatter included, for an exact piece of text or a regular expression; for \
-        questions and words use vault_search. Gives the notes that have it, most matches first, a few in context. A long answer comes in chunks.",
+    description: "Searches the text of all notes, frontmatter included, for an exact piece of \
+                  text or a regular expression; for questions and words use vault_search. Gives \
+                  the notes that have it, most matches first, a few in context. A long answer \
+                  comes in chunks.",
     effect: Effect::Reads,
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
@@ -27,7 +29,8 @@ pub(super) static TOOL: Tool = Tool {
             "regex",
             Shape::Flag,
             DefaultValue::Flag(false),
-            "Take search_pattern as a regular expression, without look-around and backreferences; ^ and $ match at line ends",
+            "Take search_pattern as a regular expression, without look-around and backreferences; \
+             ^ and $ match at line ends",
         ),
         defaulted(
             "context_chars",
@@ -40,19 +43,12 @@ pub(super) static TOOL: Tool = Tool {
             "Characters to show on either side of a match",
         ),
         CHUNK_INDEX,
+        DIGEST,
         MAX_CHARS,
     ],
-    output: Found::FIELDS,
+    output: &[],
     run,
 };
-
-result! {
-    struct Found {
-        about: Inline<About>,
-        /// Notes that cannot be read, or were not searched to their end within the time.
-        not_searched: Option<usize>,
-    }
-}
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let text = arguments.text("search_pattern");
@@ -64,8 +60,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let wrong = |why: String| {
         Error::invalid(format!("Argument search_pattern is not a regular expression: {why}"))
     };
-    let pattern = Pattern::new(text, arguments.flag("regex"), arguments.flag("case_sensitive"))
-        .map_err(wrong)?;
+    let of = if arguments.flag("regex") { Expression::new } else { Expression::of_text };
+    let pattern = of(text, arguments.flag("case_sensitive")).map_err(wrong)?;
     let found = context.vault.grep(
         &pattern,
         arguments.number("context_chars"),
@@ -87,16 +83,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let nothing = match found.not_searched {
         0 => "No note has it. Try fewer words, another form of the word, or regex.".to_owned(),
         count => format!(
-            "Not found, but {count} notes were not searched to their end: they cannot be read, or time ran out."
+            "Not found, but {count} notes were not searched to their end: they cannot be read, or \
+             time ran out."
         ),
     };
-    let chunk = Document { head: "", sections }.chunk(
-        found.notes.len(),
-        nothing,
-        wanted_chunk(arguments),
-    )?;
-    let not_searched = Some(found.not_searched).filter(|&count| count > 0);
-    Reply::document(chunk.text, &Found { about: Inline(chunk.about), not_searched })
+    let notes = found.notes.iter().map(|found| &found.entry);
+    Ok(Document::new("", sections, notes, nothing).chunk(&wanted_chunk(arguments))?.reply())
 }
 
 fn section(context: &Context<'_>, number: usize, found: &Occurrences) -> String {

@@ -2,7 +2,7 @@
 
 use super::CONTEXT;
 use crate::limits;
-use crate::tools::{Context, Error, Reply, Resource};
+use crate::tools::{Context, Error, Resource};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ pub(super) static RESOURCE: Resource = Resource {
     uri: "config://vault-info",
     name: "vault-info",
     title: "About this vault",
-    description: "How many notes there are, which contexts and tags they have, and what fetch_context loads without a type",
+    description: "How many notes there are, which contexts and tags they have, and what \
+                  fetch_context loads without a type",
     mime_type: "application/json",
     read,
 };
@@ -40,5 +41,5 @@ fn read(context: &Context<'_>) -> Result<String, Error> {
         "tags": counted(tags.into_iter().take(limits::INFO_NAMES).map(|(tag, count)| (tag.to_owned(), count)).collect()),
         "default_context": default,
     });
-    Ok(Reply::of(&info)?.json)
+    Ok(info.to_string())
 }

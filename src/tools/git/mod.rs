@@ -1,4 +1,5 @@
-//! Toolset `git`: notes of a repository. Every change is a commit that is pushed before anything here changes.
+//! Toolset `git`: notes of a repository. Every change is a commit that is pushed before anything
+//! here changes.
 
 mod vault_delete_file;
 mod vault_list_files;
@@ -7,14 +8,14 @@ mod vault_restore;
 mod vault_write_file;
 
 use super::error::{Code, Error};
-use super::result::{Inline, result};
+use super::result::{Inline, Nullable, result};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
 use crate::git::{Done, Failure, Git, NoteChange};
 use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
-use crate::vault::commits::Author;
+use crate::vault::change::commits::Author;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ result! {
     #[derive(Debug, Default)]
     struct Outcome {
         /// The commit that has the change; the remote has it too if pushed.
-        commit_sha: Option<String>,
+        commit_sha: Nullable<String>,
         /// Whether the remote has it; false where the repository has no remote.
         pushed: bool,
         /// A commit could not be published and nothing of it is left.
@@ -53,7 +54,7 @@ result! {
         /// The note was like that already, and there is no commit.
         no_changes: bool,
         /// What git said when something went wrong.
-        git_error: Option<String>,
+        git_error: Nullable<String>,
         /// Whether an index.md above the note should get or lose a link to it.
         index_update_needed: bool,
         /// What to change in it.
@@ -62,8 +63,8 @@ result! {
     }
 }
 
-/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or hidden segment, `.md`; or that of
-/// the note to which `resolve` leads.
+/// The path of a note by the rules of the system these tools come from: relative, no empty, `.` or
+/// hidden segment, `.md`; or that of the note to which `resolve` leads.
 fn note_path<'a>(
     context: &Context<'a>,
     text: &str,
@@ -95,7 +96,8 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
         .ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
 }
 
-/// The bytes of a version of a note: a kept one, as what a result calls `previous`, or that of a commit.
+/// The bytes of a version of a note: a kept one, as what a result calls `previous`, or that of a
+/// commit.
 ///
 /// # Errors
 /// Those of [`Vault::kept_version`](crate::vault::Vault::kept_version) and [`Git::bytes_in`].
@@ -113,7 +115,8 @@ pub(super) fn version_bytes(
     }
 }
 
-/// Gives a note these bytes, or deletes it, and reports the outcome. `verb` is the name of the result's flag: `written` or `deleted`.
+/// Gives a note these bytes, or deletes it, and reports the outcome. `verb` is the name of the
+/// result's flag: `written` or `deleted`.
 fn change(
     context: &Context<'_>,
     path: &VaultPath,
@@ -134,7 +137,8 @@ fn change(
         return Err(Error::invalid("Argument commit_message must have no NUL."));
     }
     context.requester.progress(1, None, "committing and pushing");
-    // An author of its own: what is replaced is kept for undo, but the change is committed here, and not again after the call.
+    // An author of its own: what is replaced is kept for undo, but the change is committed here,
+    // and not again after the call.
     let author = Arc::new(Author::new(&context.principal.login, tool, None));
     let vault = context.vault.on_behalf_of(&author);
     let wanted = NoteChange {
@@ -151,11 +155,11 @@ fn change(
         .then(|| index_hint(context, path, after.is_none()))
         .flatten();
     let outcome = Outcome {
-        commit_sha: done.commit.clone(),
+        commit_sha: Nullable(done.commit.clone()),
         pushed: done.pushed,
         rolled_back: false,
         no_changes: done.commit.is_none(),
-        git_error: done.trouble.clone(),
+        git_error: Nullable(done.trouble.clone()),
         index_update_needed: hint.is_some(),
         index_hint: hint.unwrap_or_default(),
         etag: done.etag.clone(),
@@ -185,8 +189,11 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         }
         other => Error::new(Code::WriteError, other.to_string()),
     };
-    let outcome =
-        Outcome { rolled_back, git_error: Some(error.message.clone()), ..Outcome::default() };
+    let outcome = Outcome {
+        rolled_back,
+        git_error: Nullable(Some(error.message.clone())),
+        ..Outcome::default()
+    };
     let mut members = Map::from_iter([
         ("path".to_owned(), path.as_str().into()),
         (verb.to_owned(), false.into()),
@@ -197,7 +204,8 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
     Error { members, ..error }
 }
 
-/// What to change in the nearest index.md, in the folder of a created or deleted note or above it, if there is one.
+/// What to change in the nearest index.md, in the folder of a created or deleted note or above it,
+/// if there is one.
 fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<String> {
     let name = path.name().strip_suffix(".md").unwrap_or(path.name());
     let folders = std::iter::successors(Some(path.parent()), |folder| {
@@ -209,7 +217,8 @@ fn index_hint(context: &Context<'_>, path: &VaultPath, gone: bool) -> Option<Str
     Some(format!("{} {}", hint.replace("NAME", name), index.as_str()))
 }
 
-/// Checks the frontmatter that every note here has to have: a mapping with `date`, `tags` and `type`, none of them null.
+/// Checks the frontmatter that every note here has to have: a mapping with `date`, `tags` and
+/// `type`, none of them null.
 fn check_frontmatter(content: &str) -> Result<(), Error> {
     let wrong = |why: String| Err(Error::invalid(format!("Argument content {why}")));
     let shape =

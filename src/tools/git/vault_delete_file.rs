@@ -8,8 +8,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_delete_file",
     title: "Delete a note and commit it",
-    description: "Deletes a note, as one commit that is pushed; to empty or change one use vault_write_file. The history keeps it: \
-        vault_history lists its versions, and vault_restore brings one back.",
+    description: "Deletes a note, as one commit that is pushed; to empty or change one use \
+                  vault_write_file. The history keeps it: vault_history lists its versions, and \
+                  vault_restore brings one back.",
     effect: Effect::Replaces { idempotent: false },
     input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
     output: Deleted::FIELDS,

@@ -12,8 +12,9 @@ use unicode_normalization::UnicodeNormalization;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
     title: "List notes of the repository",
-    description: "Lists the notes (.md) of a folder by a pattern of their names, with everything below it unless recursive is false; \
-        to find notes by their text use vault_search. A long list comes in pages.",
+    description: "Lists the notes (.md) of a folder by a pattern of their names, with everything \
+                  below it unless recursive is false; to find notes by their text use \
+                  vault_search. A long list comes in pages.",
     effect: Effect::Reads,
     input: &[
         defaulted(
@@ -67,7 +68,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     {
         return Err(Error::new(
             Code::PathNotAllowed,
-            "Path not allowed: give directory without a slash at the start, empty segments or a .; leave it out for the whole vault",
+            "Path not allowed: give directory without a slash at the start, empty segments or a \
+             .; leave it out for the whole vault",
         ));
     }
     let folder = VaultPath::folder(directory)?;

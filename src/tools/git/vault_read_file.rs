@@ -12,7 +12,9 @@ use std::borrow::Cow;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_file",
     title: "Read a note of the repository",
-    description: "Reads one note of the repository, whole, with its etag for vault_write_file; for a range of lines or an old version use vault_read. A long one is cut: go on at next_offset.",
+    description: "Reads one note of the repository, whole, with its etag for vault_write_file; \
+                  for a range of lines or an old version use vault_read. A long one is cut: go on \
+                  at next_offset.",
     effect: Effect::Reads,
     input: &[
         required("path", ANY_TEXT, PATH),

@@ -8,9 +8,10 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write_file",
     title: "Write a note and commit it",
-    description: "Creates a note or replaces a whole one, as one commit that is pushed; to change a part of it use vault_edit. The \
-        content must begin with frontmatter that has date, tags and type. Nothing is changed when the commit cannot be \
-        pushed. Read a note before you replace it.",
+    description: "Creates a note or replaces a whole one, as one commit that is pushed; to change \
+                  a part of it use vault_edit. The content must begin with frontmatter that has \
+                  date, tags and type. Nothing is changed when the commit cannot be pushed. Read \
+                  a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),

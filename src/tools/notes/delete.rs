@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_delete",
     title: "Delete files",
-    description: "Deletes notes or files, to remove a note, folder or attachment; to remove text use \
-        vault_edit. They go to .trash in the vault, all or none. Says which links to them break. A folder must be \
-        empty, or have each of its files named.",
+    description: "Deletes notes or files, to remove a note, folder or attachment; to remove text \
+                  use vault_edit. They go to .trash in the vault, all or none. Says which links \
+                  to them break. A folder must be empty, or have each of its files named.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required(

@@ -13,9 +13,10 @@ use crate::vault::{Error as VaultError, Named, VaultPath};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_insert",
     title: "Insert text into a note",
-    description: "Appends or inserts text, to add or append a task, list item, log line or paragraph to a note, at \
-        its end or start, under a heading, at a block or line; to change words that are there use vault_edit. Nothing \
-        needs to be read before. To add to today's list: daily:today with create. Every other byte stays.",
+    description: "Appends or inserts text, to add or append a task, list item, log line or \
+                  paragraph to a note, at its end or start, under a heading, at a block or line; \
+                  to change words that are there use vault_edit. Nothing needs to be read before. \
+                  To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -24,7 +25,9 @@ pub(super) static TOOL: Tool = Tool {
             "where",
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
             DefaultValue::Text("end"),
-            "Of a heading: end and start are inside its section, before its line, after the section, replace the text below the heading; of a block or line: end behind, start in front",
+            "Of a heading: end and start are inside its section, before its line, after the \
+             section, replace the text below the heading; of a block or line: end behind, start \
+             in front",
         ),
         HEADING,
         BLOCK,
@@ -54,7 +57,8 @@ result! {
 
 /// The note that is named; one that is to be created gets the ending `.md`.
 fn note(context: &Context<'_>, name: &str, create: bool) -> Result<Named, Error> {
-    // A name without an ending is first that of a note anywhere; only where there is none it is the path of a new one.
+    // A name without an ending is first that of a note anywhere; only where there is none it is the
+    // path of a new one.
     let mut named = context.named(name, create && is_note(name))?;
     if create && !is_note(name) && context.vault.entry(&named.path).is_err() {
         named = context.named(name, true)?;

@@ -5,21 +5,22 @@ use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Member, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::links::{LinkFilter, VaultLink};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_links",
     title: "List links",
-    description: "Lists backlinks (which notes link to this one), outgoing links, broken (unresolved) or ambiguous links, \
-        orphans (notes nothing links to) and dead ends; to search for text use vault_search. Links resolve as in \
-        Obsidian.",
+    description: "Lists backlinks (which notes link to this one), outgoing links, broken \
+                  (unresolved) or ambiguous links, orphans (notes nothing links to) and dead \
+                  ends; to search for text use vault_search. Links resolve as in Obsidian.",
     effect: Effect::Reads,
     input: &[
         optional(
             "path",
             ANY_TEXT,
-            "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks and outgoing",
+            "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks \
+             and outgoing",
         ),
         defaulted(
             "show",
@@ -33,12 +34,6 @@ pub(super) static TOOL: Tool = Tool {
             ]),
             DefaultValue::Text("backlinks"),
             "What to list; all but the first two take the whole vault without path",
-        ),
-        defaulted(
-            "depth",
-            Shape::Integer { min: 1, max: 2, outside: Code::InvalidArgument },
-            DefaultValue::Integer(1),
-            "2: also the links of those notes",
         ),
         CURSOR,
     ],
@@ -89,13 +84,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
         return Err(Error::invalid(format!("Argument path is missing: {PATH}.")));
     }
-    let found = context.vault.links(
-        show,
-        path.as_ref(),
-        arguments.number("depth"),
-        after.as_deref(),
-        &proceed,
-    )?;
+    let found = context.vault.links(show, path.as_ref(), after.as_deref(), &proceed)?;
     let found_count = found.links.len();
     let links = fitting(found.links.into_iter());
     let has_more = found.has_more || links.len() < found_count;

@@ -1,4 +1,5 @@
-//! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks, links, files moved and deleted.
+//! Toolset `notes`: parts of notes, text put where it belongs, properties, tasks, links, files
+//! moved and deleted.
 
 mod delete;
 mod insert;

@@ -14,20 +14,23 @@ use serde_json::{Map, json};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_move",
     title: "Move or rename",
-    description: "Renames or moves, to rename or move a note, attachment, canvas, folder or heading, and updates the \
-        links to it in the whole vault, all or nothing; to change a tag use vault_rename_tag. Never replaces a file. \
-        Links that still work stay. Try it with dry_run.",
+    description: "Renames or moves, to rename or move a note, attachment, canvas, folder or \
+                  heading, and updates the links to it in the whole vault, all or nothing; to \
+                  change a tag use vault_rename_tag. Never replaces a file. Links that still work \
+                  stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required(
-            "from",
+            "path",
             ANY_TEXT,
             "Path or [[Name]] of the file, path of the folder, or Note.md#Heading",
-        ),
+        )
+        .or("from"),
         required(
             "to",
             ANY_TEXT,
-            "The whole new path; an existing folder, or one that ends in /, keeps the name; Note.md#New",
+            "The whole new path; an existing folder, or one that ends in /, keeps the name; \
+             Note.md#New",
         ),
         defaulted(
             "update_links",
@@ -49,7 +52,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (given, to) = (arguments.text("from"), arguments.text("to").trim());
+    let (given, to) = (arguments.text("path"), arguments.text("to").trim());
     // A name may begin with a space.
     let (from, found) = match context.path_or_folder(given) {
         Err(_) => (given.trim(), context.path_or_folder(given.trim())),
@@ -62,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         if_match: arguments.maybe("if_match"),
         proceed: &proceed,
     };
-    for (name, text) in [("from", from), ("to", to)] {
+    for (name, text) in [("path", from), ("to", to)] {
         if text.is_empty() {
             return Err(Error::invalid(format!("Argument {name} is empty; give a path.")));
         }
@@ -76,7 +79,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         None => {
             let path = found?;
-            // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
+            // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a
+            // heading.
             let is_heading = |(note, _): (&str, &str)| {
                 let is_own = || {
                     note_of_heading(context, note)
@@ -88,7 +92,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             };
             if to.split_once('#').is_some_and(is_heading) {
                 let why = format!(
-                    "Argument to names a heading of a note: to rename a heading, give from as {}#Heading.",
+                    "Argument to names a heading of a note: to rename a heading, give path as \
+                     {}#Heading.",
                     path.as_str()
                 );
                 return Err(Error::invalid(why));
@@ -113,7 +118,8 @@ fn note_of_heading(context: &Context<'_>, text: &str) -> Result<VaultPath, Error
     Ok(context.vault.spelled(&path))
 }
 
-/// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it, `#Above#New`.
+/// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it,
+/// `#Above#New`.
 fn new_heading<'a>(
     context: &Context<'_>,
     path: &VaultPath,
@@ -138,12 +144,14 @@ fn new_heading<'a>(
         .unwrap_or(new))
 }
 
-/// The heading of `[[Note#Heading]]` without the brackets of the link; `note` is what stands before the `#`.
+/// The heading of `[[Note#Heading]]` without the brackets of the link; `note` is what stands before
+/// the `#`.
 fn without_brackets<'a>(note: &str, heading: &'a str) -> &'a str {
     heading.strip_suffix("]]").filter(|_| note.starts_with("[[")).unwrap_or(heading)
 }
 
-/// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its ending.
+/// The new path: `[[Name]]` stays in its folder, a folder keeps the name, and a file keeps its
+/// ending.
 fn new_path(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPath, Error> {
     let name = to.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]"));
     let in_same_folder = name

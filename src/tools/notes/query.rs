@@ -16,16 +16,18 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_query",
     title: "Query notes by properties",
-    description: "Finds and counts notes by properties (frontmatter), tags, dates, folders and links, as a table or \
-        as counts: how many have status active, what has changed this week, most used tags; or answers an Obsidian \
-        base; for words in the text use vault_search, for tasks vault_tasks.",
+    description: "Finds and counts notes by properties (frontmatter), tags, dates, folders and \
+                  links, as a table or as counts: how many have status active, what has changed \
+                  this week, most used tags; or answers an Obsidian base; for words in the text \
+                  use vault_search, for tasks vault_tasks.",
     effect: Effect::Reads,
     input: &[
         optional(
             "where",
             ANY_TEXT,
-            "Filter in the language of Obsidian's Bases: status == \"active\" && due < today() + \"7d\", file.hasTag(\"a\"), \
-             file.inFolder(\"X\"), file.mtime > now() - \"1 week\", !rating, tags.contains(\"x\")",
+            "Filter in the language of Obsidian's Bases: status == \"active\" && due < today() + \
+             \"7d\", file.hasTag(\"a\"), file.inFolder(\"X\"), file.mtime > now() - \"1 week\", \
+             !rating, tags.contains(\"x\")",
         ),
         optional("base", ANY_TEXT, "A .base file, or Note.md#base for the first base in a note"),
         optional("view", ANY_TEXT, "Of the base; else its first"),
@@ -58,7 +60,8 @@ fn failed(failure: Failure) -> Error {
     }
 }
 
-/// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`, `Note.md#base-2`.
+/// A `.base` file, or a note with the number of one of its code blocks: `Note.md#base`,
+/// `Note.md#base-2`.
 fn base(context: &Context<'_>, text: &str) -> Result<(VaultPath, usize), Error> {
     if let Some((base, view)) = text.split_once(".base#") {
         return Err(Error::invalid(format!(

@@ -8,6 +8,7 @@ use crate::markdown::tasks::{is_done, is_open};
 use crate::markdown::{links, properties};
 use crate::slice::{Part, first_chars};
 use crate::text::words::words_of;
+use crate::tools::reply::json_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
 use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -18,8 +19,10 @@ use std::ops::Range;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_notes",
     title: "Read notes or parts of them",
-    description: "Reads, to show them, today's daily note, several notes at once, or a section, block, outline \
-        (headings) or the properties of each; for one whole file, pictures and PDF use vault_read. A note that is cut has next_line, for vault_read as offset; next_paths did not fit.",
+    description: "Reads, to show them, today's daily note, several notes at once, or a section, \
+                  block, outline (headings) or the properties of each; for one whole file, \
+                  pictures and PDF use vault_read. A note that is cut has next_line, for \
+                  vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
     input: &[
         required(
@@ -186,7 +189,7 @@ fn show_text(
 
 /// An outline, or properties, if they fit; the lists of the first note are cut until they do.
 fn fit(mut shown: Shown, budget: &mut Budget, is_first: bool) -> Result<Option<Shown>, Error> {
-    let mut length = Reply::of(&shown)?.json.chars().count();
+    let mut length = json_of(&shown)?.chars().count();
     if length > budget.chars.min(budget.json) && !is_first {
         return Ok(None);
     }
@@ -203,7 +206,7 @@ fn fit(mut shown: Shown, budget: &mut Budget, is_first: bool) -> Result<Option<S
         headings.truncate(headings.len() / 2);
         blocks.truncate(blocks.len() / 2);
         shown.truncated = Some(true);
-        length = Reply::of(&shown)?.json.chars().count();
+        length = json_of(&shown)?.chars().count();
     }
     budget.chars = budget.chars.saturating_sub(length);
     budget.json = budget.json.saturating_sub(length);
@@ -223,7 +226,8 @@ fn lines_of(note: &Note<'_>, target: Target<'_>) -> Result<Range<usize>, PartErr
     }
 }
 
-/// Bytes of a part that fit: whole lines, or a piece of the first line if nothing else is in the answer; `None` if none do.
+/// Bytes of a part that fit: whole lines, or a piece of the first line if nothing else is in the
+/// answer; `None` if none do.
 fn cut(part: &str, budget: &mut Budget, is_first: bool) -> Option<usize> {
     let (mut chars, mut json) = (budget.chars, budget.json);
     let mut fits = 0;

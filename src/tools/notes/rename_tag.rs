@@ -9,12 +9,12 @@ use crate::vault::rewrite::Options;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_rename_tag",
     title: "Rename a tag",
-    description: "Renames a tag, to rename or merge it in properties and text of the whole vault, with those nested \
-        below (#a, #a/b), all or nothing; for one note use vault_set_properties. Never in code or URLs. Try it with \
-        dry_run.",
+    description: "Renames a tag, to rename or merge it in properties and text of the whole vault, \
+                  with those nested below (#a, #a/b), all or nothing; for one note use \
+                  vault_set_properties. Never in code or URLs. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("from", ANY_TEXT, "The tag, in any case, with or without #"),
+        required("path", ANY_TEXT, "The tag, in any case, with or without #").or("from"),
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),
         DRY_RUN,
     ],
@@ -37,12 +37,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let bare = |name: &str| {
         arguments.text(name).trim().trim_start_matches('#').trim_end_matches('/').to_owned()
     };
-    let (from, to) = (bare("from"), bare("to"));
+    let (from, to) = (bare("path"), bare("to"));
     for tag in [&from, &to] {
         check_tag(tag)?;
     }
     if from == to {
-        return Err(Error::invalid("Arguments from and to are the same tag."));
+        return Err(Error::invalid("Arguments path and to are the same tag."));
     }
     let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options {

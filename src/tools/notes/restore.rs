@@ -9,9 +9,10 @@ use crate::vault::Error as VaultError;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Undoes a change of a note's text: to undo what was just done, or bring back a deleted note or an earlier \
-        version from vault_history; to undo a move use vault_move. Is itself undone by previous; \
-        to undo several changes take a version of vault_history.",
+    description: "Undoes a change of a note's text: to undo what was just done, or bring back a \
+                  deleted note or an earlier version from vault_history; to undo a move use \
+                  vault_move. Is itself undone by previous; to undo several changes take a \
+                  version of vault_history.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("path", ANY_TEXT, "The note"),
@@ -32,9 +33,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
     let path = context.existing_or_deleted(arguments.text("path"))?;
     let written = context.vault.restore(&path, version).map_err(|error| match error {
+        // Of what never was there, or is no file.
+        VaultError::NoTarget { .. } => context.vault.entry(&path).err().unwrap_or(error).into(),
         VaultError::Conflict(_) => Error::new(
             Code::Conflict,
-            "The note was changed or made anew after its newest version was kept, which previous would take back too. Nothing was done; to replace the note all the same give a version of vault_history.",
+            "The note was changed or made anew after its newest version was kept, which previous \
+             would take back too. Nothing was done; to replace the note all the same give a \
+             version of vault_history.",
         ),
         other => other.into(),
     })?;

@@ -17,10 +17,11 @@ use unicode_normalization::UnicodeNormalization;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_properties",
     title: "Set properties of notes",
-    description: "Sets properties (frontmatter, YAML, metadata) of one or many notes: to set the status of a project \
-        or a date, to tag a note as something or take a tag away, to add aliases; for text below the frontmatter use \
-        vault_edit. Order, comments, quotes and every other byte stay. All or none. To find by a property use \
-        vault_query.",
+    description: "Sets properties (frontmatter, YAML, metadata) of one or many notes: to set the \
+                  status of a project or a date, to tag a note as something or take a tag away, \
+                  to add aliases; for text below the frontmatter use vault_edit. Order, comments, \
+                  quotes and every other byte stay. All or none. To find by a property use \
+                  vault_query.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required(
@@ -88,10 +89,17 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => return Err(Error::invalid("Argument if_match is for one note.")),
     };
     let outcome = outcome.map_err(|error| match error {
-        VaultError::NotFound { path, hint } if arguments.texts("paths").any(|path| path.contains(':')) => VaultError::NotFound {
-            path,
-            hint: format!("{hint} If it is a daily note: vault_insert with create makes it from its template."),
-        },
+        VaultError::NotFound { path, hint }
+            if arguments.texts("paths").any(|path| path.contains(':')) =>
+        {
+            VaultError::NotFound {
+                path,
+                hint: format!(
+                    "{hint} If it is a daily note: vault_insert with create makes it from its \
+                     template."
+                ),
+            }
+        }
         other => other,
     })?;
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
@@ -129,7 +137,8 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
         lists.chain(arguments.members("add_values")).find(|(_, value)| is_json_list(value))
     {
         return Err(Error::invalid(format!(
-            "The value of {name:?} is a list written as a text; give the list itself: [\"a\", \"b\"]."
+            "The value of {name:?} is a list written as a text; give the list itself: [\"a\", \
+             \"b\"]."
         )));
     }
     let all = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
@@ -177,7 +186,8 @@ fn changes(context: &Context<'_>, arguments: &Arguments) -> Result<Vec<(String, 
     };
     if let Some((name, _)) = changes.iter().find(&mut is_twice) {
         return Err(Error::invalid(format!(
-            "{name:?} is changed twice: after set or remove nothing can be added to or removed from it. Names are compared without case: to change that of a name use vault_edit."
+            "{name:?} is changed twice: after set or remove nothing can be added to or removed \
+             from it. Names are compared without case: to change that of a name use vault_edit."
         )));
     }
     for (_, change) in changes.iter().filter(|(name, _)| is_tags(name)) {
@@ -201,7 +211,8 @@ fn apply(text: &str, changes: &[(String, Change)]) -> Result<String, String> {
             Change::Set(value) => value.clone(),
             Change::Add(_) | Change::Remove(_) if own.as_ref().is_some_and(has_nested) => {
                 return Err(format!(
-                    "its {name:?} has items that are lists or maps, which would be rewritten; give all of it with set"
+                    "its {name:?} has items that are lists or maps, which would be rewritten; \
+                     give all of it with set"
                 ));
             }
             Change::Add(values) => with_values(own, values, true, &name),
@@ -232,7 +243,8 @@ fn tags_of(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether two values are the same, texts in any Unicode form; tags are compared without case and number sign.
+/// Whether two values are the same, texts in any Unicode form; tags are compared without case and
+/// number sign.
 fn is_same(one: &Value, other: &Value, tags: bool) -> bool {
     let is_same_text =
         one.as_str().zip(other.as_str()).is_some_and(|(one, other)| one.nfc().eq(other.nfc()));

@@ -11,9 +11,10 @@ use crate::vault::notes::Status;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
     title: "Tick a task",
-    description: "Ticks or unticks one task: to tick off, check or mark a task (checkbox) as done; to change its \
-        words use vault_edit. Take path, line and text from vault_tasks. A task that recurs is refused: Obsidian's \
-        plugin makes the next one.",
+    description: "Ticks or unticks one task: to tick off, check or mark a task (checkbox) as \
+                  done; to change its words use vault_edit. Take path, line and text from \
+                  vault_tasks. A task that recurs is refused: Obsidian's plugin makes the next \
+                  one.",
     effect: Effect::Sets { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),

@@ -15,9 +15,10 @@ use crate::vault::notes::{Status, TaskQuery, VaultTask};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
     title: "List tasks",
-    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, that are still \
-        open, due, overdue or done, with heading, due date and priority; for other text use vault_search. \
-        vault_set_task changes one, vault_insert adds one.",
+    description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, \
+                  that are still open, due, overdue or done, with heading, due date and priority; \
+                  for other text use vault_search. vault_set_task changes one, vault_insert adds \
+                  one.",
     effect: Effect::Reads,
     input: &[
         optional(
@@ -90,7 +91,8 @@ pub(super) fn status(text: &str) -> Result<Status, Error> {
         ("done", ..) => Ok(Status::Done),
         (_, Some(one), None) if !one.is_control() => Ok(Status::Is(one)),
         _ => Err(Error::invalid(
-            "Argument status must be todo, done, or the one character in the box (- for cancelled).",
+            "Argument status must be todo, done, or the one character in the box (- for \
+             cancelled).",
         )),
     }
 }

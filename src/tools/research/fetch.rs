@@ -12,8 +12,8 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "fetch",
     title: "Read a note for research",
-    description: "Reads the whole text of one note that search has found, with its title, url, tags and time; a very long one in \
-        parts, each with the id of the next.",
+    description: "Reads the whole text of one note that search has found, with its title, url, \
+                  tags and time; a very long one in parts, each with the id of the next.",
     effect: Effect::Reads,
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note")],
     output: &[
@@ -23,7 +23,8 @@ pub(super) static TOOL: Tool = Tool {
     run,
 };
 
-/// Stands in the id of a further part of a note, between the note's path and the number of the part.
+/// Stands in the id of a further part of a note, between the note's path and the number of the
+/// part.
 const PART: &str = "#part-";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

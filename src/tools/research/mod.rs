@@ -9,7 +9,8 @@ use crate::uri;
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 2] = [&search::TOOL, &fetch::TOOL];
 
-/// Where a note can be opened: a page of this server that opens it in Obsidian, or, where there is no server, Obsidian's own URI.
+/// Where a note can be opened: a page of this server that opens it in Obsidian, or, where there is
+/// no server, Obsidian's own URI.
 fn url(context: &Context<'_>, path: &str) -> String {
     let vault = context
         .vault

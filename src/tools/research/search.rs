@@ -11,8 +11,9 @@ use serde_json::json;
 pub(super) static TOOL: Tool = Tool {
     name: "search",
     title: "Search notes for research",
-    description: "Searches the notes of the vault for words or a question and gives the id, title and url of each, the most relevant first; read \
-        one with fetch, and search with filters with vault_search where that is listed.",
+    description: "Searches the notes of the vault for words or a question and gives the id, title \
+                  and url of each, the most relevant first; read one with fetch, and search with \
+                  filters with vault_search where that is listed.",
     effect: Effect::Reads,
     input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
     output: &[required("results", Shape::List(&Shape::AnyObject), "")],
@@ -24,7 +25,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if text.trim().is_empty() {
         return Err(Error::invalid("Argument query is empty; give a question or words."));
     }
-    // A link or a citation, `[[@key]]`, `[@key, p. 3]` or `@key`, asks for the note of that key; only notes that cite it have these marks.
+    // A link or a citation, `[[@key]]`, `[@key, p. 3]` or `@key`, asks for the note of that key;
+    // only notes that cite it have these marks.
     let is_cited = text.contains("[[")
         || text.split_whitespace().any(|word| word.trim_start_matches(['[', '(']).starts_with('@'));
     let plain = text.replace(['[', ']', '@'], " ");

@@ -4,7 +4,7 @@ use super::{IF_MATCH, PATH, WrittenFile};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::replace_text::Replacement;
+use crate::vault::change::replace_text::Replacement;
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put instead";
@@ -13,11 +13,12 @@ const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace every o
 pub(super) static TOOL: Tool = Tool {
     name: "vault_edit",
     title: "Edit a file",
-    description: "Changes a word or a piece of text: to replace, correct or remove it, or several with edits; to \
-        append or insert use vault_insert, and for frontmatter vault_set_properties. Every other byte \
-        stays. old_text must match exactly, white space and line breaks included, and appear exactly once: include enough of the \
-        surrounding lines, or set replace_all. Empty new_text deletes. Not a regular expression; line breaks become \
-        those of the file.",
+    description: "Changes a word or a piece of text: to replace, correct or remove it, or several \
+                  with edits; to append or insert use vault_insert, and for frontmatter \
+                  vault_set_properties. Every other byte stays. old_text must match exactly, \
+                  white space and line breaks included, and appear exactly once: include enough \
+                  of the surrounding lines, or set replace_all. Empty new_text deletes. Not a \
+                  regular expression; line breaks become those of the file.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -77,13 +78,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         _ => {
             return Err(Error::invalid(
-                "Give old_text and new_text, or edits, and not both; replace_all is given in each of the edits.",
+                "Give old_text and new_text, or edits, and not both; replace_all is given in each \
+                 of the edits.",
             ));
         }
     };
     if edits.iter().any(|edit| edit.old.is_empty()) {
         return Err(Error::invalid(
-            "Argument old_text is empty; give the text to replace, or use vault_write for a new file.",
+            "Argument old_text is empty; give the text to replace, or use vault_write for a new \
+             file.",
         ));
     }
     let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;

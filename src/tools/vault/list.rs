@@ -10,8 +10,8 @@ use crate::vault::list::Child;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list",
     title: "List a folder",
-    description: "Lists what is in one folder: folders with the number of their children, then files with size and \
-        time; to find something use vault_search.",
+    description: "Lists what is in one folder: folders with the number of their children, then \
+                  files with size and time; to find something use vault_search.",
     effect: Effect::Reads,
     input: &[
         defaulted(

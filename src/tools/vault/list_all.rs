@@ -9,8 +9,8 @@ use crate::vault::Entry;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_all",
     title: "List all files",
-    description: "Lists every file of the vault with size, time and tags; to find something use vault_search, and for \
-        one folder vault_list.",
+    description: "Lists every file of the vault with size, time and tags; to find something use \
+                  vault_search, and for one folder vault_list.",
     effect: Effect::Reads,
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder"),

@@ -11,7 +11,7 @@ use super::Tool;
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, optional};
 use crate::markdown::frontmatter;
-use crate::vault::write::Written;
+use crate::vault::change::write::Written;
 
 /// The tools, in the order in which they are listed: the overview of the vault first.
 pub static TOOLS: [&Tool; 6] =
@@ -41,15 +41,18 @@ impl WrittenFile<'_> {
 
 /// A warning for a text whose line breaks seem to have arrived as two characters each.
 pub(super) fn escapes_warning(text: &str) -> Option<&'static str> {
-    (!text.contains('\n') && text.contains("\\n"))
-        .then_some("The text has no line break, but \\n as two characters; if lines were meant, write it again with line breaks.")
+    (!text.contains('\n') && text.contains("\\n")).then_some(
+        "The text has no line break, but \\n as two characters; if lines were meant, write it \
+         again with line breaks.",
+    )
 }
 
 /// A warning for the text of a note whose properties Obsidian would not read.
 pub(super) fn frontmatter_warning(text: &str) -> Option<&'static str> {
-    frontmatter::block(text)
-        .is_some_and(|block| frontmatter::values(block).is_err())
-        .then_some("Its frontmatter is not valid YAML, so it has no properties and tags; a value with a colon and a space needs quotes.")
+    frontmatter::block(text).is_some_and(|block| frontmatter::values(block).is_err()).then_some(
+        "Its frontmatter is not valid YAML, so it has no properties and tags; a value with a \
+         colon and a space needs quotes.",
+    )
 }
 
 /// Parameter of the tools that change a file.

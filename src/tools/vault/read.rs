@@ -4,7 +4,8 @@ use super::PATH;
 #[cfg(feature = "git")]
 use crate::git::Failure;
 use crate::limits;
-use crate::tools::result::{Members, flag, result};
+use crate::tools::reply::json_of;
+use crate::tools::result::{flag, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::uri;
@@ -20,9 +21,10 @@ const LINE: Shape = Shape::Integer { min: 1, max: i64::MAX, outside: Code::Inval
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read",
     title: "Read a file",
-    description: "Opens one file, to open, read or show it, whole or a range of lines, also a picture, image, PDF or \
-        sound; for several notes, one section or properties use vault_read_notes. content is the exact text, so parts \
-        of it can be old_text of vault_edit. Long files are cut: go on at next_offset.",
+    description: "Opens one file, to open, read or show it, whole or a range of lines, also a \
+                  picture, image, PDF or sound; for several notes, one section or properties use \
+                  vault_read_notes. content is the exact text, so parts of it can be old_text of \
+                  vault_edit. Long files are cut: go on at next_offset.",
     effect: Effect::Reads,
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -41,7 +43,7 @@ pub(super) static TOOL: Tool = Tool {
         ),
         optional("version", ANY_TEXT, "From vault_history"),
     ],
-    output: Shown::FIELDS,
+    output: &[],
     run,
 };
 
@@ -133,7 +135,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                     json!({ "type": "resource", "resource": { "uri": uri::of_path(path.as_str()), "mimeType": media_type, "blob": data } })
                 }
             };
-            Ok(Reply { blocks: vec![block], ..Reply::of(&shown)? })
+            Ok(Reply::Media { block, about: json_of(&shown)? })
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::clock::Moment;
 use crate::limits;
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
+use crate::tools::reply::json_of;
 use crate::tools::result::{Inline, Members, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
@@ -20,18 +21,21 @@ const NONE: &str = "none";
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
-    description: "Searches notes, to find those about something or where you mention a word, and answers questions \
-        about what you wrote, know or decided; to list tasks use vault_tasks. Names, aliases, tags, headings and text \
-        are searched, the most relevant first. Files that have all words are counted apart from those that have some. \
-        One result per file, with a snippet and the line, for vault_read as offset.",
+    description: "Searches notes, to find those about something or where you mention a word, and \
+                  answers questions about what you wrote, know or decided; to list tasks use \
+                  vault_tasks. Names, aliases, tags, headings and text are searched, the most \
+                  relevant first. Files that have all words are counted apart from those that \
+                  have some. One result per file, with a snippet and the line, for vault_read as \
+                  offset.",
     effect: Effect::Reads,
     input: &[
         required(
             "query",
             Shape::Text { max: limits::QUERY_CHARS },
-            "A question, words or parts of words; also Obsidian's search language: \"a phrase\", -word, OR, (), /regex/, file:, path:, \
-                content:, tag:, line:(), block:(), section:(), task:, task-todo:, task-done:, match-case:, ignore-case:, [property], \
-                [property:value]",
+            "A question, words or parts of words; also Obsidian's search language: \"a phrase\", \
+             -word, OR, (), /regex/, file:, path:, content:, tag:, line:(), block:(), section:(), \
+             task:, task-todo:, task-done:, match-case:, ignore-case:, [property], \
+             [property:value]",
         ),
         defaulted(
             "max_results",
@@ -158,7 +162,8 @@ impl<'a> Match<'a> {
 fn moment(arguments: &Arguments, name: &str) -> Result<Option<(Moment, Moment)>, Error> {
     let wrong = || {
         Error::invalid(format!(
-            "Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as 2026-02-08T14:30:00Z."
+            "Argument {name} is no date: give YYYY-MM-DD or RFC 3339, such as \
+             2026-02-08T14:30:00Z."
         ))
     };
     arguments.maybe(name).map(|text| calendar::span(text.trim()).ok_or_else(wrong)).transpose()
@@ -175,6 +180,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
     let newest_first = arguments.text("sort") == MODIFIED;
     let snippets = arguments.text("snippets");
+    let offset = paging::offset(arguments)?;
     let found = context.vault.search(
         &Query {
             text: query,
@@ -185,7 +191,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             until: until.map(|(_, last)| last),
             newest_first,
             passages: snippets == PASSAGES,
-            after: paging::last_shown(arguments)?.as_deref(),
+            offset,
         },
         &context.proceed("files searched"),
     )?;
@@ -196,7 +202,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         .map(|(word, used)| (word.clone(), used.as_str().into()))
         .collect();
     let answer = |results: Vec<Match<'_>>, next: Inline<Next>| {
-        Reply::of(&Results {
+        json_of(&Results {
             query,
             total_matches: found.total,
             partial_matches: found.partial,
@@ -209,12 +215,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let usual = if snippets == PASSAGES { limits::PASSAGES_CHARS } else { limits::RESULT_CHARS };
     let max_chars = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
-    let page_after = |last: Option<&Hit>| -> Result<Inline<Next>, Error> {
-        let cursor = last.map(|hit| found.cursor(hit)).transpose();
-        let cursor = cursor.map_err(|error| Error::new(Code::InternalError, error.to_string()))?;
-        Ok(Next::page_after(arguments, cursor.as_deref()))
-    };
-    let length = |reply: &Reply| reply.json.chars().count();
+    let page_at = |offset: usize| Next::page_after(arguments, Some(&offset.to_string()));
+    let length = |answer: &str| answer.chars().count();
     let fitting_matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
         let budget = max_chars.saturating_sub(length(&answer(Vec::new(), next)?));
         Ok(fitting_in(
@@ -225,18 +227,18 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 .map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget)),
         ))
     };
-    // The cursor is not known yet: the longest one that this page can have is reserved.
-    let results =
-        fitting_matches(page_after(found.hits.iter().max_by_key(|hit| hit.entry.path.len()))?)?;
+    // The longest cursor that this page can have is reserved.
+    let results = fitting_matches(page_at(offset + found.hits.len()))?;
     if !found.more && results.len() == found.hits.len() {
-        return answer(results, Inline::default());
+        return answer(results, Inline::default()).map(Reply::Structured);
     }
-    let last = results.len().checked_sub(1).and_then(|last| found.hits.get(last));
-    let reply = answer(results, page_after(last)?)?;
+    let next = offset + results.len();
+    let whole = answer(results, page_at(next))?;
     // One result and the cursor may be too long together.
-    if length(&reply) > max_chars {
-        answer(fitting_matches(Inline(Next::cut(true)))?, Inline(Next::cut(true)))
+    if length(&whole) > max_chars {
+        let cut = answer(fitting_matches(Inline(Next::cut(true)))?, Inline(Next::cut(true)))?;
+        Ok(Reply::Structured(cut))
     } else {
-        Ok(reply)
+        Ok(Reply::Structured(whole))
     }
 }

@@ -4,15 +4,15 @@ use super::{IF_MATCH, PATH, WrittenFile, escapes_warning, frontmatter_warning};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::vault::change::write::Overwrite;
 use crate::vault::media::{extension_of, is_note};
-use crate::vault::write::Overwrite;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write",
     title: "Write a file",
-    description: "Writes a whole file: to create a new note, or to replace all of one; to change part \
-        of it use vault_edit, and to add to it vault_insert. Before replacing a \
-        note read it; pass its etag as if_match.",
+    description: "Writes a whole file: to create a new note, or to replace all of one; to change \
+                  part of it use vault_edit, and to add to it vault_insert. Before replacing a \
+                  note read it; pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
         required("path", ANY_TEXT, PATH),
@@ -45,7 +45,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let name = arguments.text("path");
     if name.trim_end().ends_with('/') {
         return Err(Error::invalid(
-            "Argument path ends with a slash, as the path of a folder does; add the name of the file. Folders are made with it.",
+            "Argument path ends with a slash, as the path of a folder does; add the name of the \
+             file. Folders are made with it.",
         ));
     }
     let path = context.new_path(name)?;
@@ -69,7 +70,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         total_lines: written.total_lines,
         warning: match is_shown {
             false => Some(
-                "Obsidian does not show a file without an extension; the name of a note ends in .md.",
+                "Obsidian does not show a file without an extension; the name of a note ends in \
+                 .md.",
             ),
             true => escapes_warning(content)
                 .or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),

@@ -1,4 +1,5 @@
-//! Who changes files, and how they are committed for tools that know nothing of git; implemented by the repository of toolset `git`.
+//! Who changes files, and how they are committed for tools that know nothing of git; implemented by
+//! the repository of toolset `git`.
 
 use crate::lock::Unpoisoned;
 use crate::quota::Permit;
@@ -32,7 +33,8 @@ impl Author {
         paths
     }
 
-    /// Whether this program has noticed a mistake of its own since the call began: then nothing that was computed may be written.
+    /// Whether this program has noticed a mistake of its own since the call began: then nothing
+    /// that was computed may be written.
     pub(super) fn has_met_mistake(&self) -> bool {
         mistakes() != self.mistakes
     }
@@ -51,7 +53,8 @@ pub struct Committed {
     pub pushed: bool,
     /// What failed.
     pub trouble: Option<String>,
-    /// Sentences for the caller: which files were left out of the commit or replaced by the remote's version, and why.
+    /// Sentences for the caller: which files were left out of the commit or replaced by the
+    /// remote's version, and why.
     pub left: Vec<String>,
     /// The files that the remote had changed too, and that have its version now.
     pub replaced: Vec<String>,
@@ -76,19 +79,20 @@ pub struct Noted {
 
 /// A commit history of the vault.
 pub trait Commits: Debug + Send + Sync {
-    /// Waits until no other call changes files; to be held until they are committed. A commit has files as they are on disk, so it would
-    /// have the changes of other calls. `None` when that takes too long, or `gives_up` says so.
+    /// Waits until no other call changes files; to be held until they are committed. A commit has
+    /// files as they are on disk, so it would have the changes of other calls. `None` when that
+    /// takes too long, or `gives_up` says so.
     fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Option<Permit>;
 
-    /// Notes, before they are changed, files that are to be committed, with what the change leaves there: after a kill the next commit has
-    /// them, if they are still so.
+    /// Notes, before they are changed, files that are to be committed, with what the change leaves
+    /// there: after a kill the next commit has them, if they are still so.
     fn note(&self, left: &[Left]) -> Vec<Noted>;
 
     /// Takes back such notes: the files were not changed.
     fn forget(&self, noted: &[Noted]);
 
-    /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first line of the message, whose last lines
-    /// name the tool and the login of the author.
+    /// Commits changed files as they are on disk, and pushes the commit. `summary` is the first
+    /// line of the message, whose last lines name the tool and the login of the author.
     ///
     /// # Errors
     /// Why, in words; then nothing was committed, and the files are as they were.
@@ -103,8 +107,8 @@ pub trait Commits: Debug + Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vault::journal::Step;
-    use crate::vault::replace_text::Replacement;
+    use crate::vault::change::replace_text::Replacement;
+    use crate::vault::change::step::Step;
     use crate::vault::{Vault, VaultPath};
     use std::path::PathBuf;
 
@@ -119,9 +123,9 @@ mod tests {
 
         fn note(&self, left: &[Left]) -> Vec<Noted> {
             assert!(
-                left.iter().all(
-                    |left| left.hash.as_deref() == Some(&*crate::vault::versions::hash(b"new"))
-                ),
+                left.iter()
+                    .all(|left| left.hash.as_deref()
+                        == Some(&*crate::vault::change::log::hash(b"new"))),
                 "{left:?}"
             );
             let seen = |left: &Left| {
@@ -176,7 +180,7 @@ mod tests {
         let change = |name: &str, known: &[u8]| {
             let step =
                 Step::write(VaultPath::file(name).unwrap(), Some(known.to_vec()), b"new".to_vec());
-            vault.begin_transaction().unwrap().change(&[step])
+            vault.change(&[step])
         };
         change("a.md", b"old").unwrap();
         change("b.md", b"another").unwrap_err();

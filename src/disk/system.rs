@@ -10,25 +10,49 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// A folder that is held open. A path below [`Folder::path`] leads into this folder, whatever becomes of the names above it.
+/// A folder that is held open. A path below [`Folder::path`] leads into this folder, whatever
+/// becomes of the names above it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
-    handle: Option<OwnedFd>,
+    /// Keeps `path` valid.
+    _handle: Option<OwnedFd>,
+}
+
+/// Whether an error says that the disk itself fails.
+pub fn is_broken(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
+/// Whether an error says that a name is a symbolic link, where none is followed.
+pub fn is_link(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
 
 impl Folder {
-    /// Opens the folder `below` of `root`. No part of `below` may be a symbolic link or lead out of `root`: `openat2` refuses
-    /// that (Linux 5.6). Where there is no `openat2`, or no `/proc` to name an open folder by, it is the plain path.
+    /// Opens the folder `below` of `root`. No part of `below` may be a symbolic link or lead out of
+    /// `root`: `openat2` refuses that (Linux 5.6). Where there is no `openat2`, or no `/proc` to
+    /// name an open folder by, each name is looked at, and the folder is not held open.
     ///
     /// # Errors
-    /// What the disk says; `ELOOP` for a link.
+    /// What the disk says; for a link [`is_link`].
     pub fn open(root: &Path, below: &Path) -> io::Result<Folder> {
         #[cfg(target_os = "linux")]
         if let Some(folder) = Folder::hold(root, below)? {
             return Ok(folder);
         }
-        Ok(Folder { path: root.join(below), handle: None })
+        let mut path = root.to_path_buf();
+        for name in below {
+            path.push(name);
+            let found = path.symlink_metadata()?;
+            if found.is_symlink() {
+                return Err(Errno::LOOP.into());
+            }
+            if !found.is_dir() {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+        }
+        Ok(Folder { path, _handle: None })
     }
 
     #[cfg(target_os = "linux")]
@@ -53,29 +77,14 @@ impl Folder {
             Err(Errno::NOSYS | Errno::PERM) => return Ok(None),
             other => other?,
         };
-        Ok(Some(Folder {
-            path: PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd())),
-            handle: Some(handle),
-        }))
-    }
-
-    /// Whether it is held open, and not just an unchecked path.
-    pub fn is_held(&self) -> bool {
-        self.handle.is_some()
+        let path = PathBuf::from(format!("/proc/self/fd/{}", handle.as_raw_fd()));
+        Ok(Some(Folder { path, _handle: Some(handle) }))
     }
 
     /// A path to it, for as long as this value lives.
     pub fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// A path without links.
-///
-/// # Errors
-/// What the disk says.
-pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
-    std::fs::canonicalize(path)
 }
 
 /// Exchanges the names of two files; false where the file system cannot do that.
@@ -106,7 +115,8 @@ pub fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether two names are one file without hard links, such as names that differ in case on a case-insensitive file system.
+/// Whether two names are one file without hard links, such as names that differ in case on a
+/// case-insensitive file system.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let found = one.symlink_metadata().ok().zip(other.symlink_metadata().ok());
     found.is_some_and(|(one, other)| {
@@ -119,8 +129,8 @@ pub fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// Modification time, and status change time, which no program can set: nanoseconds since 1970, saturating (the years 1677 to
-/// 2262).
+/// Modification time, and status change time, which no program can set: nanoseconds since 1970,
+/// saturating (the years 1677 to 2262).
 pub fn times(found: &Metadata) -> (i64, i64) {
     let of = |seconds: i64, nanoseconds: i64| {
         seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
@@ -149,17 +159,22 @@ pub fn set_mode(file: &Path, bits: u32) -> io::Result<()> {
     std::fs::set_permissions(file, Permissions::from_mode(bits & 0o7777))
 }
 
-/// Copies owner, group, permission bits and extended attributes of `target` to the new file that is to replace it.
+/// Copies owner, group, permission bits and extended attributes of `target`, which is `old`, to the
+/// file that is to replace it, which is `new` so far.
 ///
 /// # Errors
 /// What the disk says of the permission bits.
-pub fn copy_metadata(file: &File, old: &Metadata, target: &Path) -> io::Result<()> {
-    // The sync program may run as another user, and must still be able to write its note. Only root may give a file
-    // away; a group that this user is a member of can always be kept.
-    let _ = fchown(file, None, Some(old.gid()));
-    let _ = fchown(file, Some(old.uid()), None);
-    // The access control list first: in a file with one, the group bits are its mask, and without it they would give the group
-    // rights that it did not have.
+pub fn copy_metadata(file: &File, new: &Metadata, old: &Metadata, target: &Path) -> io::Result<()> {
+    // The sync program may run as another user, and must still be able to write its note. Only root
+    // may give a file away; a group that this user is a member of can always be kept.
+    if new.gid() != old.gid() {
+        let _ = fchown(file, None, Some(old.gid()));
+    }
+    if new.uid() != old.uid() {
+        let _ = fchown(file, Some(old.uid()), None);
+    }
+    // The access control list first: in a file with one, the group bits are its mask, and without
+    // it they would give the group rights that it did not have.
     let bits = if copy_attributes(target, file) { 0o7777 } else { 0o7707 };
     file.set_permissions(Permissions::from_mode(old.mode() & bits))
 }
@@ -178,8 +193,9 @@ pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
     }))
 }
 
-/// Copies the extended attributes that people and their programs set: tags, the state of a sync program, the access control
-/// list. Returns whether the list, if there is one, was copied; others that cannot be set are skipped.
+/// Copies the extended attributes that people and their programs set: tags, the state of a sync
+/// program, the access control list. Returns whether the list, if there is one, was copied; others
+/// that cannot be set are skipped.
 fn copy_attributes(from: &Path, to: &File) -> bool {
     const ACL: &[u8] = b"system.posix_acl_access";
     let mut names = vec![0; limits::ATTRIBUTE_BYTES];
@@ -214,21 +230,14 @@ pub fn may_write_in(folder: &Path) -> bool {
     access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
-/// Opens a folder, for [`flush`].
+/// Flushes the names in a folder: what was created, renamed or removed in it survives a power cut.
 ///
 /// # Errors
 /// What the disk says.
-pub fn open_folder(folder: &Path) -> io::Result<File> {
-    File::open(folder)
-}
-
-/// Flushes the names in a folder to the disk.
-///
-/// # Errors
-/// What the disk says.
-pub fn flush(folder: &File) -> io::Result<()> {
-    match folder.sync_all() {
-        // Some network and FUSE file systems cannot flush a folder; they promise nothing more than rename gives.
+pub fn flush_folder(folder: &Path) -> io::Result<()> {
+    match File::open(folder)?.sync_all() {
+        // Some network and FUSE file systems cannot flush a folder; they promise nothing more than
+        // rename gives.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
         {
