@@ -6,34 +6,26 @@ repeats what came back.
     python claude_code.py URL USER PASSWORD CLAUDE SERVER_PROGRAM VAULT
 """
 
-import hashlib
 import html
 import json
 import os
 import pty
 import re
-import secrets
 import shlex
-import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
+from model import Model
+from server import TOKEN, Server
 
 URL, USER, PASSWORD, CLAUDE, PROGRAM, VAULT = sys.argv[1:]
 SEARCH = ("mcp__vault__vault_search", {"query": "heating controller"})
 INSERT = ("mcp__vault__vault_insert", {"path": "daily:2026-03-03", "heading": "Today", "text": "- [ ] milk", "create": True})
 WRITE = ("mcp__vault__vault_write", {"path": "From Claude Code.md", "content": "hello"})
-
-
-TOKEN = secrets.token_hex(32)
 
 
 def readme(name, url=""):
@@ -45,57 +37,6 @@ def readme(name, url=""):
     words = [names.get(word, word.replace("TOKEN", TOKEN)) for word in shlex.split(command)]
     assert words[0] == "claude", words
     return words[1:]
-
-
-class Model(BaseHTTPRequestHandler):
-    """Enough of the Messages API: the first turn calls the tool, the second says what it gave."""
-
-    offered: set = set()
-    wanted = SEARCH
-
-    def do_POST(self):
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if "count_tokens" in self.path:
-            return self.answer("application/json", b'{"input_tokens":1}')
-        Model.offered |= {tool["name"] for tool in request.get("tools", [])}
-        blocks = [block for message in request["messages"] if isinstance(message["content"], list) for block in message["content"]]
-        results = [block for block in blocks if block["type"] == "tool_result"]
-        tool, arguments = Model.wanted
-        if tool in Model.offered and not results:
-            start = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
-            reason = "tool_use"
-        else:
-            start = {"type": "text", "text": ""}
-            delta = {"type": "text_delta", "text": json.dumps(results)}
-            reason = "end_turn"
-        usage = {"input_tokens": 1, "output_tokens": 1}
-        message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None, "usage": usage}
-        events = [
-            {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": start},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage},
-            {"type": "message_stop"},
-        ]
-        self.answer("text/event-stream", "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode())
-
-    def do_GET(self):
-        self.answer("application/json", b"{}")
-
-    do_HEAD = do_GET
-
-    def answer(self, kind, body):
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
 
 
 def claude(*arguments):
@@ -136,52 +77,27 @@ def log_in(access="write"):
 
 
 def call(what=SEARCH):
-    Model.wanted, Model.offered = what, set()
-    said = claude("-p", "Use my vault.", "--allowedTools", what[0])
-    return what[0] in Model.offered, said
+    """Whether the tool is offered, and what it gave."""
+    model.calls, model.offered, model.results = [what], set(), {}
+    claude("-p", "Use my vault.", "--allowedTools", what[0])
+    return what[0] in model.offered, json.dumps(model.results)
 
 
 def search():
     offered, said = call()
-    assert offered, sorted(Model.offered)
+    assert offered, sorted(model.offered)
     assert "total_matches" in said and "is_error" not in said.replace('"is_error": false', ""), said
 
 
-class Server:
-    """A server of our own, so that it can be killed and its clock be played with."""
-
-    def __init__(self, folder):
-        self.vault, self.state = os.path.join(folder, "vault"), os.path.join(folder, "state")
-        shutil.copytree(VAULT, self.vault)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        hashed = subprocess.run([PROGRAM, "hash-password"], input=PASSWORD + "\n", capture_output=True, text=True, check=True)
-        self.env = {"VAULT_PATH": self.vault, "TOOLSETS": "vault,notes", "STATE_DIR": self.state, "LISTEN_ADDR": f"127.0.0.1:{self.port}", "SERVER_URL": self.url,
-                    "AUTH_USERS": f"{USER}:{hashed.stdout.strip()}", "API_TOKENS": f"laptop:{hashlib.sha256(TOKEN.encode()).hexdigest()}"}
-        self.start()
-
-    def start(self):
-        self.child = subprocess.Popen([PROGRAM], env=self.env)
-        for _ in range(100):
-            try:
-                return httpx.get(self.url + "/healthz").raise_for_status()
-            except httpx.HTTPError:
-                time.sleep(0.05)
-        raise AssertionError("the server does not start")
-
-    def restart_with_expired_tokens(self):
-        self.child.kill()
-        self.child.wait()
-        file = os.path.join(self.state, "state.json")
-        with open(file) as stored:
-            state = json.load(stored)
-        for token in state["access_tokens"]:
-            token["expires"] = 1
-        with open(file, "w") as stored:
-            json.dump(state, stored)
-        self.start()
+def restart_with_expired_tokens(server):
+    server.kill()
+    with open(server.state_file) as stored:
+        state = json.load(stored)
+    for token in state["access_tokens"]:
+        token["expires"] = 1
+    with open(server.state_file, "w") as stored:
+        json.dump(state, stored)
+    server.start()
 
 
 def five_at_once():
@@ -190,8 +106,7 @@ def five_at_once():
     assert all("Connected" in text for text in listed), listed
 
 
-model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
-threading.Thread(target=model.serve_forever, daemon=True).start()
+model = Model([])
 with tempfile.TemporaryDirectory() as home:
     env = {
         "PATH": os.environ["PATH"],
@@ -199,7 +114,7 @@ with tempfile.TemporaryDirectory() as home:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "ENABLE_TOOL_SEARCH": "false",  # the script is told of every tool at once
         "ANTHROPIC_API_KEY": "none",
-        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_port}",
+        "ANTHROPIC_BASE_URL": model.url,
     }
     claude(*readme("claude-code", url=URL))
     assert "Needs authentication" in claude("mcp", "list")
@@ -214,13 +129,12 @@ with tempfile.TemporaryDirectory() as home:
     search()
     claude("mcp", "remove", "vault")
 
-    server = Server(home)
-    try:
-        claude(*readme("claude-code-token", url=server.url + "/mcp"))
+    with Server(PROGRAM, VAULT, home, "vault,notes") as server:
+        claude(*readme("claude-code-token", url=server.url))
         assert "Connected" in claude("mcp", "list")
         search()
         claude("mcp", "remove", "vault")
-        claude(*readme("claude-code", url=server.url + "/mcp"))
+        claude(*readme("claude-code", url=server.url))
         log_in("read")
         offered, _ = call(WRITE)
         assert not offered, "a login that may only read is not offered what writes"
@@ -231,8 +145,6 @@ with tempfile.TemporaryDirectory() as home:
         with open(os.path.join(server.vault, "Daily", "2026-03-03.md")) as note:
             assert offered and "## Today\n\n- [ ]\n- [ ] milk\n" in note.read(), said
         for _ in range(2):
-            server.restart_with_expired_tokens()
+            restart_with_expired_tokens(server)
             five_at_once()
         five_at_once()
-    finally:
-        server.child.kill()

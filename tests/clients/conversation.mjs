@@ -16,7 +16,7 @@ export async function converse(client, version, vault) {
   const { resources } = await client.listResources();
   const note = await client.readResource({ uri: resources.at(-1).uri });
   check(note.contents.length === 1, 'a resource is read');
-  check((await client.listPrompts()).prompts.length === 3, 'three prompts');
+  check((await client.listPrompts()).prompts.length === 2, 'two prompts');
   const { completion } = await client.complete({ ref: { type: 'ref/prompt', name: 'tidy_note' }, argument: { name: 'path', value: 'welc' } });
   check(completion.values[0] === 'Welcome.md', 'a path is completed');
   const { messages } = await client.getPrompt({ name: 'tidy_note', arguments: { path: completion.values[0] } });

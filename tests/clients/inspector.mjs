@@ -22,7 +22,7 @@ for (const target of [[url, '--transport', 'http', '--header', `Authorization: B
   const note = ask(target, '--method', 'resources/read', '--uri', resources.find(resource => resource.name.includes('?')).uri);
   check(note.contents[0].text.length > 10, 'a note with an odd name');
   check(ask(target, '--method', 'resources/templates/list').resourceTemplates.length === 1, 'one template');
-  check(ask(target, '--method', 'prompts/list').prompts.length === 3, 'three prompts');
+  check(ask(target, '--method', 'prompts/list').prompts.length === 2, 'two prompts');
   const prompt = ask(target, '--method', 'prompts/get', '--prompt-name', 'review_day', '--prompt-args', 'date=2026-02-08');
   check(prompt.messages.length === 2, 'a prompt with a note in it');
 }

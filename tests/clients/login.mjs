@@ -14,6 +14,34 @@ export async function logIn(authorizationUrl, user, password, access = 'write') 
   return new URL(answer.headers.get('location'));
 }
 
+/** What the SDKs ask an application to keep between the steps of a login. */
+export class Provider {
+  constructor(name, redirect) {
+    this.redirectUrl = redirect;
+    this.clientMetadata = {
+      client_name: name,
+      redirect_uris: [redirect],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    };
+  }
+  state() { return (this.sent = crypto.randomUUID()); }
+  saveState(state) { this.sent = state; }
+  storedState() { return this.sent; }
+  clientInformation() { return this.client; }
+  saveClientInformation(client) { this.client = client; }
+  tokens() { return this.saved; }
+  saveTokens(tokens) { this.saved = tokens; }
+  redirectToAuthorization(url) { this.authorizationUrl = url; }
+  saveCodeVerifier(verifier) { this.verifier = verifier; }
+  codeVerifier() { return this.verifier; }
+  saveDiscoveryState(state) { this.discovered = state; }
+  discoveryState() { return this.discovered; }
+  saveAuthorizationServerInformation(information) { this.server = information; }
+  authorizationServerInformation() { return this.server; }
+}
+
 export function check(truth, what) {
   if (!truth) throw new Error(`not true: ${what}`);
 }

@@ -1,32 +1,15 @@
 // The TypeScript SDKs through a whole login: 401, discovery, registration, PKCE, login page, token, conversation, refresh.
 //   node typescript.mjs URL USER PASSWORD VAULT 1|2 auto|legacy
 import { converse, search } from './conversation.mjs';
-import { check, logIn, main } from './login.mjs';
+import { Provider, check, logIn, main } from './login.mjs';
 
 const [vault, version, mode] = process.argv.slice(5);
 const sdk = version === '1'
   ? { ...(await import('@modelcontextprotocol/sdk/client/index.js')), ...(await import('@modelcontextprotocol/sdk/client/streamableHttp.js')) }
   : await import('@modelcontextprotocol/client');
 
-const redirect = 'http://127.0.0.1:33421/callback';
-
-class Provider {
-  redirectUrl = redirect;
-  clientMetadata = { client_name: `TypeScript SDK ${version}`, redirect_uris: [redirect], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' };
-  state() { return (this.sent = crypto.randomUUID()); }
-  clientInformation() { return this.client; }
-  saveClientInformation(client) { this.client = client; }
-  tokens() { return this.saved; }
-  saveTokens(tokens) { this.saved = tokens; }
-  redirectToAuthorization(url) { this.authorizationUrl = url; }
-  saveCodeVerifier(verifier) { this.verifier = verifier; }
-  codeVerifier() { return this.verifier; }
-  saveDiscoveryState(state) { this.discovered = state; }
-  discoveryState() { return this.discovered; }
-}
-
 await main(async (url, user, password) => {
-  const provider = new Provider();
+  const provider = new Provider(`TypeScript SDK ${version}`, 'http://127.0.0.1:33421/callback');
   const transport = () => new sdk.StreamableHTTPClientTransport(new URL(url), { authProvider: provider });
   const client = () => new sdk.Client({ name: 'test', version: '1' }, { capabilities: {}, versionNegotiation: { mode } });
   const first = transport();
