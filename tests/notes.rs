@@ -157,7 +157,7 @@ fn a_note_is_made_with_its_ending_and_nothing_else_is_written_into() {
         ("Inbox", "Inbox.md"),
         ("New", "New.md"),
         ("v1.2 plan", "v1.2 plan.md"),
-        ("\u{dc}bungen/Other", &*format!("{nfd}/Other.md")),
+        ("\u{dc}bungen/Other", "\u{dc}bungen/Other.md"),
     ] {
         let put =
             server.call("vault_insert", json!({ "path": path, "text": "- b", "create": true }));

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_normalization::UnicodeNormalization;
 use vault_sync_mcp::text::words::query_words;
-use vault_sync_mcp::vault::Vault;
 use vault_sync_mcp::vault::search::{Hit, Query};
+use vault_sync_mcp::vault::{Vault, composed};
 
 /// Texts by chance: words of letters that are hard to fold.
 struct Chance(u64);
@@ -90,14 +90,14 @@ fn a_search_finds_what_a_slow_one_finds() {
             continue;
         }
         // Each word somewhere: in the name or in the text.
-        let having = |words: &[String]| -> BTreeSet<&str> {
+        let having = |words: &[String]| -> BTreeSet<String> {
             let has = |(path, text): &&(String, String)| {
                 let (path, text) = (folded(path.strip_suffix(".md").unwrap()), folded(text));
                 words
                     .iter()
                     .all(|word| path.contains(word.as_str()) || text.contains(word.as_str()))
             };
-            files.iter().filter(has).map(|(path, _)| path.as_str()).collect()
+            files.iter().filter(has).map(|(path, _)| composed(path).into()).collect()
         };
         let mut right = having(if asked.len() > 1 { &counting } else { &asked });
         if right.is_empty() && counting.len() == 1 {
@@ -108,7 +108,7 @@ fn a_search_finds_what_a_slow_one_finds() {
         let (whole, partly): (Vec<&Hit>, Vec<&Hit>) =
             found.hits.iter().partition(|hit| hit.missing.is_empty());
         assert_eq!(partly.len(), found.partial, "{query:?}");
-        let paths: BTreeSet<&str> = whole.iter().map(|hit| &*hit.entry.path).collect();
+        let paths: BTreeSet<String> = whole.iter().map(|hit| hit.entry.path.to_string()).collect();
         assert_eq!(paths, right, "{query:?}");
         assert_eq!((found.total, found.not_searched), (right.len(), 0), "{query:?}");
         for hit in &found.hits {

@@ -171,18 +171,33 @@ fn odd_files_are_handled() {
     );
 }
 
-/// Models write NFC, macOS wrote NFD: the note is found, and written, under the name it has.
+/// Models write NFC, macOS wrote NFD: answers have NFC, and the file keeps the name it has.
 #[test]
 fn a_name_in_another_unicode_form_is_the_same_note() {
     let (folder, server) = Server::sample();
     let (nfc, nfd) =
         ("Recipes/Cr\u{e8}me br\u{fb}l\u{e9}e.md", "Recipes/Cre\u{300}me bru\u{302}le\u{301}e.md");
     assert!(folder.vault().join(nfd).exists() && !folder.vault().join(nfc).exists());
-    assert_eq!(server.call("vault_read", json!({ "path": nfc }))["path"], nfd);
-    let written = server.call("vault_write", json!({ "path": nfc, "content": "new" }));
-    assert_eq!((written["created"].clone(), written["path"].clone()), (json!(false), json!(nfd)));
-    assert!(!folder.vault().join(nfc).exists(), "no twin");
-    assert_eq!(folder.read(nfd), b"new");
+    for path in [nfc, nfd] {
+        assert_eq!(server.call("vault_read", json!({ "path": path }))["path"], nfc);
+        let written = server.call("vault_write", json!({ "path": path, "content": path }));
+        assert_eq!((&written["created"], &written["path"]), (&json!(false), &json!(nfc)));
+        assert!(!folder.vault().join(nfc).exists(), "no twin");
+        assert_eq!(folder.read(nfd), path.as_bytes());
+    }
+    server.call("vault_search", json!({ "query": "welcome" }));
+    std::fs::write(folder.vault().join(nfd), "changed elsewhere").unwrap();
+    let found = server.call("vault_search", json!({ "query": "changed elsewhere" }));
+    assert_eq!(found["results"][0]["path"], nfc);
+    // Of two names that differ in nothing else, the one in NFC is served.
+    std::fs::write(folder.vault().join(nfd), "decomposed").unwrap();
+    std::fs::write(folder.vault().join(nfc), "composed").unwrap();
+    let found = server.call("vault_search", json!({ "query": "composed" }));
+    assert_eq!(found["total_matches"], 1);
+    assert_eq!(server.call("vault_read", json!({ "path": nfd }))["content"], "composed");
+    let listed = server.call("vault_list", json!({ "path": "Recipes" }))["entries"].to_string();
+    assert_eq!(listed.matches("br\u{fb}l").count(), 1, "{listed}");
+    assert_eq!(folder.read(nfd), b"decomposed");
 }
 
 #[cfg(feature = "notes")]
@@ -343,7 +358,7 @@ fn a_folder_in_another_unicode_form_is_the_same_folder() {
     let server = Server::on(&folder.vault());
     let written =
         server.call("vault_write", json!({ "path": format!("{nfc}/new.md"), "content": "x" }));
-    assert_eq!(written["path"], format!("{nfd}/new.md"));
+    assert_eq!(written["path"], format!("{nfc}/new.md"));
     assert_eq!(std::fs::read_dir(folder.vault()).unwrap().count(), 1);
     assert_eq!(server.call("vault_list", json!({ "path": nfc }))["total_entries"], 2);
     assert_eq!(server.call("vault_list_all", json!({ "path": nfc }))["total_files"], 2);

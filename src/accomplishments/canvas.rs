@@ -2,11 +2,9 @@
 
 use super::{Error, invalid, malformed};
 use crate::markdown::json;
-use crate::vault::VaultPath;
+use crate::vault::{VaultPath, composed};
 use serde::Deserialize;
-use std::borrow::Cow;
 use std::collections::HashSet;
-use unicode_normalization::UnicodeNormalization;
 
 /// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as
 /// JSON Canvas has them.
@@ -28,7 +26,7 @@ pub(super) const NODE_HEIGHT: f64 = 300.0;
 #[serde(default)]
 pub(super) struct Node {
     pub(super) id: String,
-    /// The file that it shows, normalized by [`nfc_path`].
+    /// The file that it shows, in NFC, as paths of the vault are.
     pub(super) file: Option<String>,
     #[serde(rename = "type")]
     pub(super) kind: String,
@@ -88,23 +86,23 @@ impl Canvas {
             format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column())
         })?;
         for file in canvas.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
-            *file = nfc_path(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
+            *file = composed(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
         }
         Ok(canvas)
     }
 
     /// The node that shows a note.
-    pub(super) fn node_of(&self, path: &VaultPath) -> Option<&Node> {
+    pub(super) fn node_of<'a>(&'a self, path: &'a VaultPath) -> Option<&'a Node> {
         self.nodes_of(path).map(|(_, node)| node).next()
     }
 
     /// All nodes that show a note, each with its number.
     pub(super) fn nodes_of<'a>(
         &'a self,
-        path: &VaultPath,
+        path: &'a VaultPath,
     ) -> impl Iterator<Item = (usize, &'a Node)> {
-        let path = nfc_path(path.as_str());
-        self.nodes.iter().enumerate().filter(move |(_, node)| node.file.as_deref() == Some(&*path))
+        let is_of = |node: &Node| node.file.as_deref() == Some(path.as_str());
+        self.nodes.iter().enumerate().filter(move |(_, node)| is_of(node))
     }
 }
 
@@ -272,11 +270,6 @@ impl EditedCanvas {
     }
 }
 
-/// A path in NFC, so that names that differ only in Unicode normalization are equal.
-pub(super) fn nfc_path(path: &str) -> Cow<'_, str> {
-    if path.is_ascii() { Cow::Borrowed(path) } else { Cow::Owned(path.nfc().collect()) }
-}
-
 /// The largest coordinate or size on a canvas.
 const MAX_COORDINATE: f64 = 1e12;
 
@@ -287,7 +280,7 @@ fn text(text: &str) -> String {
 /// The node of an accomplishment, which has to be on this canvas.
 pub(super) fn node_of<'a>(
     canvas: &'a Canvas,
-    path: &VaultPath,
+    path: &'a VaultPath,
     id: &str,
     name: &VaultPath,
 ) -> Result<&'a Node, Error> {

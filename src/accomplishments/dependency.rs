@@ -1,14 +1,13 @@
 //! Dependencies: edges of a canvas and `depends_on` of notes, which agree. Neither may have a
 //! cycle.
 
-use super::canvas::{Canvas, Position, nfc_path, node_of};
+use super::canvas::{Canvas, Position, node_of};
 use super::change::Change;
 use super::position::position_for;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, new_id};
 use crate::vault::{Vault, VaultPath};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::iter::successors;
@@ -95,11 +94,8 @@ struct Drawn<'a> {
 /// The dependencies drawn on a canvas, and messages about edges between accomplishments without a
 /// direction.
 fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec<String>) {
-    let by_path: HashMap<Cow<'_, str>, &str> = snapshot
-        .all
-        .iter()
-        .map(|found| (nfc_path(found.path.as_str()), found.id.as_str()))
-        .collect();
+    let by_path: HashMap<&str, &str> =
+        snapshot.all.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
     let nodes: HashMap<&str, Option<&str>> = canvas
         .nodes
         .iter()
@@ -292,10 +288,7 @@ impl Accomplishments {
                 errors.push(format!("{id} is the id of several notes; none of them was changed"));
             }
             for problem in snapshot.problems.iter().filter(|problem| {
-                canvas
-                    .nodes
-                    .iter()
-                    .any(|node| node.file.as_deref() == Some(&*nfc_path(&problem.path)))
+                canvas.nodes.iter().any(|node| node.file.as_deref() == Some(&*problem.path))
             }) {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }

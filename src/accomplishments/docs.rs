@@ -58,7 +58,7 @@ impl Accomplishments {
         canvas: &VaultPath,
         to_delete: bool,
     ) -> Result<VaultPath, Error> {
-        let path = vault.spelled(&self.path_of(&whole_name(name), canvas)?);
+        let path = self.path_of(&whole_name(name), canvas)?;
         if !media::is_note(path.name()) {
             return Err(invalid("Context documents are notes: their names end in .md."));
         }

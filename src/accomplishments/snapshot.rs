@@ -1,7 +1,7 @@
 //! All accomplishments at one moment, and what follows from them. One pass over the index; every
 //! result is computed from one snapshot, so that its numbers are consistent.
 
-use super::canvas::{Canvas, nfc_path};
+use super::canvas::Canvas;
 use super::note::{Body, depends_on, text_of};
 use super::status::nearest;
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
@@ -296,8 +296,6 @@ impl Snapshot {
     pub(super) fn with_node_on<'a>(&'a self, canvas: &Canvas) -> Vec<&'a Accomplishment> {
         let shown: HashSet<&str> =
             canvas.nodes.iter().filter_map(|node| node.file.as_deref()).collect();
-        self.iter()
-            .filter(|accomplishment| shown.contains(&*nfc_path(accomplishment.path.as_str())))
-            .collect()
+        self.iter().filter(|accomplishment| shown.contains(accomplishment.path.as_str())).collect()
     }
 }

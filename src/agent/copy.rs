@@ -110,7 +110,7 @@ impl WorkingCopy {
         let target = self.folder.join(&*entry.path);
         if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
             target.parent().map_or(Ok(()), disk::create_private_folder)?;
-            if disk::link(&vault.root().join(&*entry.path), &target).is_ok() {
+            if disk::link(&vault.absolute(&entry.path), &target).is_ok() {
                 return Ok(true);
             }
         }

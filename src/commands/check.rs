@@ -66,9 +66,7 @@ fn missing_folders(config: &Config, vault: &Vault) -> Vec<String> {
             .folders
             .iter()
             .flat_map(|folders| folders.read.iter().flatten().chain(&folders.write));
-        // In either Unicode form, as they are granted.
-        let missing =
-            folders.filter(|folder| !vault.root().join(vault.spelled(folder).as_str()).exists());
+        let missing = folders.filter(|folder| !vault.absolute(folder.as_str()).exists());
         for folder in missing.map(VaultPath::as_str).collect::<BTreeSet<_>>() {
             notes.push(format!(
                 "{name} is limited to {folder}/, which does not exist (upper and lower case \

@@ -41,14 +41,14 @@ impl Git {
         limit: usize,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(Vec<Version>, bool), Failure> {
-        let (runner, path) = (self.runner(cancelled)?, self.vault.spelled(path));
+        let runner = self.runner(cancelled)?;
         if !self.vault.shows(path.as_str()) {
             return Ok((Vec::new(), false));
         }
         let prefix = &self.folders(cancelled)?.prefix;
         // Without --max-count, which with -c and --follow also counts merges that did not change
         // the note.
-        let name = format!("{prefix}{}", path.as_str());
+        let name = format!("{prefix}{}", self.vault.spelled(path));
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
@@ -123,7 +123,7 @@ impl Git {
         commit: &str,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Vec<u8>, Failure> {
-        let (runner, path) = (self.runner(cancelled)?, &self.vault.spelled(path));
+        let runner = self.runner(cancelled)?;
         let missing = || {
             Failure::Refused(format!(
                 "{} does not exist in commit {commit}; take another one of vault_history",
@@ -151,7 +151,7 @@ impl Git {
                 Ok(Output { ok: false, ..kind })
             }
         };
-        let mut output = in_commit(path.as_str())?;
+        let mut output = in_commit(&self.vault.spelled(path))?;
         if !output.ok {
             let (versions, _) = self.history(path, None, usize::MAX, cancelled)?;
             let then = versions

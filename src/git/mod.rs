@@ -221,7 +221,7 @@ impl Git {
         let NoteChange { after, if_match, author, .. } = *wanted;
         let runner = self.runner(cancelled)?;
         let (_lock, mut repository) = self.begin(vault, &runner)?;
-        let path = &vault.spelled(wanted.path);
+        let path = wanted.path;
         let name = repository.name_of(path);
         let read_state = |repository: &Repository| {
             let note = repository.read_note(path, &name, limits::NOTE_BYTES)?;
@@ -384,9 +384,8 @@ impl Git {
         runner: &Runner<'_>,
         paths: impl Iterator<Item = &'a VaultPath>,
     ) -> Result<(Vec<Target>, Vec<Refusal>), Failure> {
-        let named = |path: VaultPath| (repository.name_of(&path), path);
         let files: Vec<(String, VaultPath)> =
-            paths.map(|path| named(self.vault.spelled(path))).collect();
+            paths.map(|path| (repository.name_of(path), path.clone())).collect();
         let new = files
             .iter()
             .map(|(name, _)| name.as_str())

@@ -221,7 +221,7 @@ impl Repository {
 
     /// A note's name in the repository: its path from the top.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
-        format!("{}{}", self.folders.prefix, path.as_str())
+        format!("{}{}", self.folders.prefix, self.vault.spelled(path))
     }
 
     /// Reads a note on disk and on the branch, as one that is deleted.
@@ -238,7 +238,8 @@ impl Repository {
     ) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
         let mut on_disk = self.vault.root().to_path_buf();
-        let mut segments = path.segments().peekable();
+        let spelled = self.vault.spelled(path);
+        let mut segments = spelled.split('/').peekable();
         while let Some(segment) = segments.next() {
             on_disk.push(segment);
             if on_disk.is_symlink() {

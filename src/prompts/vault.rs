@@ -164,10 +164,10 @@ impl Attached {
         let read =
             vault.read(path, Range { offset: 1, column: 1, limit: 0, max_chars: NOTE_CHARS })?;
         let Read::Lines(lines) = read.content else {
-            return Err(Error::invalid(format!("{} is not a note.", read.path.as_str())));
+            return Err(Error::invalid(format!("{} is not a note.", path.as_str())));
         };
-        let media_type = media::of(read.path.name()).1;
-        let note = Content::Note { path: read.path, text: lines.content, media_type };
+        let media_type = media::of(path.name()).1;
+        let note = Content::Note { path: path.clone(), text: lines.content, media_type };
         Ok(Attached { note, etag: read.etag, cut: lines.next.map(|(line, _)| line) })
     }
 

@@ -395,11 +395,11 @@ impl Context<'_> {
         Ok(VaultPath::folder(self.vault.in_other_form(&text).as_deref().unwrap_or(&text))?)
     }
 
-    /// The path of a file or folder that exists, spelled as on disk.
+    /// The path of a file or folder that exists.
     pub fn path_or_folder(&self, text: &str) -> Result<VaultPath, Error> {
         let folder = self.folder(text).ok();
         if let Some(folder) = folder.as_ref().filter(|folder| self.vault.is_folder(folder)) {
-            return Ok(self.vault.spelled(folder));
+            return Ok(folder.clone());
         }
         let found =
             self.exact_path(text).and_then(|path| Ok(self.vault.entry(&path).map(|_| path)?));
@@ -414,7 +414,7 @@ impl Context<'_> {
                 self.vault.check_other_case(&folder)?;
             }
         }
-        Ok(self.vault.spelled(&found?))
+        found
     }
 }
 

@@ -7,7 +7,7 @@
 //! Not reported, and found by the full walk every few minutes: writing through another hard link of
 //! a file, mounting over a folder, and writing through a memory map before it is unmapped.
 
-use super::path::{is_hidden, is_odd, range_below};
+use super::path::{is_hidden, is_odd, joined, range_below};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -208,7 +208,7 @@ impl State {
             return;
         };
         let Some(name) = name.to_str().ok().filter(|name| !is_odd(name)) else { return };
-        let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+        let path = joined(&folder, name);
         if path.len() > limits::PATH_BYTES {
             return;
         }

@@ -2,9 +2,10 @@
 //! path is inside.
 
 use super::error::Error;
-use super::path::{VaultPath, is_hidden};
+use super::path::{VaultPath, composed, is_hidden};
 use super::scope::{GrantedFolders, Hidden};
 use crate::disk::{self, Folder};
+use std::borrow::Cow;
 use std::fs::{self, Metadata};
 use std::io;
 use std::ops::Deref;
@@ -54,39 +55,43 @@ impl Jail {
     /// Whether the caller may see a path, if it exists on disk.
     pub(super) fn shows(&self, path: &str) -> bool {
         let is_granted = |folders: &Arc<GrantedFolders>| {
-            path.is_empty() || folders.may_read(path) || folders.is_above_granted(&self.root, path)
+            path.is_empty()
+                || folders.may_read(path)
+                || folders.is_above_granted(path, |folder| self.is_folder(folder.as_str()))
         };
-        self.folders.as_ref().is_none_or(is_granted) && !self.hidden.hides(&self.root, path)
+        self.folders.as_ref().is_none_or(is_granted)
+            && !self.hidden.hides(path, || self.is_folder(path))
     }
 
     /// Whether the caller's grant allows changing or creating a file.
     pub(super) fn may_change(&self, path: &str) -> bool {
         self.folders.as_ref().is_none_or(|folders| folders.may_change(path))
-            && !self.hidden.hides(&self.root, path)
+            && !self.hidden.hides(path, || self.is_folder(path))
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        self.absolute(path).is_dir()
     }
 
     /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and
     /// conflict copies, which move along with their folder but are not deleted with it: a client
     /// cannot know of them.
-    pub(super) fn has_hidden(&self, folder: &str, all: bool, depth: usize) -> bool {
+    pub(super) fn has_hidden(&self, folder: &str, on_disk: &Path, all: bool, depth: usize) -> bool {
         if self.hidden.is_empty() && !all || depth == 0 {
             return false;
         }
-        let entries = fs::read_dir(self.root.join(folder)).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| {
-            Some((
-                entry.file_name().into_string().ok()?,
-                entry.file_type().is_ok_and(|kind| kind.is_dir()),
-            ))
-        });
-        names.filter(|(name, _)| all && name != ".DS_Store" || !name.starts_with('.')).any(
-            |(name, is_folder)| {
-                let path = format!("{folder}/{name}");
-                self.hidden.hides(&self.root, &path)
-                    || all && is_hidden(&name)
-                    || is_folder && self.has_hidden(&path, all, depth - 1)
-            },
-        )
+        let entries = fs::read_dir(on_disk).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| {
+            let Ok(name) = entry.file_name().into_string() else { return false };
+            if !all && name.starts_with('.') || name == ".DS_Store" {
+                return false;
+            }
+            let path = format!("{folder}/{}", composed(&name));
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            self.hidden.hides(&path, || is_folder)
+                || all && is_hidden(&name)
+                || is_folder && self.has_hidden(&path, &entry.path(), all, depth - 1)
+        })
     }
 
     /// Device and inode of the folder that is currently at the root's path.
@@ -136,7 +141,8 @@ impl Jail {
 
     /// The path of a name in a folder that is held open.
     fn on_disk(&self, path: &str) -> io::Result<ResolvedPath> {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let path = self.spelled(path);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let folder = Folder::open(&self.root, Path::new(folder))?;
         let path = if name.is_empty() { folder.path().into() } else { folder.path().join(name) };
         Ok(ResolvedPath { path, folder })
@@ -149,7 +155,7 @@ impl Jail {
             return Err(Error::NotAllowed { path: path.as_str().into(), why });
         }
         // This fails if it has become a link since.
-        let folder = Folder::open(&self.root, Path::new(path.as_str()))
+        let folder = Folder::open(&self.root, Path::new(&*self.spelled(path.as_str())))
             .map_err(|error| self.refusal(path, error))?;
         Ok(ResolvedPath { path: folder.path().into(), folder })
     }
@@ -166,14 +172,15 @@ impl Jail {
     /// names in another case, or another Unicode form.
     fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
         let mut above = self.root.clone();
-        for name in path.segments() {
+        for name in self.spelled(path.as_str()).split('/') {
             let may_be_alias = is_short_name(name)
                 || (self.folds_names || !self.is_everything()) && has_other_spelling(&above, name);
             if may_be_alias && above.join(name).symlink_metadata().is_ok() {
                 let mut names = fs::read_dir(&above)
                     .map_err(Error::disk("read the folder", path.as_str()))?
                     .flatten();
-                if !names.any(|entry| entry.file_name() == name) {
+                let is_own = |listed: &str| composed(listed) == composed(name);
+                if !names.any(|entry| entry.file_name().to_str().is_some_and(is_own)) {
                     return Err(Error::NotAllowed { path: path.as_str().into(), why: ALIAS });
                 }
             }
@@ -182,30 +189,26 @@ impl Jail {
         Ok(())
     }
 
-    /// The path as spelled on disk: a name that exists only in another Unicode form gets that form.
-    /// Models write NFC, and macOS wrote NFD; the two look the same, and a second file of the same
-    /// name would not be what is meant.
-    pub(super) fn as_on_disk(&self, path: VaultPath) -> VaultPath {
-        if path.as_str().is_ascii() {
-            return path;
+    /// A path as it is on disk: a name that exists only in another Unicode form gets that form. Of
+    /// two that differ only in that, the one in NFC is served.
+    pub(super) fn spelled<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        if path.is_ascii() {
+            return path.into();
         }
-        let mut on_disk = self.root.clone();
-        let mut known: Vec<String> = Vec::new();
-        for segment in path.segments() {
-            let path =
-                known.iter().map(String::as_str).chain([segment]).collect::<Vec<_>>().join("/");
-            let name = if segment.is_ascii()
-                || !self.shows(&path)
-                || fs::symlink_metadata(on_disk.join(segment)).is_ok()
-            {
-                segment.to_owned()
-            } else {
-                find_equivalent_name(&on_disk, segment).unwrap_or_else(|| segment.to_owned())
-            };
-            on_disk.push(&name);
-            known.push(name);
+        let (mut above, mut on_disk) = (self.root.clone(), String::new());
+        for name in path.split('/') {
+            let is_there = name.is_ascii() || above.join(name).symlink_metadata().is_ok();
+            let other = if is_there { None } else { find_equivalent_name(&above, name) };
+            let name = other.as_deref().unwrap_or(name);
+            above.push(name);
+            on_disk = if on_disk.is_empty() { name.into() } else { format!("{on_disk}/{name}") };
         }
-        VaultPath::unchecked(&known.join("/"))
+        on_disk.into()
+    }
+
+    /// The absolute path of what is at a path, or would be.
+    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+        self.root.join(&*self.spelled(path))
     }
 
     /// The resolved path of a name to move something to; creates its folder if missing.
@@ -216,10 +219,10 @@ impl Jail {
     /// The nearest existing folder above a path that may not exist.
     pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
-        while !folder.is_root() && fs::symlink_metadata(self.root.join(folder.as_str())).is_err() {
+        while !folder.is_root() && self.absolute(folder.as_str()).symlink_metadata().is_err() {
             folder = folder.parent();
         }
-        self.root.join(folder.as_str())
+        self.absolute(folder.as_str())
     }
 
     /// A folder, created with its missing parents.
@@ -290,14 +293,13 @@ fn has_other_spelling(folder: &Path, name: &str) -> bool {
     others.iter().any(|other| other != name && is_same(other))
 }
 
-/// A name in this folder that equals `wanted` in composed form (NFC).
+/// A name in this folder that is `wanted` in NFC.
 fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
-    let composed: String = wanted.nfc().collect();
     let names = fs::read_dir(folder)
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok());
-    names.into_iter().find(|name| !name.is_ascii() && name.nfc().eq(composed.chars()))
+    names.into_iter().find(|name| !name.is_ascii() && composed(name) == wanted)
 }
 
 /// A missing name, or a path through something that is not a folder.

@@ -3,7 +3,7 @@
 use super::entry::{Entry, Stamp};
 use super::error::{Error, description};
 use super::jail::ResolvedPath;
-use super::path::VaultPath;
+use super::path::{VaultPath, composed, joined};
 use super::walk::{self, Kind};
 use super::{Vault, suggestion};
 use crate::text::fold::fold;
@@ -36,9 +36,10 @@ impl Vault {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Page, Error> {
-        let (below, tag) = (self.existing_folder(below)?, wanted_tag(tag));
+        self.check_folder(below)?;
+        let tag = wanted_tag(tag);
         self.matching(after, limit, |entry| {
-            below.as_ref().is_none_or(|folder| folder.contains(&entry.path))
+            below.is_none_or(|folder| folder.contains(&entry.path))
                 && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
         })
     }
@@ -71,7 +72,6 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a file), or the disk's.
     pub fn list(&self, folder: &VaultPath) -> Result<Vec<Child>, Error> {
-        let folder = &self.jail.as_on_disk(folder.clone());
         let on_disk = self.folder_on_disk(folder)?;
         let found = self
             .served_children(folder, &on_disk)
@@ -94,22 +94,19 @@ impl Vault {
             let Ok(name) = entry.file_name().into_string() else { return false };
             entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir())
                 && VaultPath::file(&name).is_ok()
-                && self.jail.shows(&walk::joined(folder.as_str(), &name))
+                && self.jail.shows(&joined(folder.as_str(), &name))
         };
         fs::read_dir(&*on_disk).map_or(0, |entries| entries.flatten().filter(is_served).count())
     }
 
-    /// The folder to which a list or search is limited, as spelled on disk; it must exist.
-    pub fn existing_folder(&self, below: Option<&VaultPath>) -> Result<Option<VaultPath>, Error> {
-        let Some(folder) = below else { return Ok(None) };
-        let folder = self.jail.as_on_disk(folder.clone());
-        self.folder_on_disk(&folder)?;
-        Ok(Some(folder))
+    /// Refuses a folder to which a list or search is limited if it does not exist.
+    pub fn check_folder(&self, below: Option<&VaultPath>) -> Result<(), Error> {
+        below.map_or(Ok(()), |folder| self.folder_on_disk(folder).map(drop))
     }
 
     /// Whether the path is a folder that the caller may read.
     pub fn is_folder(&self, path: &VaultPath) -> bool {
-        self.jail.folder(&self.jail.as_on_disk(path.clone())).is_ok()
+        self.jail.folder(path).is_ok()
     }
 
     fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {
@@ -160,8 +157,11 @@ impl Vault {
         for entry in fs::read_dir(&**on_disk)? {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            match walk::classify(&self.jail, &walk::joined(folder.as_str(), &name), &entry, &name) {
-                Ok(found) => children.extend(found.map(|found| (name, found))),
+            let path = joined(folder.as_str(), &name);
+            match walk::classify(&self.jail, &path, &entry, &name) {
+                Ok(found) => {
+                    children.extend(found.map(|found| (composed(&name).into_owned(), found)));
+                }
                 Err(error) => {
                     log::warn!("{name:?} cannot be looked at: {}", description(&error));
                     failed = Some(error);

@@ -7,8 +7,8 @@
 //!
 //! # Rules
 //!
-//! 1. Paths are relative to the root. A `..` segment, NUL, backslash or control character is
-//!    refused.
+//! 1. Paths are relative to the root, and in NFC; where a name is in another form on disk, `jail`
+//!    finds it. A `..` segment, NUL, backslash or control character is refused.
 //! 2. Hidden files and folders (any name that starts with `.`, Syncthing's temporary files and
 //!    conflict copies, what `HIDE` names, and what a grant does not cover) are never listed, read,
 //!    searched or written.
@@ -104,7 +104,7 @@ pub use error::Error;
 pub use index::IndexedState;
 pub use names::Named;
 use path::slash_separated;
-pub use path::{REFUSED_CHARACTERS, VaultPath, refused_elsewhere};
+pub use path::{REFUSED_CHARACTERS, VaultPath, composed, refused_elsewhere};
 pub use read::bytes_that_fit;
 pub use scope::{GrantedFolders, Hidden};
 
@@ -119,10 +119,12 @@ use change::log::Log;
 use index::Index;
 use jail::{Jail, ResolvedPath};
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// One vault, shared by all threads, as one of its callers sees it.
@@ -355,7 +357,7 @@ impl Vault {
 
     /// The state of a file, or of a folder and all files below it, currently in the index.
     pub fn indexed_state(&self, path: &VaultPath) -> IndexedState {
-        self.index.indexed_state(&self.spelled(path))
+        self.index.indexed_state(path)
     }
 
     /// The number of files currently in the index.
@@ -373,29 +375,22 @@ impl Vault {
     /// # Errors
     /// [`Error::NotFound`], [`Error::NotAllowed`] (also for a folder), or the disk's.
     pub fn entry(&self, path: &VaultPath) -> Result<Arc<Entry>, Error> {
-        let (path, on_disk) = self.locate(path)?;
-        let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
-        if !metadata.is_file() {
-            let why = if metadata.is_dir() {
-                "it is a folder; use vault_list"
-            } else {
-                "it is not a regular file"
-            };
-            return Err(Error::NotAllowed { path: path.as_str().into(), why });
-        }
+        let (_, metadata) = self.locate(path)?;
+        read::check_is_file(path, &metadata)?;
         self.index
-            .refreshed(&path, Stamp::of(&metadata))
+            .refreshed(path, Stamp::of(&metadata))
             .ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
 
     /// Whether the path of a file may be seen, if it exists.
     pub fn shows(&self, path: &str) -> bool {
-        VaultPath::file(path).is_ok() && self.jail.shows(path)
+        VaultPath::file(path).is_ok_and(|path| self.jail.shows(path.as_str()))
     }
 
-    /// A path as spelled on disk, where names may have another Unicode form.
-    pub fn spelled(&self, path: &VaultPath) -> VaultPath {
-        self.jail.as_on_disk(path.clone())
+    /// A path as it is on disk, where names may have another Unicode form, for git and for
+    /// attachments.
+    pub fn spelled<'a>(&self, path: &'a VaultPath) -> Cow<'a, str> {
+        self.jail.spelled(path.as_str())
     }
 
     /// The vault's folder, for the module that runs git in it.
@@ -403,9 +398,9 @@ impl Vault {
         self.jail.root()
     }
 
-    /// The absolute path of a file on this machine, for a client on this machine.
-    pub fn absolute(&self, path: &str) -> String {
-        self.jail.root().join(path).display().to_string()
+    /// The absolute path of a file on this machine.
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        self.jail.absolute(path)
     }
 
     /// The path below the root of an absolute path that begins with the root, under whatever name;
@@ -420,20 +415,15 @@ impl Vault {
         slash_separated(below)
     }
 
-    /// The path of an existing file as spelled on disk, and its resolved path.
-    fn locate(&self, path: &VaultPath) -> Result<(VaultPath, ResolvedPath), Error> {
-        let path = self.jail.as_on_disk(path.clone());
-        match self.jail.existing(&path) {
-            Ok(on_disk) => Ok((path, on_disk)),
-            Err(Error::NotFound { .. }) => {
-                self.index.check_available()?;
-                Err(Error::NotFound {
-                    hint: self.same_name_hint(&path),
-                    path: path.as_str().into(),
-                })
+    /// Where an existing file or folder is on disk, and what was found there.
+    fn locate(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
+        self.jail.look_up(path).or_else(|error| {
+            if !matches!(error, Error::NotFound { .. }) {
+                return Err(error);
             }
-            Err(error) => Err(error),
-        }
+            self.index.check_available()?;
+            Err(Error::NotFound { hint: self.same_name_hint(path), path: path.as_str().into() })
+        })
     }
 
     /// A sentence about files of the same name (whatever its case, accents, Unicode form and `.md`)

@@ -193,7 +193,6 @@ impl Vault {
         to: &VaultPath,
         options: Options<'_>,
     ) -> Result<Rewritten, Error> {
-        let (from, to) = (&self.spelled(from), &self.spelled(&to.parent()).child(to.name())?);
         if from == to {
             return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
         }
@@ -225,9 +224,7 @@ impl Vault {
                 "That is the id of a block; change it with vault_edit.".into(),
             ));
         }
-        self.rewrite(options, &|index| {
-            self.plan_heading(index, &self.spelled(path), from, to, options)
-        })
+        self.rewrite(options, &|index| self.plan_heading(index, path, from, to, options))
     }
 
     /// The steps that move a file and rewrite the links that would break.
@@ -254,16 +251,13 @@ impl Vault {
         to: &VaultPath,
         options: Options<'_>,
     ) -> Result<Plan, Error> {
-        let (_, on_disk) = self.locate(from)?;
+        let (on_disk, _) = self.locate(from)?;
         self.check_etag(from, options.if_match)?;
-        // A name that exists in another Unicode form is that file.
-        match self.jail.existing(&self.spelled(to)) {
-            Ok(found)
-                if self.spelled(to) == self.spelled(from)
-                    || crate::disk::is_same_file(&found, &on_disk) => {}
+        match self.jail.existing(to) {
+            Ok(found) if crate::disk::is_same_file(&found, &on_disk) => {}
             // The same name in another case, on a file system that takes both.
             Err(Error::NotAllowed { .. })
-                if crate::disk::is_same_file(&self.jail.root().join(to.as_str()), &on_disk) => {}
+                if crate::disk::is_same_file(&self.absolute(to.as_str()), &on_disk) => {}
             Ok(_) => return Err(Error::Exists(to.as_str().into())),
             Err(Error::NotFound { .. }) => self.may_create(to)?,
             Err(error) => return Err(error),
@@ -350,9 +344,9 @@ impl Vault {
         to: &str,
         options: Options<'_>,
     ) -> Result<Plan, Error> {
-        let (path, text, now) = self.note(path)?;
+        let (text, now) = self.note(path)?;
         self.check_grant(path.as_str())?;
-        super::change::write::refuse_read_only(&self.locate(&path)?.1, &path)?;
+        super::change::write::refuse_read_only(&self.locate(path)?.1, path)?;
         if options.if_match.is_some_and(|wanted| wanted != now) {
             return Err(Error::Conflict(Some(now)));
         }

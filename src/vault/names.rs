@@ -99,8 +99,7 @@ impl Vault {
     }
 
     fn exists(&self, path: &VaultPath) -> bool {
-        self.index.get(path.as_str()).is_some()
-            || self.jail.existing(&self.jail.as_on_disk(path.clone())).is_ok()
+        self.index.get(path.as_str()).is_some() || self.jail.existing(path).is_ok()
     }
 
     /// For a text that is no path of a file or folder that exists: such a path, if the text is one
@@ -241,9 +240,7 @@ impl Vault {
             return Ok(());
         }
         let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
-        let is_missing = |above: &&str| {
-            self.jail.existing(&self.jail.as_on_disk(VaultPath::unchecked(above))).is_err()
-        };
+        let is_missing = |above: &&str| self.jail.existing(&VaultPath::unchecked(above)).is_err();
         let Some(missing) = ends.map(|end| shown.part(..end)).find(is_missing) else {
             return Ok(());
         };

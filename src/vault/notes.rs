@@ -136,7 +136,7 @@ impl Vault {
         create: bool,
         if_match: Option<&str>,
     ) -> Result<Inserted, Error> {
-        let path = &self.spelled(&named.path);
+        let path = &named.path;
         let (mut line, mut warning) = (0, None);
         let mut change = |before: &str| {
             let (edit, first) = insert(&Note::of(before), target, position, text, create)
@@ -183,10 +183,9 @@ impl Vault {
             let alone = self.alone();
             let (mut steps, mut outcome, mut bytes) = (Vec::new(), Vec::new(), 0);
             for path in paths {
-                let (path, _) = self.locate(path)?;
-                let before = self.bytes(&path)?;
-                let after = change(&path, utf8(&path, &before)?)?.into_bytes();
-                let written = (after != before).then(|| Written::of(&path, false, &after));
+                let before = self.bytes(path)?;
+                let after = change(path, utf8(path, &before)?)?.into_bytes();
+                let written = (after != before).then(|| Written::of(path, false, &after));
                 if written.is_some() {
                     bytes += before.len() + after.len();
                     if bytes > limits::CHANGE_BYTES {
@@ -197,7 +196,7 @@ impl Vault {
                     }
                     steps.push(Step::write(path.clone(), Some(before), after));
                 }
-                outcome.push((path, written));
+                outcome.push((path.clone(), written));
             }
             match alone.change(&steps) {
                 Err(Error::Busy) => {}

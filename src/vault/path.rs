@@ -4,11 +4,23 @@ use super::error::Error;
 use crate::limits;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, btree_map};
 use std::ffi::OsStr;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
+use unicode_normalization::UnicodeNormalization;
+
+/// A name in NFC. macOS wrote names in NFD, models write NFC, and both look the same. A name in
+/// ASCII is on disk as it is: the few that would become one, such as by a Kelvin sign, stay.
+pub fn composed(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() {
+        return name.into();
+    }
+    let composed: String = name.nfc().collect();
+    if composed.is_ascii() { name.into() } else { composed.into() }
+}
 
 /// A path below the root as a string, separated by `/` on every platform; `None` if it is not
 /// UTF-8.
@@ -16,8 +28,15 @@ pub(super) fn slash_separated(below: &Path) -> Option<String> {
     Some(below.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
+/// The path of a name on disk in a folder.
+pub(super) fn joined(below: &str, name: &str) -> String {
+    let name = composed(name);
+    if below.is_empty() { name.into_owned() } else { [below, "/", &name].concat() }
+}
+
 /// A path relative to the vault's root: `/`-separated, without a leading or trailing `/`, no `..`,
-/// nothing hidden, no control characters or backslashes. The root itself is the empty path.
+/// nothing hidden, no control characters or backslashes; in NFC, whatever form the disk has. The
+/// root itself is the empty path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct VaultPath(String);
 
@@ -56,10 +75,11 @@ impl VaultPath {
         let mut segments = Vec::new();
         // `.` and empty segments are skipped, as usual.
         for segment in text.split('/').filter(|segment| !segment.is_empty() && *segment != ".") {
+            let segment = composed(segment);
             if segment == ".." {
                 return Err(refused(text, ".. is not followed; paths start at the vault's root"));
             }
-            if is_hidden(segment) {
+            if is_hidden(&segment) {
                 return Err(refused(text, "hidden files and folders are not served"));
             }
             if segment.len() > limits::NAME_BYTES {

@@ -213,8 +213,7 @@ impl Vault {
 
     /// When a file was created; where the file system does not record it, when it was modified.
     pub fn created(&self, entry: &Entry) -> Moment {
-        let found =
-            std::fs::metadata(self.root().join(&*entry.path)).and_then(|found| found.created());
+        let found = std::fs::metadata(self.absolute(&entry.path)).and_then(|found| found.created());
         found.map_or(entry.stamp.modified(), Moment::of)
     }
 

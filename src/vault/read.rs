@@ -62,8 +62,6 @@ pub struct Lines {
 /// A file as it was read.
 #[derive(Debug)]
 pub struct Read {
-    /// The path as it is on disk.
-    pub path: VaultPath,
     /// What it holds.
     pub content: Content,
     /// Size and time.
@@ -103,14 +101,14 @@ impl Content {
 }
 
 impl Vault {
-    /// The path of a note as it is on disk, its text, and its etag.
+    /// The text of a note, and its etag.
     ///
     /// # Errors
     /// As [`Vault::bytes`]; [`Error::NotText`].
-    pub fn note(&self, path: &VaultPath) -> Result<(VaultPath, String, String), Error> {
+    pub fn note(&self, path: &VaultPath) -> Result<(String, String), Error> {
         let bytes = self.bytes(path)?;
         let text = utf8(path, &bytes)?.to_owned();
-        Ok((self.spelled(path), text, etag(&bytes)))
+        Ok((text, etag(&bytes)))
     }
 
     /// Reads a file. `range` applies to text only; other files are read whole.
@@ -121,11 +119,11 @@ impl Vault {
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
         let (kind, _) = media::of(path.name());
         let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
-        let (path, bytes, stamp) =
+        let (bytes, stamp) =
             self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
         let etag = etag(&bytes);
-        let content = Content::of(&path, bytes, range)?;
-        Ok(Read { path, content, stamp, etag })
+        let content = Content::of(path, bytes, range)?;
+        Ok(Read { content, stamp, etag })
     }
 
     /// All bytes of a file, to be returned as they are.
@@ -133,7 +131,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`]; [`Error::TooLarge`] above [`limits::BLOB_BYTES`].
     pub fn blob(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
-        self.bytes_up_to(path, limits::BLOB_BYTES).map(|(_, bytes, _)| bytes)
+        self.bytes_up_to(path, limits::BLOB_BYTES).map(|(bytes, _)| bytes)
     }
 
     /// All bytes of a note.
@@ -141,7 +139,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`].
     pub fn bytes(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
-        self.bytes_up_to(path, limits::NOTE_BYTES).map(|(_, bytes, _)| bytes)
+        self.bytes_up_to(path, limits::NOTE_BYTES).map(|(bytes, _)| bytes)
     }
 
     /// All bytes of a note; `None` if it does not exist.
@@ -158,7 +156,7 @@ impl Vault {
         path: &VaultPath,
         limit: u64,
     ) -> Result<Option<Vec<u8>>, Error> {
-        Error::none_if_missing(self.bytes_up_to(path, limit).map(|(_, bytes, _)| bytes))
+        Error::none_if_missing(self.bytes_up_to(path, limit).map(|(bytes, _)| bytes))
     }
 
     /// The SHA-256 of a file's first bytes, [`limits::GIT_FILE_BYTES`] at most, in hexadecimal;
@@ -167,10 +165,10 @@ impl Vault {
     /// # Errors
     /// As [`Vault::bytes_if_any`], except [`Error::TooLarge`].
     pub fn hash_if_any(&self, path: &VaultPath) -> Result<Option<String>, Error> {
-        let Some((path, on_disk)) = Error::none_if_missing(self.locate(path))? else {
+        let Some((on_disk, found)) = Error::none_if_missing(self.locate(path))? else {
             return Ok(None);
         };
-        check_is_file(&path, &on_disk)?;
+        check_is_file(path, &found)?;
         let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(limits::GIT_FILE_BYTES));
         first_bytes
             .and_then(hash_of_all)
@@ -191,19 +189,15 @@ impl Vault {
         Some(entry.stamp.size).filter(|size| *size <= limit).and_then(read).map(|read| read.bytes)
     }
 
-    fn bytes_up_to(
-        &self,
-        path: &VaultPath,
-        limit: u64,
-    ) -> Result<(VaultPath, Vec<u8>, Stamp), Error> {
+    fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, Stamp), Error> {
         if let Some(entry) = self.index.get(path.as_str())
             && let Some(bytes) = self.bytes_as_indexed(&entry, limit)
         {
-            return Ok((path.clone(), bytes, entry.stamp));
+            return Ok((bytes, entry.stamp));
         }
-        let (path, on_disk) = self.locate(path)?;
-        let StampedBytes { bytes, stamp, .. } = bytes_on_disk(&path, &on_disk, limit)?;
-        Ok((path, bytes, stamp))
+        let (on_disk, found) = self.locate(path)?;
+        let StampedBytes { bytes, stamp, .. } = bytes_on_disk(path, &on_disk, &found, limit)?;
+        Ok((bytes, stamp))
     }
 
     /// The whole text of a file, from the index if that has it. Does not lock the index, so the
@@ -219,7 +213,8 @@ impl Vault {
             return Ok(text_of(bytes));
         }
         let path = VaultPath::unchecked(&entry.path);
-        let read = bytes_on_disk(&path, &self.jail.existing(&path)?, limits::NOTE_BYTES)?;
+        let (on_disk, found) = self.jail.look_up(&path)?;
+        let read = bytes_on_disk(&path, &on_disk, &found, limits::NOTE_BYTES)?;
         Ok(text_of(read.bytes))
     }
 }
@@ -248,12 +243,13 @@ fn not_text(path: &VaultPath, bytes: &[u8]) -> Error {
 }
 
 /// The bytes of a file of at most `limit` bytes.
-pub(super) fn bytes_on_disk(
+fn bytes_on_disk(
     path: &VaultPath,
     on_disk: &Path,
+    found: &Metadata,
     limit: u64,
 ) -> Result<StampedBytes, Error> {
-    let metadata = check_is_file(path, on_disk)?;
+    check_is_file(path, found)?;
     let check_size = |size| {
         if size > limit {
             Err(Error::TooLarge { path: path.as_str().into(), size, limit })
@@ -261,29 +257,22 @@ pub(super) fn bytes_on_disk(
             Ok(())
         }
     };
-    check_size(metadata.len())?;
+    check_size(found.len())?;
     let read = walk::read_stamped(on_disk, limit + 1)
         .map_err(Error::disk("read the file", path.as_str()))?;
     check_size(read.stamp.size.max(read.bytes.len() as u64))?;
     Ok(read)
 }
 
-pub(super) fn check_is_file(path: &VaultPath, on_disk: &Path) -> Result<Metadata, Error> {
-    let metadata = on_disk.metadata().map_err(Error::disk("read the file", path.as_str()))?;
-    if metadata.is_dir() {
-        return Err(Error::NotAllowed {
+/// Refuses a folder.
+pub(super) fn check_is_file(path: &VaultPath, found: &Metadata) -> Result<(), Error> {
+    match found.is_dir() {
+        true => Err(Error::NotAllowed {
             path: path.as_str().into(),
             why: "it is a folder; use vault_list",
-        });
+        }),
+        false => Ok(()),
     }
-    // Opening a named pipe would wait for its writer.
-    if !metadata.is_file() {
-        return Err(Error::NotAllowed {
-            path: path.as_str().into(),
-            why: "it is not a regular file",
-        });
-    }
-    Ok(metadata)
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.

@@ -137,14 +137,13 @@ impl Vault {
         let alone = self.alone();
         self.refresh_now()?;
         let mut wanted: Vec<VaultPath> = Vec::new();
-        let paths: Vec<VaultPath> = paths.iter().map(|path| self.spelled(path)).collect();
-        for path in &paths {
-            let (path, on_disk) = self.locate(path)?;
-            self.check_etag(&path, if_match)?;
-            if on_disk.is_dir() {
+        for path in paths {
+            let (on_disk, found) = self.locate(path)?;
+            self.check_etag(path, if_match)?;
+            if found.is_dir() {
                 let others: Vec<Arc<Entry>> = self
                     .index
-                    .below(&path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
+                    .below(path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
                         "{} has files that are not named ({}, such as {}); nothing was deleted. \
@@ -154,7 +153,7 @@ impl Vault {
                         other.path
                     )));
                 }
-                if self.jail.has_hidden(path.as_str(), true, limits::DEPTH) {
+                if self.jail.has_hidden(path.as_str(), &on_disk, true, limits::DEPTH) {
                     return Err(Error::NotAllowed {
                         path: path.as_str().into(),
                         why: "it has hidden files, such as .git or .obsidian, which are not \
@@ -162,9 +161,9 @@ impl Vault {
                     });
                 }
             }
-            self.movable(&path)?;
-            if !wanted.contains(&path) {
-                wanted.push(path);
+            self.movable(path)?;
+            if !wanted.contains(path) {
+                wanted.push(path.clone());
             }
         }
         // The contents of a folder are deleted before it.

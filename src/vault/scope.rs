@@ -2,13 +2,10 @@
 //! (Dotfiles are hidden from every login by [`VaultPath`] itself.)
 
 use super::entry::name_of;
-use super::path::{VaultPath, rest_below};
+use super::path::{VaultPath, composed, rest_below};
 use glob::{MatchOptions, Pattern};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
-use unicode_normalization::UnicodeNormalization;
 
 /// The folders that a login may read, and those that it may change, which it may also read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,15 +24,10 @@ impl GrantedFolders {
         is_in(&self.write, path)
     }
 
-    /// Whether a folder contains one of these that exists on disk (which is assumed of a name that
-    /// is not ASCII) or may be created.
-    pub(super) fn is_above_granted(&self, root: &Path, path: &str) -> bool {
-        let composed_path = composed(path);
-        let is_inner = |folder: &&VaultPath| {
-            VaultPath::unchecked(&composed_path).contains(&composed(folder.as_str()))
-        };
-        let exists =
-            |folder: &VaultPath| !folder.as_str().is_ascii() || root.join(folder.as_str()).is_dir();
+    /// Whether a folder contains one of these that exists, or that may be created.
+    pub(super) fn is_above_granted(&self, path: &str, exists: impl Fn(&VaultPath) -> bool) -> bool {
+        let above = VaultPath::unchecked(path);
+        let is_inner = |folder: &&VaultPath| above.contains(folder.as_str());
         self.read.iter().flatten().filter(is_inner).any(exists)
             || self.write.iter().any(|folder| is_inner(&folder))
     }
@@ -62,13 +54,7 @@ impl fmt::Display for GrantedFolders {
 }
 
 fn is_in(folders: &[VaultPath], path: &str) -> bool {
-    let path = composed(path);
-    folders.iter().any(|folder| rest_below(&path, &composed(folder.as_str())).is_some())
-}
-
-/// A string in NFC: macOS writes names in NFD, and both look the same.
-fn composed(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() { text.into() } else { text.nfc().collect::<String>().into() }
+    folders.iter().any(|folder| rest_below(path, folder.as_str()).is_some())
 }
 
 /// A pattern of `HIDE`, in lower case.
@@ -103,15 +89,14 @@ impl Hidden {
         self.0.is_empty()
     }
 
-    pub(super) fn hides(&self, root: &Path, path: &str) -> bool {
+    pub(super) fn hides(&self, path: &str, is_folder: impl Fn() -> bool) -> bool {
         if self.0.is_empty() {
             return false;
         }
         let lower = lower_case(path);
         let ends = lower.match_indices('/').map(|(at, _)| at).chain([lower.len()]);
         ends.filter_map(|end| lower.split_at_checked(end)).any(|(above, rest)| {
-            // Without a rest it is the whole path, which is on disk as it was given.
-            let is_folder = || !rest.is_empty() || root.join(path).is_dir();
+            let is_folder = || !rest.is_empty() || is_folder();
             self.0
                 .iter()
                 .any(|pattern| pattern.matches(above) && (!pattern.folders_only || is_folder()))
@@ -156,9 +141,8 @@ mod tests {
 
     #[test]
     fn a_pattern_hides_a_name_anywhere_or_a_path_from_the_root() {
-        let hides = |patterns: &str, path: &str| {
-            Hidden::parse(patterns).unwrap().hides(Path::new("/nowhere"), path)
-        };
+        let hides =
+            |patterns: &str, path: &str| Hidden::parse(patterns).unwrap().hides(path, || false);
         for (patterns, path, expected) in [
             ("*.pdf", "a/b.pdf", true),
             ("*.pdf", "a/b.md", false),

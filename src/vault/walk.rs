@@ -4,13 +4,13 @@ use super::entry::Stamp;
 use super::error::{description, warn_once};
 use super::index::Index;
 use super::jail::Jail;
-use super::path::{is_hidden, is_odd};
+use super::path::{composed, is_hidden, is_odd, joined};
 use crate::clock;
 use crate::disk;
 use crate::limits;
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The kind of a served directory entry.
@@ -25,6 +25,7 @@ pub(super) enum Kind {
 struct Folder {
     /// Its path below the root.
     below: String,
+    on_disk: PathBuf,
     depth: usize,
 }
 
@@ -45,15 +46,15 @@ impl Walk<'_> {
     /// Only if the root itself cannot be read.
     pub(super) fn walk_folder(&mut self, path: &str) -> io::Result<()> {
         let depth = path.split('/').filter(|name| !name.is_empty()).count();
-        let mut open = vec![Folder { below: path.to_owned(), depth }];
+        let on_disk = self.index.jail.absolute(path);
+        let mut open = vec![Folder { below: path.to_owned(), on_disk, depth }];
         while let Some(folder) = open.pop() {
-            let on_disk = self.index.jail.root().join(&folder.below);
             if let Some(events) = self.index.events()
-                && let Err(why) = events.watch(&folder.below, &on_disk)
+                && let Err(why) = events.watch(&folder.below, &folder.on_disk)
             {
                 self.index.disable_events(&why);
             }
-            let entries = match fs::read_dir(&on_disk) {
+            let entries = match fs::read_dir(&folder.on_disk) {
                 Err(error) if folder.below.is_empty() => return Err(error),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => {
@@ -94,6 +95,9 @@ impl Walk<'_> {
             Ok(None) if is_odd(name) && !is_hidden(name) => {
                 skip("a name with a control character or a backslash")
             }
+            Ok(None) if has_composed_twin(entry, name) => {
+                skip("two names that differ only in their Unicode form, of which one")
+            }
             Ok(None) => {}
             _ if path.len() > limits::PATH_BYTES => skip("a path that is too long"),
             Err(error) => warn(&path, &error),
@@ -101,7 +105,13 @@ impl Walk<'_> {
             Ok(Some(Kind::Folder)) if folder.depth >= limits::DEPTH => {
                 skip("folders nested too deeply")
             }
-            Ok(Some(Kind::Folder)) => return Some(Folder { below: path, depth: folder.depth + 1 }),
+            Ok(Some(Kind::Folder)) => {
+                return Some(Folder {
+                    below: path,
+                    on_disk: entry.path(),
+                    depth: folder.depth + 1,
+                });
+            }
         }
         None
     }
@@ -111,9 +121,15 @@ fn warn(path: &str, error: &io::Error) {
     warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
 }
 
-/// The path of a name in a folder.
-pub(super) fn joined(below: &str, name: &str) -> String {
-    if below.is_empty() { name.to_owned() } else { [below, "/", name].concat() }
+/// Whether a name is not in NFC, and another that differs only in that is beside it, which is
+/// served.
+fn has_composed_twin(entry: &DirEntry, name: &str) -> bool {
+    let composed = composed(name);
+    let is_other = || {
+        let (own, other) = (entry.path(), entry.path().with_file_name(&*composed));
+        other.symlink_metadata().is_ok() && !disk::is_same_file(&own, &other)
+    };
+    composed != name && is_other()
 }
 
 /// What a directory entry is, if it is served: not hidden, and a regular file or a folder (rules 2
@@ -131,7 +147,7 @@ pub(super) fn classify(
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
     };
-    if is_hidden(name) || is_odd(name) || !jail.shows(path) {
+    if is_hidden(name) || is_odd(name) || !jail.shows(path) || has_composed_twin(entry, name) {
         return Ok(None);
     }
     let kind = match entry.file_type() {

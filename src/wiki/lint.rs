@@ -6,10 +6,9 @@ use super::links::{Pages, remote_images};
 use crate::markdown::frontmatter;
 use crate::markdown::links::links;
 use crate::markdown::parts::Note;
-use crate::vault::{Entry, Error, Vault, VaultPath};
+use crate::vault::{Entry, Error, Vault, VaultPath, composed};
 use std::collections::HashSet;
 use std::sync::Arc;
-use unicode_normalization::UnicodeNormalization;
 
 /// A page that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,7 +114,7 @@ fn check_page(
     let note = Note::of(text);
     if !STRUCTURAL.contains(&name) {
         match note.headings().into_iter().find(|heading| heading.level == 1) {
-            Some(heading) if heading.text.nfc().eq(stem.nfc()) => {}
+            Some(heading) if composed(&heading.text) == stem => {}
             Some(heading) => {
                 let what = format!("the first heading is {:?}, not the file's name", heading.text);
                 finding(heading.lines.start + 1, "file-name", what);

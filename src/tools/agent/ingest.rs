@@ -103,7 +103,7 @@ fn request(
             return Ok(text.to_owned());
         }
         match context.path(text) {
-            Ok(path) => Ok(context.vault.spelled(&path).as_str().to_owned()),
+            Ok(path) => Ok(context.vault.spelled(&path).into_owned()),
             Err(error) if error.code == Code::Ambiguous => Err(error),
             Err(_) => Ok(text.to_owned()),
         }

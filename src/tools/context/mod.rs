@@ -95,5 +95,9 @@ fn matching(context: &Context<'_>, criteria: &Criteria) -> Result<Vec<Arc<Entry>
 
 /// A note's path as the caller may see it.
 fn shown_path(context: &Context<'_>, entry: &Entry) -> String {
-    if context.options.local { context.vault.absolute(&entry.path) } else { entry.path.to_string() }
+    if context.options.local {
+        context.vault.absolute(&entry.path).display().to_string()
+    } else {
+        entry.path.to_string()
+    }
 }

@@ -5,9 +5,8 @@ use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Entry, VaultPath};
+use crate::vault::{Entry, VaultPath, composed};
 use glob::{MatchOptions, Pattern};
-use unicode_normalization::UnicodeNormalization;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_list_files",
@@ -73,9 +72,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         ));
     }
     let folder = VaultPath::folder(directory)?;
-    let folder = context.vault.existing_folder(Some(&folder))?.unwrap_or(folder);
-    // A name may be on disk in another Unicode form.
-    let pattern: String = arguments.text("pattern").nfc().collect();
+    context.vault.check_folder(Some(&folder))?;
+    let pattern = composed(arguments.text("pattern"));
     let compiled = Pattern::new(&pattern)
         .map_err(|error| Error::invalid(format!("Argument pattern: {}", error.msg)))?;
     let options = MatchOptions {
@@ -91,7 +89,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         let wanted = if pattern.contains('/') { below } else { entry.name() };
         entry.path.ends_with(".md")
             && (recursive || !below.contains('/'))
-            && compiled.matches_with(&wanted.nfc().collect::<String>(), options)
+            && compiled.matches_with(wanted, options)
     };
     let (_, found) = context.vault.matching(after.as_deref(), limits::LIST_PAGE + 1, passes)?;
     let (files, next) = paging::page(

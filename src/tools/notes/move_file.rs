@@ -115,7 +115,7 @@ fn note_of_heading(context: &Context<'_>, text: &str) -> Result<VaultPath, Error
     let whole = if text.starts_with("[[") { format!("{text}]]") } else { text.to_owned() };
     let path = context.exact_path(&whole)?;
     context.vault.entry(&path)?;
-    Ok(context.vault.spelled(&path))
+    Ok(path)
 }
 
 /// The text of the new heading, of `Note.md#New`, `#New` or, where `from` has headings above it,

@@ -147,7 +147,7 @@ fn show(
     is_first: bool,
 ) -> Result<Option<Shown>, Error> {
     let path = context.path(named)?;
-    let (path, text, etag) = context.vault.note(&path)?;
+    let (text, etag) = context.vault.note(&path)?;
     let note = Note::of(&text);
     let lines = lines_of(&note, target).map_err(|error| target_error(target, error))?;
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };

@@ -63,7 +63,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let mut paths: Vec<VaultPath> = Vec::new();
     for path in arguments.texts("paths").map(|path| context.path(path)) {
-        let path = context.vault.spelled(&path?);
+        let path = path?;
         if !paths.contains(&path) {
             paths.push(path);
         }

@@ -33,7 +33,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         .rsplit_once(PART)
         .and_then(|(path, number)| Some((path, number.parse::<u32>().ok()?)))
         .unwrap_or((id, 1));
-    let (path, text, _) = context.vault.note(&context.path(named)?)?;
+    let path = context.path(named)?;
+    let (text, _) = context.vault.note(&path)?;
     let entry = context.vault.entry(&path)?;
     let part = |from: usize| {
         text.part(

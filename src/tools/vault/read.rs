@@ -97,8 +97,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let range = Range { offset, column, limit, max_chars };
     let (path, size, modified, etag, content) = match arguments.maybe("version") {
         None => {
-            let Read { path, content, stamp, etag } =
-                context.vault.read(&context.path(arguments.text("path"))?, range)?;
+            let path = context.path(arguments.text("path"))?;
+            let Read { content, stamp, etag } = context.vault.read(&path, range)?;
             (path, stamp.size, Some(stamp.modified().rfc3339()), Some(etag), content)
         }
         Some(version) => {

@@ -80,7 +80,7 @@ impl Vault {
             Ok(on_disk)
         });
         let on_disk = made.inspect_err(|_| {
-            let folder = self.jail.root().join(path.parent().as_str());
+            let folder = self.absolute(path.parent().as_str());
             disk::remove_empty_folders(&folder, &top);
         })?;
         folders.add_that_of(path, self);

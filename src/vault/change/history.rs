@@ -38,7 +38,7 @@ impl Vault {
         if !self.jail.shows(path.as_str()) {
             return Ok(Vec::new());
         }
-        let mut name = self.spelled(path).as_str().to_owned();
+        let mut name = path.as_str().to_owned();
         let mut found = Vec::new();
         for line in self.past()?.lines.into_iter().rev() {
             if let Did::Renamed { from, to } = &line.did {
@@ -70,7 +70,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Ambiguous`] if versions of several are kept.
     pub fn existing_or_deleted(&self, path: &VaultPath) -> Result<Option<VaultPath>, Error> {
-        if self.jail.existing(&self.spelled(path)).is_ok() {
+        if self.jail.existing(path).is_ok() {
             return Ok(Some(path.clone()));
         }
         if self.log.is_none() {
@@ -160,7 +160,7 @@ impl Vault {
             self.change(&[step])?;
             return Ok(Written::of(path, true, &bytes));
         }
-        self.update(&self.spelled(path), true, &mut |now| {
+        self.update(path, true, &mut |now| {
             let is_other = |now: &&[u8]| match &line.did {
                 Did::Wrote { after, .. } => hash(now) != *after,
                 // The file was deleted, and another one made.

@@ -11,6 +11,7 @@ use crate::limits;
 use crate::secret;
 use crate::slice::Part;
 use crate::vault::error::Error;
+use crate::vault::path::composed;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
@@ -228,9 +229,13 @@ impl Log {
     }
 }
 
-/// The lines of a part of the log.
+/// The lines of a part of the log. The former version wrote paths in the form that they have on
+/// disk.
 fn lines_of(log: &[u8]) -> impl DoubleEndedIterator<Item = Line> {
-    log.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
+    log.split(|&byte| byte == b'\n').filter_map(|line| {
+        let line = std::str::from_utf8(line).ok()?;
+        serde_json::from_str(&composed(line)).ok()
+    })
 }
 
 impl OpenLog<'_> {

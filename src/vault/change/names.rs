@@ -25,7 +25,7 @@ pub(super) struct Folders(BTreeSet<PathBuf>);
 impl Folders {
     /// Adds the folder that a path is in.
     pub(super) fn add_that_of(&mut self, path: &VaultPath, vault: &Vault) {
-        self.0.insert(vault.jail.root().join(path.parent().as_str()));
+        self.0.insert(vault.absolute(path.parent().as_str()));
     }
 
     fn add_trash(&mut self, vault: &Vault) {
@@ -187,10 +187,10 @@ impl Vault {
 
     /// The path on disk of a file or folder that may be moved.
     pub(in crate::vault) fn movable(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
-        let (path, on_disk) = self.locate(path)?;
+        let (on_disk, found) = self.locate(path)?;
         self.check_grant(path.as_str())?;
-        refuse_read_only(&on_disk, &path)?;
-        if self.jail.has_hidden(path.as_str(), false, limits::DEPTH) {
+        refuse_read_only(&found, path)?;
+        if self.jail.has_hidden(path.as_str(), &on_disk, false, limits::DEPTH) {
             return Err(Error::NotAllowed {
                 path: path.as_str().into(),
                 why: "it has files that are not served; move it by hand",

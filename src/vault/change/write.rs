@@ -13,12 +13,12 @@ use crate::vault::path::VaultPath;
 use crate::vault::read::utf8;
 use crate::vault::{Vault, count_lines, etag};
 use serde::de::IgnoredAny;
-use std::path::Path;
+use std::fs::Metadata;
 
 /// A file after a change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The path as it is on disk.
+    /// Its path.
     pub path: VaultPath,
     /// Whether the file is new.
     pub created: bool,
@@ -66,8 +66,6 @@ impl Vault {
         // Before the name: what a login may not change is said first.
         self.check_grant(path.as_str())?;
         self.index.check_available()?;
-        // An existing note with the same name in another Unicode form is the note that is meant.
-        let path = &self.jail.as_on_disk(path.clone());
         self.check_new_name(path, None)?;
         check_canvas(path, content.as_bytes())?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
@@ -150,8 +148,8 @@ impl Vault {
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
         check_size(path, size)?;
         self.may_create(path)?;
-        match self.jail.existing(path) {
-            Ok(on_disk) => refuse_read_only(&on_disk, path),
+        match self.jail.look_up(path) {
+            Ok((_, found)) => refuse_read_only(&found, path),
             Err(Error::NotFound { .. }) => self.check_new_name(path, None),
             Err(error) => Err(error),
         }
@@ -170,8 +168,8 @@ impl Vault {
         {
             folder = folder.parent();
         }
-        let on_disk = self.jail.existing(&folder)?;
-        if !on_disk.is_dir() {
+        let (on_disk, found) = self.jail.look_up(&folder)?;
+        if !found.is_dir() {
             return Err(Error::NotAllowed {
                 path: path.as_str().into(),
                 why: "a name in it is a file, not a folder",
@@ -248,11 +246,10 @@ impl Vault {
         if_match: Option<&str>,
         change: &mut NewBytes<'_>,
     ) -> Result<Written, Error> {
-        let path = self.spelled(path);
-        self.update(&path, true, &mut |now| {
+        self.update(path, true, &mut |now| {
             let Some(bytes) = now else {
                 // Which says what there is instead.
-                self.locate(&path)?;
+                self.locate(path)?;
                 return Err(Error::Busy);
             };
             must_match(bytes, if_match)?;
@@ -327,10 +324,9 @@ pub(in crate::vault) fn check_size(path: &VaultPath, size: usize) -> Result<(), 
 
 /// Refuses a file that may not be written. A rename would replace even a read-only file; the
 /// permission is respected.
-pub(in crate::vault) fn refuse_read_only(on_disk: &Path, path: &VaultPath) -> Result<(), Error> {
-    match on_disk.metadata() {
-        Ok(found) if found.permissions().readonly() => Err(Error::ReadOnly(path.as_str().into())),
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::disk("write the file", path.as_str())(error)),
+pub(in crate::vault) fn refuse_read_only(found: &Metadata, path: &VaultPath) -> Result<(), Error> {
+    match found.permissions().readonly() {
+        true => Err(Error::ReadOnly(path.as_str().into())),
+        false => Ok(()),
     }
 }
