@@ -475,7 +475,7 @@ fn a_login_is_notified_only_of_what_its_grant_covers() {
     assert!(events.iter().all(|event| !event.to_string().contains("Private")), "{events:?}");
 }
 
-/// Each grant has an index of its own, of which so many are kept; one with a listener stays.
+/// Of the parts that grants cover so many are kept; one with a listener stays.
 #[test]
 fn a_listener_is_notified_while_many_other_grants_are_used() {
     let hash = |secret: &str| vault_sync_mcp::secret::SecretHash::of(secret).to_hex();

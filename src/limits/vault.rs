@@ -63,7 +63,7 @@ pub const LINK_INDEX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 /// Bytes of a code span, inline math or a link target: what is not closed by then is plain text, so
 /// that a note with a million opening delimiters does not take quadratic time.
 pub const INLINE_BYTES: usize = 4096;
-/// Cached views of the vault for grants limited to folders, each with its own index.
+/// Views of the vault for grants limited to folders, each with its own tables.
 pub const VAULT_PARTS: usize = 8;
 /// Bytes read from the event queue at once: a few hundred events.
 pub const EVENT_BUFFER_BYTES: usize = 16 * 1024;

@@ -47,7 +47,7 @@ impl Vault {
             };
             found.insert((quality, value.to_owned()));
         };
-        self.index.read(|entries| {
+        self.view.read(|entries| {
             for entry in entries.values() {
                 let note = media::without_ending(entry.name());
                 match (kind, note) {

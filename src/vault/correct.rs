@@ -45,7 +45,7 @@ impl Vault {
         if run.is_narrowed {
             return self.correct(word, &word_index, run);
         }
-        let versions = (self.index.with_table(|table| table.version), word_index.version);
+        let versions = (self.view.with_table(|table| table.version), word_index.version);
         let lock = || self.postings_cache.corrections.lock().unpoisoned();
         if let Some(known) = lock().get(word).filter(|known| known.versions == versions) {
             return known.instead.clone();
@@ -61,7 +61,7 @@ impl Vault {
 
     fn correct(&self, word: &str, word_index: &WordIndex, run: &SearchRun<'_>) -> Option<String> {
         let unknown = Unknown { word, stem: stem(word), letters: word.chars().collect() };
-        self.index.with_table(|table| {
+        self.view.with_table(|table| {
             let changed: BTreeSet<Id> = table.changed_since(word_index.version)?.collect();
             // A file that has changed may not have the word any more.
             let is_wanted = |file: Posting| {

@@ -109,8 +109,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The same file under another path, or for another index. The text, most of what an entry
-    /// takes, is shared.
+    /// The same file under another path. The text, most of what an entry takes, is shared.
     pub(super) fn at(&self, path: Arc<str>) -> Entry {
         Entry {
             folded_path: folded_if_other(&path),

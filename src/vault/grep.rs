@@ -48,7 +48,7 @@ impl Vault {
         // Only notes with the text that every match requires are searched.
         let word_index = self.word_index();
         let required: Vec<&str> = pattern.required().into_iter().collect();
-        let mut notes: Vec<Arc<Entry>> = self.index.with_table(|table| {
+        let mut notes: Vec<Arc<Entry>> = self.view.with_table(|table| {
             let having =
                 self.files_that_may_have(&required, word_index.as_deref(), table).into_iter();
             having.chain(table.not_kept()).filter(|entry| entry.is_note()).cloned().collect()

@@ -10,27 +10,18 @@ use super::error::{Error, warn_once};
 use super::events::Events;
 use super::jail::{Jail, ResolvedPath};
 use super::media::{self, Kind};
-use super::path::{VaultPath, range_below};
+use super::path::VaultPath;
 use super::table::Table;
-use super::word_index::WordIndex;
 use crate::clock;
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::Quota;
 use crate::slice::Part;
-use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
-
-/// The state of a file, or of a folder and all files below it, in the index; for comparison only.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IndexedState {
-    files: usize,
-    newest: u64,
-}
 
 /// When the last walk of the whole vault began, and how long it took.
 #[derive(Debug, Clone, Copy)]
@@ -43,8 +34,6 @@ pub(super) struct LastWalk {
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) jail: Jail,
-    /// That of the whole vault, where this is the index of a part.
-    pub(super) whole: Option<Arc<Index>>,
     /// Device and inode of the root at the last walk.
     pub(super) identity: Mutex<Option<(u64, u64)>>,
     pub(super) table: RwLock<Table>,
@@ -63,23 +52,18 @@ pub(super) struct Index {
     pub(super) last_walk: Mutex<Option<LastWalk>>,
     /// The permit for the background walk.
     pub(super) walk_permit: Arc<Quota>,
-    /// The newest word index.
-    pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
-    /// The permit for building one.
-    pub(super) word_index_permit: Arc<Quota>,
     /// Whether the last walk found no vault; logged once when it disappears and once when it is
     /// back.
     pub(super) is_gone: AtomicBool,
 }
 
 impl Index {
-    pub(super) fn new(jail: Jail, whole: Option<Arc<Index>>) -> Index {
+    pub(super) fn new(jail: Jail) -> Index {
         let events =
             Events::new().inspect_err(|error| log::warn!("{CHANGES_NEED_WALKS}: {error}")).ok();
         Index {
             identity: Mutex::new(jail.identity()),
             jail,
-            whole,
             table: RwLock::default(),
             events: RwLock::new(events.map(Arc::new)),
             refresh_lock: Mutex::new(()),
@@ -87,15 +71,8 @@ impl Index {
             checks: AtomicU64::new(0),
             last_walk: Mutex::default(),
             walk_permit: Quota::one(),
-            word_index: Mutex::default(),
-            word_index_permit: Quota::one(),
             is_gone: AtomicBool::new(false),
         }
-    }
-
-    /// Reads the entries. Must be short: writers wait.
-    pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Arc<str>, Arc<Entry>>) -> T) -> T {
-        look(&self.table.read().unpoisoned().entries)
     }
 
     /// Reads the table. Must be short: writers wait.
@@ -103,38 +80,8 @@ impl Index {
         look(&self.table.read().unpoisoned())
     }
 
-    /// The entries below a folder that are wanted, in order.
-    pub(super) fn below(
-        &self,
-        folder: &VaultPath,
-        wanted: impl Fn(&Entry) -> bool,
-    ) -> Vec<Arc<Entry>> {
-        self.read(|entries| {
-            range_below(entries, folder.as_str())
-                .map(|(_, entry)| entry)
-                .filter(|entry| wanted(entry))
-                .cloned()
-                .collect()
-        })
-    }
-
-    pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
-        self.read(|entries| entries.get(path).cloned())
-    }
-
-    pub(super) fn indexed_state(&self, path: &VaultPath) -> IndexedState {
-        self.read(|entries| {
-            let inside = range_below(entries, path.as_str());
-            let of = |state: IndexedState, entry: &Arc<Entry>| IndexedState {
-                files: state.files + 1,
-                newest: state.newest.max(entry.version),
-            };
-            entries
-                .get(path.as_str())
-                .into_iter()
-                .chain(inside.map(|(_, entry)| entry))
-                .fold(IndexedState::default(), of)
-        })
+    fn get(&self, path: &str) -> Option<Arc<Entry>> {
+        self.with_table(|table| table.entries.get(path).cloned())
     }
 
     pub(super) fn events(&self) -> Option<Arc<Events>> {
@@ -147,23 +94,6 @@ impl Index {
             log::warn!("{CHANGES_NEED_WALKS}: {why}");
             events.wake();
         }
-    }
-
-    /// Runs `work` in a thread of its own, unless it is running already; false if no thread could
-    /// be started.
-    pub(super) fn spawn(
-        self: &Arc<Self>,
-        name: &str,
-        quota: &Arc<Quota>,
-        work: impl FnOnce(&Index) + Send + 'static,
-    ) -> bool {
-        let Some(permit) = quota.take("", Duration::ZERO) else { return true };
-        let index = Arc::clone(self);
-        let run = move || {
-            let _permit = permit;
-            work(&index);
-        };
-        std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
     }
 
     /// Compares a file with its entry, and reads it again if its stamp differs, or with `recheck`
@@ -234,7 +164,8 @@ impl Index {
         }) {
             return false;
         }
-        let is_full = known.is_none() && self.read(BTreeMap::len) >= limits::FILES;
+        let is_full =
+            known.is_none() && self.with_table(|table| table.entries.len()) >= limits::FILES;
         if is_full {
             warn_once(
                 "the size of the vault",
@@ -242,17 +173,6 @@ impl Index {
             );
         }
         !is_full
-    }
-
-    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has
-    /// another stamp, or an uncertain one.
-    pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
-        let known =
-            self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
-        known.or_else(|| {
-            self.update(path.as_str(), true);
-            self.get(path.as_str())
-        })
     }
 
     /// Records what this program has just written.
@@ -277,7 +197,10 @@ impl Index {
 
     /// Records that this program has just moved a file, or all files of a folder.
     pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
-        let moved = self.below(from, |_| true).into_iter().chain(self.get(from.as_str()));
+        let moved = self
+            .with_table(|table| table.below(from, |_| true))
+            .into_iter()
+            .chain(self.get(from.as_str()));
         let moved: Vec<Arc<Entry>> = moved.collect();
         {
             let _lock = self.update_lock.lock().unpoisoned();
@@ -318,7 +241,7 @@ impl Index {
         if let Some(events) = self.events() {
             events.forget(path);
         }
-        let below = self.below(&VaultPath::unchecked(path), |_| true);
+        let below = self.with_table(|table| table.below(&VaultPath::unchecked(path), |_| true));
         for gone in self.get(path).into_iter().chain(below) {
             self.change(|table| table.remove(&gone.path));
         }

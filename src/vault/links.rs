@@ -307,7 +307,7 @@ impl Vault {
     /// not handed out: whoever holds it makes the next change copy it.
     fn complete_links(&self) -> Option<Arc<LinkIndex>> {
         let mut index = self.links.lock().unpoisoned();
-        let (version, stale) = self.index.with_table(|table| (table.version, index.stale(table)));
+        let (version, stale) = self.view.with_table(|table| (table.version, index.stale(table)));
         if !stale.is_empty() {
             return None;
         }
@@ -321,7 +321,7 @@ impl Vault {
     fn read_some_links(&self, proceed: &dyn Fn(usize, usize) -> bool) -> Result<(), Error> {
         let stale = {
             let index = self.links.lock().unpoisoned();
-            self.index.with_table(|table| index.stale(table))
+            self.view.with_table(|table| index.stale(table))
         };
         let mut bytes = 0;
         let within = |entry: &&Arc<Entry>| {
@@ -412,7 +412,7 @@ impl Vault {
         let in_scope = |file: &str| path.is_none_or(|path| path.covers(file));
         // Only links with these keys may be wanted; all for a folder.
         let keys: Option<Vec<Box<str>>> =
-            path.and_then(|path| self.index.get(path.as_str())).and_then(|entry| match show {
+            path.and_then(|path| self.view.get(path.as_str())).and_then(|entry| match show {
                 LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
                 _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
             });
@@ -435,7 +435,7 @@ impl Vault {
         while page.len() < limits::LINKS_PAGE
             && let Some(source) = sources.next()
         {
-            let Some(entry) = self.index.get(source) else { continue };
+            let Some(entry) = self.view.get(source) else { continue };
             let (text, links) = self.links_in(&entry);
             let note = Note::of(&text);
             for (number, link) in links.into_iter().enumerate() {

@@ -55,7 +55,7 @@ impl Vault {
         passes: impl Fn(&Entry) -> bool,
     ) -> Result<Page, Error> {
         self.refresh()?;
-        Ok(self.index.read(|entries| {
+        Ok(self.view.read(|entries| {
             let total = entries.values().filter(|entry| passes(entry)).count();
             let start = after.map_or(Bound::Unbounded, Bound::Excluded);
             let rest = entries
@@ -110,7 +110,7 @@ impl Vault {
     }
 
     fn folder_on_disk(&self, folder: &VaultPath) -> Result<ResolvedPath, Error> {
-        self.index.check_available()?;
+        self.view.check_available()?;
         match self.jail.folder(folder) {
             Err(Error::NotFound { path, .. }) => {
                 self.check_other_case(folder)?;
@@ -132,7 +132,7 @@ impl Vault {
         self.refresh()?;
         let (below, depth) = (format!("{}/", fold(folder.as_str())), folder.segments().count());
         let is_below = |entry: &&Arc<Entry>| entry.folded_path().starts_with(&below);
-        match self.index.read(|entries| entries.values().find(is_below).cloned()) {
+        match self.view.read(|entries| entries.values().find(is_below).cloned()) {
             Some(entry) => {
                 let meant = entry.path.split('/').take(depth).collect::<Vec<_>>().join("/");
                 Err(Error::NotFound {

@@ -12,25 +12,12 @@ use crate::markdown::{self, frontmatter};
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
 
 impl Index {
-    /// The entry of the whole vault, where this is the index of a part of it and that entry is of
-    /// the same state of the file.
-    fn entry_of_whole(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
-        let entry = self.whole.as_ref()?.get(path)?;
-        let is_same = Stamp::of(&on_disk.metadata().ok()?) == entry.stamp && !entry.uncertain;
-        // A part may have room for a text that the whole has not.
-        (is_same && !matches!(entry.text, Text::NotKept { .. }))
-            .then(|| entry.at(Arc::clone(&entry.path)))
-    }
-
     /// Reads a file into an entry.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
-        if let Some(entry) = self.entry_of_whole(path, on_disk) {
-            return Some(entry);
-        }
         let kind = media::of(path).0;
         let is_text = kind == Kind::Text || kind == Kind::Other && walk::looks_like_text(on_disk);
         if !is_text {

@@ -29,6 +29,7 @@
 //! |---|---|
 //! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `view` | as much of that as a grant covers |
 //! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
 //! | `query_words`, `correct` | the words of a query: replacements for those that no file has, and weights |
 //! | `results`, `page` | a search and its results: their order, and what is shown of each |
@@ -94,6 +95,7 @@ mod table;
 mod tag;
 #[cfg(feature = "notes")]
 mod template;
+mod view;
 mod walk;
 mod word_index;
 
@@ -101,12 +103,12 @@ use crate::slice::Part;
 pub use change::TRASH;
 pub use entry::{Entry, Stamp};
 pub use error::Error;
-pub use index::IndexedState;
 pub use names::Named;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, composed, refused_elsewhere};
 pub use read::bytes_that_fit;
 pub use scope::{GrantedFolders, Hidden};
+pub use table::IndexedState;
 
 use crate::clock;
 use crate::limits;
@@ -126,6 +128,7 @@ use std::io;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
+use view::View;
 
 /// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
@@ -149,7 +152,7 @@ impl Deref for Vault {
 #[derive(Debug)]
 pub struct Shared {
     jail: Jail,
-    index: Arc<Index>,
+    view: View,
     locks: Arc<Locks>,
     /// Permits for what is costly: regular expressions, queries, and reading the log of versions.
     costly_calls: Arc<Quota>,
@@ -176,17 +179,14 @@ struct Locks {
 impl Shared {
     fn new(
         jail: Jail,
+        view: View,
         locks: Arc<Locks>,
         costly_calls: Arc<Quota>,
         whole: Option<Arc<Shared>>,
     ) -> Shared {
-        let index = Arc::new(Index::new(
-            jail.clone(),
-            whole.as_ref().map(|whole| Arc::clone(&whole.index)),
-        ));
         Shared {
             jail,
-            index,
+            view,
             locks,
             costly_calls,
             whole,
@@ -221,12 +221,12 @@ impl Vault {
             per_owner: usize::MAX,
             waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE,
         });
-        let shared = Shared::new(jail, Arc::new(locks), costly_calls, None);
+        let view = View::of_all(Arc::new(Index::new(jail.clone())));
+        let shared = Shared::new(jail, view, Arc::new(locks), costly_calls, None);
         Ok(Vault { shared: Arc::new(shared), log: None, author: None })
     }
 
-    /// The part of the vault that a grant covers, with an index of its own, so that no count,
-    /// ranking or resolved link depends on the rest.
+    /// The part of the vault that a grant covers.
     pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Vault {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();
@@ -237,7 +237,8 @@ impl Vault {
                 let jail = self.jail.within(folders);
                 let (locks, costly_calls) =
                     (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
-                Arc::new(Shared::new(jail, locks, costly_calls, Some(Arc::clone(&self.shared))))
+                let (view, whole) = (self.view.part(folders), Arc::clone(&self.shared));
+                Arc::new(Shared::new(jail, view, locks, costly_calls, Some(whole)))
             }
         };
         // A part in use, by a call or by a client that listens, stays.
@@ -303,7 +304,7 @@ impl Vault {
     /// # Errors
     /// [`Error::Unavailable`] when the vault's folder is gone; the index keeps what it had.
     pub fn refresh(&self) -> Result<(), Error> {
-        self.index.refresh()
+        self.view.refresh()
     }
 
     /// As [`Vault::refresh`], but waits only a short time for the first indexing: then the index
@@ -312,7 +313,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::refresh`].
     pub fn refresh_with_timeout(&self) -> Result<bool, Error> {
-        self.index.refresh_with_timeout()
+        self.view.refresh_with_timeout()
     }
 
     /// Waits until files have changed, or until a walk may find that they have, and brings the
@@ -321,7 +322,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::refresh`].
     pub fn wait_for_change(&self) -> Result<(), Error> {
-        self.index.wait_for_change()
+        self.view.wait_for_change()
     }
 
     /// As [`Vault::refresh`], but always checks the disk: for a change that depends on several
@@ -330,7 +331,7 @@ impl Vault {
     /// # Errors
     /// As [`Vault::refresh`].
     pub fn refresh_now(&self) -> Result<(), Error> {
-        self.index.take_changes(clock::instant())
+        self.view.take_changes(clock::instant())
     }
 
     /// Starts building the word index, so that the first search has it.
@@ -347,27 +348,27 @@ impl Vault {
                 .and_then(|at| path.get(at..))
                 .is_some_and(|found| found.eq_ignore_ascii_case(suffix))
         };
-        self.index.below(folder, |entry| ends(&entry.path))
+        self.view.below(folder, |entry| ends(&entry.path))
     }
 
     /// The entry of a file, without checking the disk.
     pub fn indexed(&self, path: &str) -> Option<Arc<Entry>> {
-        self.index.get(path)
+        self.view.get(path)
     }
 
     /// The state of a file, or of a folder and all files below it, currently in the index.
     pub fn indexed_state(&self, path: &VaultPath) -> IndexedState {
-        self.index.indexed_state(path)
+        self.view.indexed_state(path)
     }
 
     /// The number of files currently in the index.
     pub fn size(&self) -> usize {
-        self.index.read(|entries| entries.len())
+        self.view.read(|entries| entries.len())
     }
 
     /// A number that grows whenever a file appears in the vault or disappears from it.
     pub fn listing_generation(&self) -> u64 {
-        self.index.with_table(|table| table.listing)
+        self.view.with_table(|table| table.listing)
     }
 
     /// The entry of a file, brought up to date first.
@@ -377,7 +378,7 @@ impl Vault {
     pub fn entry(&self, path: &VaultPath) -> Result<Arc<Entry>, Error> {
         let (_, metadata) = self.locate(path)?;
         read::check_is_file(path, &metadata)?;
-        self.index
+        self.view
             .refreshed(path, Stamp::of(&metadata))
             .ok_or_else(|| Error::NotFound { path: path.as_str().into(), hint: String::new() })
     }
@@ -421,7 +422,7 @@ impl Vault {
             if !matches!(error, Error::NotFound { .. }) {
                 return Err(error);
             }
-            self.index.check_available()?;
+            self.view.check_available()?;
             Err(Error::NotFound { hint: self.same_name_hint(path), path: path.as_str().into() })
         })
     }
@@ -434,7 +435,7 @@ impl Vault {
         }
         let folded = fold(path.name());
         let wanted = folded.strip_suffix(".md").unwrap_or(&folded);
-        let mut found: Vec<String> = self.index.read(|entries| {
+        let mut found: Vec<String> = self.view.read(|entries| {
             let is_named = |name: &str| name == wanted || is_spelling(name, wanted);
             let is_alias = |entry: &Entry| entry.aliases().iter().any(|alias| is_named(alias));
             let alike = entries
@@ -453,7 +454,7 @@ impl Vault {
         }
         // A part of a name: `Plan` of `Plan v2`.
         if found.is_empty() && wanted.chars().count() >= limits::PART_OF_NAME_CHARS {
-            found = self.index.read(|entries| {
+            found = self.view.read(|entries| {
                 let has_it =
                     |entry: &&Arc<Entry>| entry::name_of(entry.searched_path()).contains(wanted);
                 entries
@@ -483,7 +484,7 @@ impl Vault {
             )
         };
         let found: BTreeSet<String> =
-            self.index.read(|entries| entries.values().filter_map(folder).collect());
+            self.view.read(|entries| entries.values().filter_map(folder).collect());
         found.into_iter().take(3).collect()
     }
 }

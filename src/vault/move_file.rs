@@ -265,8 +265,7 @@ impl Vault {
         self.check_new_name(to, Some(from))?;
         self.movable(from)?;
         let mut moved = BTreeMap::new();
-        let below =
-            self.index.below(from, |_| true).into_iter().chain(self.index.get(from.as_str()));
+        let below = self.view.below(from, |_| true).into_iter().chain(self.view.get(from.as_str()));
         for entry in below {
             let rest = entry.path.part(from.as_str().len()..);
             let new = VaultPath::file(&format!("{}{rest}", to.as_str()))?;
@@ -290,7 +289,7 @@ impl Vault {
             }
         }
         let entries: Vec<Arc<Entry>> =
-            sources.into_iter().filter_map(|source| self.index.get(source)).collect();
+            sources.into_iter().filter_map(|source| self.view.get(source)).collect();
         let look = |entry: &Arc<Entry>| {
             let (text, links) = self.links_in(entry);
             let (mut edits, mut left) = (Vec::new(), Vec::new());
@@ -361,7 +360,7 @@ impl Vault {
         let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));
         sources.insert(path.as_str().to_owned());
         for source in sources {
-            let Some(entry) = self.index.get(&source) else { continue };
+            let Some(entry) = self.view.get(&source) else { continue };
             let (own_text, links) = self.links_in(&entry);
             let (mut edits, mut left): (Vec<Edit>, Vec<usize>) = (Vec::new(), Vec::new());
             if source == path.as_str() {

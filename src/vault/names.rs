@@ -50,7 +50,7 @@ impl Vault {
                 // Of a folder and the note of its name next to it, the note is the file, as in
                 // links.
                 let is_folder_note = |note: &VaultPath| {
-                    self.index.get(path.as_str()).is_none() && exists(note) && self.is_folder(path)
+                    self.view.get(path.as_str()).is_none() && exists(note) && self.is_folder(path)
                 };
                 let note =
                     Some(note_of(path.as_str())).filter(|note| !creates && is_folder_note(note));
@@ -99,7 +99,7 @@ impl Vault {
     }
 
     fn exists(&self, path: &VaultPath) -> bool {
-        self.index.get(path.as_str()).is_some() || self.jail.existing(path).is_ok()
+        self.view.get(path.as_str()).is_some() || self.jail.existing(path).is_ok()
     }
 
     /// For a text that is no path of a file or folder that exists: such a path, if the text is one
@@ -137,7 +137,7 @@ impl Vault {
     /// The file that a link in a note in the root resolves to.
     fn resolve_from_root(&self, target: &str) -> Result<Option<VaultPath>, Error> {
         let name = fold(target.trim().rsplit('/').next().unwrap_or(target));
-        self.index.with_table(|table| {
+        self.view.with_table(|table| {
             let may_be = |entry: &&Arc<Entry>| entry.folded_path().contains(&name);
             let mut files = Files::default();
             table.all().filter(may_be).for_each(|entry| files.insert(&entry.path));
@@ -212,7 +212,7 @@ impl Vault {
         // `.obsidian` is often not synced; without its settings, the note of the day may be in any
         // folder.
         let has_settings = !folder.is_empty() || format != default_format || template.is_some();
-        let elsewhere = if has_settings || self.index.get(path.as_str()).is_some() {
+        let elsewhere = if has_settings || self.view.get(path.as_str()).is_some() {
             None
         } else {
             self.refresh()?;
@@ -236,7 +236,7 @@ impl Vault {
         instead_of: Option<&VaultPath>,
     ) -> Result<(), Error> {
         let shown = path.as_str();
-        if self.index.get(shown).is_some() {
+        if self.view.get(shown).is_some() {
             return Ok(());
         }
         let ends = shown.match_indices('/').map(|(at, _)| at).chain([shown.len()]);
@@ -264,7 +264,7 @@ impl Vault {
             }
         };
         let old = instead_of.map(VaultPath::as_str);
-        let twin = self.index.read(|entries| {
+        let twin = self.view.read(|entries| {
             let mut children = children_of(entries, folder);
             children
                 .find(|child| {

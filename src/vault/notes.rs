@@ -153,7 +153,7 @@ impl Vault {
         }
         // In this order: what a login may not change is said first.
         self.check_grant(path.as_str())?;
-        self.index.check_available()?;
+        self.view.check_available()?;
         self.check_new_name(path, None)?;
         let mut make = |now: Option<&[u8]>| {
             let first;
@@ -216,7 +216,7 @@ impl Vault {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<VaultTask>, Error> {
         self.refresh()?;
-        let notes: Vec<Arc<Entry>> = self.index.read(|entries| {
+        let notes: Vec<Arc<Entry>> = self.view.read(|entries| {
             let is_wanted = |entry: &&Arc<Entry>| {
                 let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
                 below && entry.is_note()

@@ -135,7 +135,7 @@ impl<'a> Ranking<'a> {
         count: usize,
         rank: &dyn Fn(&Candidate, &Table) -> Rank,
     ) -> Vec<Ranked> {
-        self.vault.index.with_table(|table| {
+        self.vault.view.with_table(|table| {
             let path =
                 |candidate: &Candidate| table.entry(candidate.id).map_or("", |entry| &*entry.path);
             let compare = |a: &(Rank, &Candidate), b: &(Rank, &Candidate)| {

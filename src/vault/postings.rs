@@ -138,7 +138,7 @@ impl Vault {
     ) -> Result<HashMap<String, Arc<Postings>>, Error> {
         let mut found = HashMap::new();
         let word_index = self.word_index();
-        let (missing, version) = self.index.with_table(|table| {
+        let (missing, version) = self.view.with_table(|table| {
             let word_index = word_index.as_deref();
             let known = |text: &&str| {
                 Some(((*text).to_owned(), self.known_postings(text, word_index, table)?))
@@ -150,7 +150,7 @@ impl Vault {
         });
         // 64 terms at a time: which of them a file is scanned for are the bits of a u64.
         for terms in missing.chunks(u64::BITS as usize) {
-            let candidates: Vec<(Arc<Entry>, u64)> = self.index.with_table(|table| {
+            let candidates: Vec<(Arc<Entry>, u64)> = self.view.with_table(|table| {
                 let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in terms.iter().enumerate() {
                     for entry in self.files_that_may_have(&[text], word_index.as_deref(), table) {

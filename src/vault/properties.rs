@@ -170,7 +170,7 @@ impl Vault {
             criteria.tags.iter().filter_map(|tag| wanted_tag(Some(tag))).collect();
         // Frontmatter may be parsed here for the first time, so the index is not locked meanwhile.
         let notes: Vec<Arc<Entry>> = self
-            .index
+            .view
             .read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
         let wanted = self.map_parallel(
             &notes,

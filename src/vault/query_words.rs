@@ -78,7 +78,7 @@ impl Vault {
                 did_you_mean.push((word, parts));
             }
         }
-        let average_length = self.index.with_table(Table::average_length);
+        let average_length = self.view.with_table(Table::average_length);
         Ok(RankingInputs { words, asked, average_length, did_you_mean })
     }
 
@@ -138,7 +138,7 @@ impl Vault {
             .map(|(number, (text, list))| (number, text.as_str(), Arc::clone(list)))
             .collect();
         let mut found = vec![false; lists.len()];
-        self.index.with_table(|table| {
+        self.view.with_table(|table| {
             self.each_posting(table, &lists, |number, posting| {
                 if let Some(found) = found.get_mut(number).filter(|found| !**found) {
                     *found = table.entry(posting.id()).is_some_and(|entry| (run.wanted)(entry));

@@ -190,7 +190,7 @@ impl Vault {
     }
 
     fn bytes_up_to(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, Stamp), Error> {
-        if let Some(entry) = self.index.get(path.as_str())
+        if let Some(entry) = self.view.get(path.as_str())
             && let Some(bytes) = self.bytes_as_indexed(&entry, limit)
         {
             return Ok((bytes, entry.stamp));

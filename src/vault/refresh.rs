@@ -10,11 +10,12 @@ use super::walk::Walk;
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::lock::Unpoisoned;
+use crate::quota::Quota;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Index {
     fn last_walk(&self) -> Option<LastWalk> {
@@ -34,7 +35,8 @@ impl Index {
         }
         if has_events && self.last_walk().is_some_and(|walk| age(walk) > limits::FULL_WALK_EVERY) {
             // A failure in the background is logged, and fails the next call.
-            self.spawn("walk", &self.walk_permit, |index| drop(index.walk()));
+            let index = Arc::clone(self);
+            spawn("walk", &self.walk_permit, move || drop(index.walk()));
         }
         Ok(())
     }
@@ -64,7 +66,8 @@ impl Index {
     /// [`Error::Unavailable`].
     pub(super) fn check_available(&self) -> Result<(), Error> {
         let known = *self.identity.lock().unpoisoned();
-        let moved = self.jail.identity() != known && self.read(|entries| !entries.is_empty());
+        let moved =
+            self.jail.identity() != known && self.with_table(|table| !table.entries.is_empty());
         // The vault may have been replaced by another folder; a walk finds out.
         if moved { self.take_changes(clock::instant()) } else { Ok(()) }
     }
@@ -121,12 +124,11 @@ impl Index {
     fn find_differing(&self, folder: &str, clean: bool) -> Result<Vec<(String, bool)>, Error> {
         let (before, identity) = (*self.identity.lock().unpoisoned(), self.jail.identity());
         let is_whole = folder.is_empty();
-        let inside = |entries: &BTreeMap<Arc<str>, Arc<Entry>>| {
-            range_below(entries, folder)
+        let mut unseen: BTreeMap<Arc<str>, Arc<Entry>> = self.with_table(|table| {
+            range_below(&table.entries, folder)
                 .map(|(path, entry)| (path.clone(), entry.clone()))
                 .collect()
-        };
-        let mut unseen: BTreeMap<Arc<str>, Arc<Entry>> = self.read(inside);
+        });
         let indexed = unseen.len();
         let mut differing = Vec::new();
         let mut see = |path: &str, stamp: Stamp| {
@@ -180,4 +182,15 @@ impl Index {
         }
         Ok(())
     }
+}
+
+/// Runs `work` in a thread of its own, unless it is running already; false if no thread could be
+/// started.
+pub(super) fn spawn(name: &str, quota: &Arc<Quota>, work: impl FnOnce() + Send + 'static) -> bool {
+    let Some(permit) = quota.take("", Duration::ZERO) else { return true };
+    let run = move || {
+        let _permit = permit;
+        work();
+    };
+    std::thread::Builder::new().name(name.into()).spawn(run).is_ok()
 }

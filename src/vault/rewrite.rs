@@ -142,7 +142,7 @@ impl Vault {
             self.check_etag(path, if_match)?;
             if found.is_dir() {
                 let others: Vec<Arc<Entry>> = self
-                    .index
+                    .view
                     .below(path, |entry| !paths.iter().any(|path| path.as_str() == &*entry.path));
                 if let Some(other) = others.first() {
                     return Err(Error::Invalid(format!(
@@ -174,7 +174,7 @@ impl Vault {
             let index = self.link_index(proceed)?;
             let sources = index.sources_of(&gone);
             for source in sources.iter().filter(|source| !gone.contains(source.as_str())) {
-                let Some(entry) = self.index.get(source) else { continue };
+                let Some(entry) = self.view.get(source) else { continue };
                 let (text, links) = self.links_in(&entry);
                 let note = Note::of(&text);
                 for link in links.iter().filter(|link| !link.path.is_empty()) {
@@ -262,7 +262,7 @@ impl Vault {
 
     fn plan_tag(&self, from: &str, to: &str, options: Options<'_>) -> Result<Plan, Error> {
         let wanted = fold(from);
-        let mut entries: Vec<Arc<Entry>> = self.index.read(|entries| {
+        let mut entries: Vec<Arc<Entry>> = self.view.read(|entries| {
             entries
                 .values()
                 .filter(|entry| entry.is_note() && entry.has_tag(&wanted))
@@ -278,7 +278,7 @@ impl Vault {
         // Those whose frontmatter is not YAML have no tags in the index, and are listed as left
         // alone.
         let word_index = self.word_index();
-        self.index.with_table(|table| {
+        self.view.with_table(|table| {
             let having =
                 self.files_that_may_have(&[&wanted], word_index.as_deref(), table).into_iter();
             entries
@@ -322,7 +322,7 @@ impl Vault {
         let wanted = fold(name);
         let word_index = self.word_index();
         let mut entries = self.files_below(&VaultPath::root(), ".base");
-        self.index.with_table(|table| {
+        self.view.with_table(|table| {
             for kind in QUERY_BLOCKS {
                 let having = self
                     .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table)

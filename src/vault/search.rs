@@ -105,7 +105,7 @@ impl Vault {
     /// it are read.
     fn has_property_of_name(&self, name: &str) -> bool {
         let word_index = self.word_index();
-        let having: Vec<Arc<Entry>> = self.index.with_table(|table| {
+        let having: Vec<Arc<Entry>> = self.view.with_table(|table| {
             self.files_that_may_have(&[name], word_index.as_deref(), table)
                 .into_iter()
                 .cloned()
@@ -145,7 +145,7 @@ impl Vault {
             .filter_map(|(what, text)| Some((what, text, Arc::clone(lists.get(text)?))))
             .collect();
         let (required, word_index) = (parsed.required(), self.word_index());
-        Ok(self.index.with_table(|table| {
+        Ok(self.view.with_table(|table| {
             // An array by file id if many files match, else a map.
             let bound = table.id_bound();
             let is_dense = asked == 0
@@ -200,7 +200,7 @@ impl Vault {
             leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));
         let deadline = Deadline::after(limits::SEARCH_TIME);
         let in_time = || deadline.left().is_some();
-        let files: Vec<(Candidate, Arc<Entry>)> = self.index.with_table(|table| {
+        let files: Vec<(Candidate, Arc<Entry>)> = self.view.with_table(|table| {
             candidates
                 .drain(..)
                 .filter_map(|candidate| Some((candidate, Arc::clone(table.entry(candidate.id)?))))

@@ -1,6 +1,7 @@
 //! The entries of the index, by path and by id.
 
 use super::entry::{Entry, Id, Text};
+use super::path::{VaultPath, range_below};
 use crate::limits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -38,6 +39,15 @@ pub(super) struct Table {
     texts: u64,
     /// Their total size in bytes.
     length: u64,
+    /// For a part of the vault: the version of the whole table that it has followed to.
+    followed: u64,
+}
+
+/// The state of a file, or of a folder and all files below it, in the index; for comparison only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexedState {
+    files: usize,
+    newest: u64,
 }
 
 impl Table {
@@ -53,11 +63,18 @@ impl Table {
     pub(super) fn insert(&mut self, mut entry: Entry) {
         let before = self.take(&entry.path);
         self.listing += u64::from(before.is_none());
+        self.free.extend(before.as_ref().map(|before| before.id));
         let same = before.filter(|known| known.stamp == entry.stamp && known.text == entry.text);
         // A file read again only because its stamp was uncertain is still what we wrote.
         entry.written_by_us =
             AtomicBool::new(same.as_ref().is_some_and(|known| known.written_by_us()));
         entry.version = same.map_or(self.version + 1, |known| known.version);
+        entry.id = self.free.pop().unwrap_or(self.slots.len() as Id);
+        self.put(Arc::new(entry));
+    }
+
+    /// Puts in an entry, under its own id.
+    fn put(&mut self, entry: Arc<Entry>) {
         self.kept_bytes += entry.text.kept_bytes();
         if matches!(entry.text, Text::NotKept { .. }) {
             self.not_kept.insert(entry.path.clone());
@@ -66,13 +83,11 @@ impl Table {
             self.texts += 1;
             self.length += entry.stamp.size;
         }
-        entry.id = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(None);
-            self.facts.push(Facts::default());
-            (self.slots.len() - 1) as Id
-        });
-        let entry = Arc::new(entry);
         let slot = entry.id as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, None);
+            self.facts.resize(slot + 1, Facts::default());
+        }
         if let (Some(slot), Some(facts)) = (self.slots.get_mut(slot), self.facts.get_mut(slot)) {
             *slot = Some(Arc::clone(&entry));
             let length = u32::try_from(entry.stamp.size).unwrap_or(u32::MAX);
@@ -85,11 +100,12 @@ impl Table {
     pub(super) fn remove(&mut self, path: &str) {
         if let Some(before) = self.take(path) {
             self.listing += 1;
+            self.free.push(before.id);
             self.record_change(before.id);
         }
     }
 
-    /// Takes an entry out; its id is the next one that is given.
+    /// Takes an entry out.
     fn take(&mut self, path: &str) -> Option<Arc<Entry>> {
         let before = self.entries.remove(path)?;
         self.kept_bytes -= before.text.kept_bytes();
@@ -100,9 +116,64 @@ impl Table {
         if let Some(slot) = self.slots.get_mut(before.id as usize) {
             *slot = None;
         }
-        self.free.push(before.id);
         self.not_kept.remove(path);
         Some(before)
+    }
+
+    /// Takes over what has changed in the table of the whole vault, as far as `shows` allows. The
+    /// entries are shared, and keep their ids.
+    pub(super) fn follow(&mut self, whole: &Table, shows: &dyn Fn(&str) -> bool) {
+        let ids: BTreeSet<Id> = match whole.changed_since(self.followed) {
+            Some(changed) => changed.collect(),
+            None => (0..whole.slots.len() as Id).collect(),
+        };
+        self.followed = whole.version;
+        let (mut gone, mut new) = (BTreeSet::new(), BTreeSet::new());
+        let is_same =
+            |own: &Arc<Entry>| whole.entry(own.id).is_some_and(|now| Arc::ptr_eq(own, now));
+        for id in &ids {
+            if let Some(own) = self.entry(*id).filter(|own| !is_same(own)).cloned() {
+                self.take(&own.path);
+                self.record_change(*id);
+                gone.insert(Arc::clone(&own.path));
+            }
+        }
+        for id in ids {
+            if let Some(now) = whole.entry(id)
+                && self.entry(id).is_none()
+                && shows(&now.path)
+            {
+                new.insert(Arc::clone(&now.path));
+                self.put(Arc::clone(now));
+            }
+        }
+        self.listing += u64::from(gone != new);
+    }
+
+    /// The entries below a folder that are wanted, in order.
+    pub(super) fn below(
+        &self,
+        folder: &VaultPath,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Vec<Arc<Entry>> {
+        range_below(&self.entries, folder.as_str())
+            .map(|(_, entry)| entry)
+            .filter(|entry| wanted(entry))
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn indexed_state(&self, path: &VaultPath) -> IndexedState {
+        let inside = range_below(&self.entries, path.as_str());
+        let of = |state: IndexedState, entry: &Arc<Entry>| IndexedState {
+            files: state.files + 1,
+            newest: state.newest.max(entry.version),
+        };
+        self.entries
+            .get(path.as_str())
+            .into_iter()
+            .chain(inside.map(|(_, entry)| entry))
+            .fold(IndexedState::default(), of)
     }
 
     /// The ids whose entries changed since a version; `None` if that is too long ago.

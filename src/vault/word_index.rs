@@ -6,6 +6,7 @@
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
 use super::posting::{IDS, IN_NAME, IN_PATH, IN_TAG, Posting};
+use super::refresh::spawn;
 use super::table::Table;
 use crate::clock::Deadline;
 use crate::limits;
@@ -99,29 +100,29 @@ impl Vault {
     /// The word index, if there is one that is recent enough. A missing or outdated one is built in
     /// a thread of its own.
     pub(super) fn word_index(&self) -> Option<Arc<WordIndex>> {
-        let newest = self.index.word_index.lock().unpoisoned().clone();
+        let newest = self.view.word_index.lock().unpoisoned().clone();
         // A query scans a file once, however often it has changed.
         let changed = |table: &Table| {
             Some(table.changed_since(newest.as_ref()?.version)?.collect::<HashSet<Id>>().len())
         };
-        let changes = self.index.with_table(changed);
+        let changes = self.view.with_table(changed);
         let is_quick = newest
             .as_ref()
             .is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
         let most = limits::CHANGES_BEFORE_REBUILD;
         let most = if is_quick { most.min(self.size() / limits::FILES_PER_CHANGE) } else { most };
         let is_old = changes.is_none_or(|changes| changes > most);
-        if is_old && !self.index.is_first_indexing() {
+        if is_old && !self.view.is_first_indexing() {
             let vault = self.clone();
             let build = move || {
                 let (version, entries) = vault
-                    .index
+                    .view
                     .with_table(|table| (table.version, table.all().cloned().collect::<Vec<_>>()));
                 let word_index = vault.build_word_index(version, &entries);
-                *vault.index.word_index.lock().unpoisoned() = Some(Arc::new(word_index));
+                *vault.view.word_index.lock().unpoisoned() = Some(Arc::new(word_index));
             };
             // Without a thread the texts are searched.
-            self.index.spawn("words", &self.index.word_index_permit, move |_| build());
+            spawn("words", &self.view.word_index_permit, build);
         }
         newest.filter(|word_index| changes.is_some() && word_index.is_usable)
     }
@@ -131,9 +132,9 @@ impl Vault {
     pub(super) fn first_word_index(&self) -> Option<Arc<WordIndex>> {
         let patience = Deadline::after(limits::WORD_INDEX_WAIT);
         loop {
-            let is_built = self.index.word_index.lock().unpoisoned().is_some();
+            let is_built = self.view.word_index.lock().unpoisoned().is_some();
             let word_index = self.word_index();
-            if is_built || self.index.is_first_indexing() || patience.left().is_none() {
+            if is_built || self.view.is_first_indexing() || patience.left().is_none() {
                 return word_index;
             }
             std::thread::sleep(limits::FIRST_INDEXING_POLL);

@@ -84,7 +84,7 @@ impl Vault {
             disk::remove_empty_folders(&folder, &top);
         })?;
         folders.add_that_of(path, self);
-        self.index.record_write(path, &on_disk, bytes);
+        self.view.record_write(path, &on_disk, bytes);
         Ok(())
     }
 
@@ -102,13 +102,13 @@ impl Vault {
         let Some(after) = after else {
             seen.check(on_disk, before).and_then(|()| disk::remove(on_disk)).map_err(failed)?;
             folders.add_that_of(path, self);
-            self.index.update(path.as_str(), true);
+            self.view.update(path);
             return Ok(());
         };
         let new = NewFile::beside(on_disk, after, Mode::Like(&seen.metadata)).map_err(failed)?;
         new.replace(on_disk, |at| seen.check(at, before)).map_err(failed)?;
         folders.add_that_of(path, self);
-        self.index.record_write(path, on_disk, after);
+        self.view.record_write(path, on_disk, after);
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl Vault {
                 (path, None)
             }
         };
-        let below = self.index.below(from, |_| true);
+        let below = self.view.below(from, |_| true);
         let rest = |entry: &Arc<Entry>| entry.path.part(from.as_str().len()..).to_owned();
         // Nothing below: the path itself.
         let own = below.is_empty().then(String::new);
@@ -293,7 +293,7 @@ impl Alone<'_> {
         also: Option<Did>,
     ) -> Result<Changed, Error> {
         let vault = self.vault;
-        vault.index.check_available()?;
+        vault.view.check_available()?;
         let files: Vec<String> = steps.iter().flat_map(|step| vault.files_of(step)).collect();
         files.iter().try_for_each(|path| vault.check_grant(path))?;
         vault.name_in_trash(&mut steps)?;

@@ -118,7 +118,7 @@ impl Vault {
         disk::rename_to_new(&old, &new).map_err(|error| change_error(error, from))?;
         folders.add_that_of(to, self);
         folders.add_that_of(from, self);
-        self.index.record_move(from, Some(to));
+        self.view.record_move(from, Some(to));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl Vault {
         }
         folders.add_trash(self);
         folders.add_that_of(path, self);
-        self.index.record_move(path, None);
+        self.view.record_move(path, None);
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl Vault {
         folders.add_that_of(path, self);
         folders.add_trash(self);
         // A folder is empty: the files in it come back by steps of their own.
-        self.index.update(path.as_str(), true);
+        self.view.update(path);
         Ok(())
     }
 

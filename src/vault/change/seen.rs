@@ -78,7 +78,7 @@ impl Vault {
     fn may_be_incomplete(&self, path: &VaultPath, found: &Metadata) -> bool {
         let stamp = Stamp::of(found);
         let written_by_us = || {
-            self.index
+            self.view
                 .get(path.as_str())
                 .is_some_and(|known| known.stamp == stamp && known.written_by_us())
         };

@@ -65,7 +65,7 @@ impl Vault {
         check_size(path, content.len())?;
         // Before the name: what a login may not change is said first.
         self.check_grant(path.as_str())?;
-        self.index.check_available()?;
+        self.view.check_available()?;
         self.check_new_name(path, None)?;
         check_canvas(path, content.as_bytes())?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
@@ -161,7 +161,7 @@ impl Vault {
     /// Those of [`Vault::write`].
     pub(in crate::vault) fn may_create(&self, path: &VaultPath) -> Result<(), Error> {
         self.check_grant(path.as_str())?;
-        self.index.check_available()?;
+        self.view.check_available()?;
         let mut folder = path.parent();
         while !folder.is_root()
             && matches!(self.jail.existing(&folder), Err(Error::NotFound { .. }))

@@ -1,0 +1,138 @@
+//! The part of the vault that a grant covers: the only way to entries. It has a table and a word
+//! index of its own, so that no count, ranking or resolved link depends on the rest; the entries
+//! are those of the [`Index`], which alone reads the disk.
+
+use super::entry::{Entry, Stamp};
+use super::error::Error;
+use super::index::Index;
+use super::path::VaultPath;
+use super::scope::GrantedFolders;
+use super::table::{IndexedState, Table};
+use super::word_index::WordIndex;
+use crate::lock::Unpoisoned;
+use crate::quota::Quota;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Instant;
+
+/// See above.
+#[derive(Debug)]
+pub(super) struct View {
+    index: Arc<Index>,
+    /// The folders of the grant and the entries in them; `None` for the whole vault.
+    part: Option<(Arc<GrantedFolders>, RwLock<Table>)>,
+    /// The newest word index.
+    pub(super) word_index: Mutex<Option<Arc<WordIndex>>>,
+    /// The permit for building one.
+    pub(super) word_index_permit: Arc<Quota>,
+}
+
+impl View {
+    pub(super) fn of_all(index: Arc<Index>) -> View {
+        View { index, part: None, word_index: Mutex::default(), word_index_permit: Quota::one() }
+    }
+
+    /// A part of what this one covers.
+    pub(super) fn part(&self, folders: &Arc<GrantedFolders>) -> View {
+        let part = Some((Arc::clone(folders), RwLock::default()));
+        View { part, ..View::of_all(Arc::clone(&self.index)) }
+    }
+
+    /// Reads the table. Must be short: writers wait.
+    pub(super) fn with_table<T>(&self, look: impl FnOnce(&Table) -> T) -> T {
+        match &self.part {
+            Some((_, table)) => look(&table.read().unpoisoned()),
+            None => self.index.with_table(look),
+        }
+    }
+
+    /// Reads the entries. Must be short: writers wait.
+    pub(super) fn read<T>(&self, look: impl FnOnce(&BTreeMap<Arc<str>, Arc<Entry>>) -> T) -> T {
+        self.with_table(|table| look(&table.entries))
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<Arc<Entry>> {
+        self.read(|entries| entries.get(path).cloned())
+    }
+
+    /// The entries below a folder that are wanted, in order.
+    pub(super) fn below(
+        &self,
+        folder: &VaultPath,
+        wanted: impl Fn(&Entry) -> bool,
+    ) -> Vec<Arc<Entry>> {
+        self.with_table(|table| table.below(folder, wanted))
+    }
+
+    pub(super) fn indexed_state(&self, path: &VaultPath) -> IndexedState {
+        self.with_table(|table| table.indexed_state(path))
+    }
+
+    /// Takes over what the index has by now.
+    fn follow(&self) {
+        if let Some((folders, table)) = &self.part {
+            let mut own = table.write().unpoisoned();
+            self.index.with_table(|whole| own.follow(whole, &|path| folders.may_read(path)));
+        }
+    }
+
+    /// See [`Index::refresh`].
+    pub(super) fn refresh(&self) -> Result<(), Error> {
+        self.index.refresh().map(|()| self.follow())
+    }
+
+    /// See [`Index::refresh_with_timeout`].
+    pub(super) fn refresh_with_timeout(&self) -> Result<bool, Error> {
+        self.index.refresh_with_timeout().inspect(|_| self.follow())
+    }
+
+    /// See [`Index::is_first_indexing`].
+    pub(super) fn is_first_indexing(&self) -> bool {
+        self.index.is_first_indexing()
+    }
+
+    /// See [`Index::check_available`].
+    pub(super) fn check_available(&self) -> Result<(), Error> {
+        self.index.check_available().map(|()| self.follow())
+    }
+
+    /// See [`Index::take_changes`].
+    pub(super) fn take_changes(&self, asked: Instant) -> Result<(), Error> {
+        self.index.take_changes(asked).map(|()| self.follow())
+    }
+
+    /// See [`Index::wait_for_change`].
+    pub(super) fn wait_for_change(&self) -> Result<(), Error> {
+        self.index.wait_for_change().map(|()| self.follow())
+    }
+
+    /// See [`Index::update`].
+    pub(super) fn update(&self, path: &VaultPath) {
+        self.index.update(path.as_str(), true);
+        self.follow();
+    }
+
+    /// See [`Index::record_write`].
+    pub(super) fn record_write(&self, path: &VaultPath, on_disk: &Path, bytes: &[u8]) {
+        self.index.record_write(path, on_disk, bytes);
+        self.follow();
+    }
+
+    /// See [`Index::record_move`].
+    pub(super) fn record_move(&self, from: &VaultPath, to: Option<&VaultPath>) {
+        self.index.record_move(from, to);
+        self.follow();
+    }
+
+    /// The entry of a file whose stamp is `stamp` now; the file is read again if the entry has
+    /// another stamp, or an uncertain one.
+    pub(super) fn refreshed(&self, path: &VaultPath, stamp: Stamp) -> Option<Arc<Entry>> {
+        let known =
+            self.get(path.as_str()).filter(|entry| entry.stamp == stamp && !entry.uncertain);
+        known.or_else(|| {
+            self.update(path);
+            self.get(path.as_str())
+        })
+    }
+}
