@@ -165,7 +165,7 @@ fn results_are_ordered_as_a_model_likes() {
         ("tag.md", b"---\ntags: boiler\n---\n"),
         ("sub.md", b"---\ntags: boiler/gas\n---\n"),
         ("often.md", b"late late boiler boiler boiler"),
-        ("once, older.md", b"boiler"),
+        ("once, older.md", b"something before the boiler"),
         ("once, newer.md", b"something before the boiler"),
     ]);
     let server = Server::on(&folder.vault());

@@ -355,8 +355,8 @@ fn search_ranks_what_a_person_would() {
         ("a.md", b"---\ntags: [garden]\n---\n"),
         ("b.md", b"---\ntags: [garden/roses]\n---\n"),
         ("c.md", b"garden garden garden"),
-        ("d.md", b"one garden"),
-        ("e.md", b"the garden, later"),
+        ("d.md", b"in the garden, sooner"),
+        ("e.md", b"in the garden, later."),
     ]);
     let earlier = SystemTime::now() - Duration::from_secs(60);
     let file = File::options().append(true).open(folder.vault().join("d.md")).unwrap();
@@ -373,8 +373,8 @@ fn search_ranks_what_a_person_would() {
     };
     let expected = [
         "garden.md",
-        "garden plan.md",
         "my garden.md",
+        "garden plan.md",
         "kindergarden.md",
         "garden/other.md",
         "a.md",

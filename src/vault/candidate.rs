@@ -1,8 +1,8 @@
 //! Candidates for search results, and their sort keys.
 
 use super::entry::{Entry, Id};
-use super::posting::{IN_NAME, IN_PATH, IN_TAG, Posting};
-use super::rank::{NameQuality, Word, name_quality, rough_score, tag_quality};
+use super::posting::{IN_NAME, IN_TAG, Posting};
+use super::rank::{Word, rough_score};
 use super::table::Table;
 use crate::text::words::is_form;
 
@@ -106,26 +106,4 @@ impl Candidate {
 /// as they do.
 pub(super) fn score_rank(score: f32) -> u64 {
     u64::from(!score.to_bits())
-}
-
-/// The class of a file that has one word, and the quality of the match in that class; the smallest
-/// is the best. Class 0: in its path (in any form) or an alias; 1: in a tag; 2: in its text, with
-/// quality 1 if it is only inside of longer words; 3: in its text, in another form only.
-pub(super) fn match_rank(candidate: &Candidate, entry: &Entry, word: &Word) -> (u8, u8) {
-    let text = word.text();
-    // A file that has only other forms of the word may have them in its name.
-    let in_path = candidate.is_in(IN_PATH) || candidate.words == 0;
-    let in_name = if in_path { name_quality(entry.folded_path(), text, word.stem()) } else { None };
-    // One letter is in most names; to look for an alias in each note would take longer than
-    // everything else.
-    let may_be_alias =
-        candidate.is_in(IN_NAME) && in_name != Some(NameQuality::Whole) && text.len() > 1;
-    let is_alias = may_be_alias && entry.aliases().iter().any(|alias| alias == text);
-    let quality = if is_alias { Some(NameQuality::Alias) } else { in_name };
-    match quality {
-        Some(quality) => (0, quality as u8),
-        None if candidate.is_in(IN_TAG) => (1, tag_quality(entry.folded_tags(), text)),
-        None if candidate.words != 0 => (2, u8::from(candidate.stems == 0)),
-        None => (3, 0),
-    }
 }

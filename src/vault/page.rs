@@ -1,13 +1,13 @@
 //! A page of search results: which candidates it has and in which order, and what is shown of each.
 
 use super::Vault;
-use super::candidate::{Candidate, Rank, RankingInputs, match_rank, score_rank};
-use super::entry::Entry;
+use super::candidate::{Candidate, Rank, RankingInputs, score_rank};
+use super::entry::{Entry, name_of};
 use super::error::Error;
-use super::posting::{IN_PATH, IN_TAG};
+use super::posting::{IN_NAME, IN_PATH, IN_TAG};
 use super::rank::{MatchType, Ranker, Relevance, Word, first_bits};
 use super::results::{Hit, Query};
-use super::table::{Facts, Table};
+use super::table::Table;
 use crate::limits;
 use crate::text::query::{Condition, Parsed};
 use crate::text::snippet::excerpt_around;
@@ -31,7 +31,7 @@ pub(super) struct Ranking<'a> {
     /// The bits of all asked words; `None` if one was corrected, as no file has that as it was
     /// asked for.
     all_words: Option<u32>,
-    /// The query is a single term: results are sorted by where it occurs (name, tag, text), not by
+    /// The query is a single term: results are sorted by where it occurs (name, tag, text), then by
     /// relevance.
     is_single_term: bool,
     /// If the query is only a tag, the tag is what is shown.
@@ -78,25 +78,30 @@ impl<'a> Ranking<'a> {
         count: usize,
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<Ranked>, Error> {
-        if self.query.newest_first || self.is_single_term {
+        if self.query.newest_first {
             return Ok(self.smallest(found, count, &|candidate, table| {
-                self.rank_by_fields(candidate, table)
+                (u8::from(!self.has_all(candidate)), 0, 0, age(candidate, table))
             }));
         }
         self.first_by_relevance(found, count, proceed)
     }
 
-    fn rank_by_fields(&self, candidate: &Candidate, table: &Table) -> Rank {
-        let Facts { modified, is_note, .. } = table.facts(candidate.id);
-        // Bitwise not reverses the order.
-        let age = !modified;
-        if self.query.newest_first {
-            return (u8::from(!self.has_all(candidate)), 0, 0, age);
+    /// Before its text is looked at: for a single term the field that it is in, and whether the
+    /// file is named so.
+    fn rough_class(&self, candidate: &Candidate, table: &Table) -> (u8, u8) {
+        let is_in_path = candidate.is_in(IN_PATH);
+        let is_named = |entry: &Arc<Entry>| {
+            let term = &self.parsed.phrase;
+            name_of(entry.searched_path()) == term
+                || !is_in_path && entry.aliases().iter().any(|alias| alias == term)
+        };
+        match self.is_single_term {
+            false => (0, 0),
+            true if is_in_path || candidate.is_in(IN_NAME) => {
+                (0, u8::from(!table.entry(candidate.id).is_some_and(is_named)))
+            }
+            true => (if candidate.is_in(IN_TAG) { 1 } else { 2 }, 0),
         }
-        let entry_and_word = table.entry(candidate.id).zip(self.inputs.words.first());
-        let (class, quality) =
-            entry_and_word.map_or((u8::MAX, 0), |(entry, word)| match_rank(candidate, entry, word));
-        (class, quality * 2 + u8::from(!is_note), u64::from(!candidate.count), age)
     }
 
     /// The best by a rough score are ranked from their texts; the others follow by that score.
@@ -108,7 +113,8 @@ impl<'a> Ranking<'a> {
     ) -> Result<Vec<Ranked>, Error> {
         let mut best =
             self.smallest(found, count.max(limits::RANKED_FILES), &|candidate, table| {
-                (u8::MAX, 0, score_rank(candidate.score), !table.facts(candidate.id).modified)
+                let (field, name) = self.rough_class(candidate, table);
+                (field, name, score_rank(candidate.score), age(candidate, table))
             });
         let rest = best.split_off(best.len().min(limits::RANKED_FILES));
         let looked = self.vault.map_parallel(
@@ -119,7 +125,8 @@ impl<'a> Ranking<'a> {
         )?;
         for (ranked, relevance) in best.iter_mut().zip(looked) {
             let (.., age) = ranked.rank;
-            ranked.rank = (relevance.class, 0, score_rank(relevance.score), age);
+            let field = if self.is_single_term { relevance.field() } else { 0 };
+            ranked.rank = (field, relevance.class, score_rank(relevance.score), age);
             ranked.relevance = Some(relevance);
         }
         best.sort_unstable_by(|a, b| (a.rank, &a.entry.path).cmp(&(b.rank, &b.entry.path)));
@@ -181,7 +188,7 @@ impl<'a> Ranking<'a> {
         } else {
             shown_at.or(fulfilled)
         };
-        let match_type = self.match_type(&candidate, &entry, &relevance, at, fulfilled);
+        let match_type = self.match_type(&relevance, at, fulfilled);
         let shown = if match_type == MatchType::Tag && !self.tags_asked.is_empty() {
             &self.tags_asked
         } else {
@@ -217,32 +224,25 @@ impl<'a> Ranking<'a> {
 
     fn match_type(
         &self,
-        candidate: &Candidate,
-        entry: &Entry,
         relevance: &Relevance,
         at: Option<(usize, usize)>,
         fulfilled: Option<(usize, usize)>,
     ) -> MatchType {
         let RankingInputs { words, asked, .. } = self.inputs;
-        let is_form_in_name =
-            || words.first().is_some_and(|word| match_rank(candidate, entry, word).0 == 0);
         if !self.tags_asked.is_empty() && at.is_none() {
             MatchType::Tag
         } else if *asked == 0 && fulfilled.is_some() {
             MatchType::Content
         } else if *asked == 0 && words.is_empty() {
             MatchType::Filename
-        } else if !self.is_single_term {
-            relevance.match_type
-        } else if candidate.is_in(IN_PATH) || candidate.words == 0 && is_form_in_name() {
-            MatchType::Filename
-        } else if candidate.is_in(IN_TAG) {
-            MatchType::Tag
-        } else if at.is_none() {
-            // Only its path or a tag has a form of the word.
-            relevance.match_type
         } else {
-            MatchType::Content
+            relevance.match_type
         }
     }
+}
+
+/// Smaller for what was modified later.
+fn age(candidate: &Candidate, table: &Table) -> i64 {
+    // Bitwise not reverses the order.
+    !table.facts(candidate.id).modified
 }

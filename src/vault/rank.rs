@@ -6,7 +6,7 @@ use super::posting::{IN_NAME, IN_TAG, Posting};
 use crate::limits;
 use crate::markdown;
 use crate::text::snippet::lines_around;
-use crate::text::words::{is_form, is_stop_word, is_word_end, is_word_start, stem, words_of};
+use crate::text::words::{is_form, is_stop_word, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
 use std::ops::Range;
 
@@ -75,54 +75,6 @@ pub(super) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
     let inside = if posting.is_inside() { INSIDE_WORD } else { 1.0 };
     let frequency = posting.count() as f32 * inside / (1.0 - B_TEXT + B_TEXT * length) + in_fields;
     weight * (1.0 + frequency * (K1 + 1.0) / (frequency + K1))
-}
-
-/// How well a query word matches a path, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum NameQuality {
-    Whole,
-    Alias,
-    FirstWord,
-    WholeWord,
-    Beginning,
-    BeginningOfWord,
-    /// The name contains another form of the word.
-    Form,
-    Inside,
-    InFolder,
-}
-
-pub(super) fn name_quality(path: &str, text: &str, stem: &str) -> Option<NameQuality> {
-    let name = name_of(path);
-    if name == text || name.strip_suffix(".md") == Some(text) {
-        return Some(NameQuality::Whole);
-    }
-    let quality = |(at, _): (usize, &str)| match (
-        is_word_start(name, at),
-        is_word_end(name, at + text.len()),
-    ) {
-        (true, true) if at == 0 => NameQuality::FirstWord,
-        (true, true) => NameQuality::WholeWord,
-        (true, false) if at == 0 => NameQuality::Beginning,
-        (true, false) => NameQuality::BeginningOfWord,
-        (false, _) => NameQuality::Inside,
-    };
-    name.match_indices(text).map(quality).min().or_else(|| {
-        if name.match_indices(stem).any(|(at, _)| is_form(name, at, stem.len())) {
-            return Some(NameQuality::Form);
-        }
-        path.contains(text).then_some(NameQuality::InFolder)
-    })
-}
-
-/// How well a query word matches a file's tags: 0 for a whole tag, 1 for a prefix, 2 for a part, 3
-/// for none.
-pub(super) fn tag_quality(tags: &[Box<str>], text: &str) -> u8 {
-    let text = text.trim_start_matches('#');
-    let qualities = tags.iter().filter_map(|tag| {
-        tag.find(text).map(|at| if at > 0 { 2 } else { u8::from(**tag != *text) })
-    });
-    qualities.min().unwrap_or(3)
 }
 
 /// The result of ranking a file closely.
@@ -350,6 +302,16 @@ struct Found {
 }
 
 impl Relevance {
+    /// The order of the field that a single term is in: name or alias, tag, text.
+    pub(super) fn field(&self) -> u8 {
+        match self.match_type {
+            _ if self.class == 0 => 0,
+            MatchType::Filename => 0,
+            MatchType::Tag => 1,
+            MatchType::Content => 2,
+        }
+    }
+
     /// The match to show: the phrase, or else of those in the best passage the first with the
     /// heaviest words on its line.
     pub(super) fn shown_at(&self, words: &[Word]) -> Option<(usize, usize)> {

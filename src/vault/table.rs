@@ -14,8 +14,6 @@ pub(super) struct Facts {
     pub(super) modified: i64,
     /// Bytes of the file.
     pub(super) length: u32,
-    /// Whether it is a note.
-    pub(super) is_note: bool,
 }
 
 /// The entries, by path and by id.
@@ -91,7 +89,7 @@ impl Table {
         if let (Some(slot), Some(facts)) = (self.slots.get_mut(slot), self.facts.get_mut(slot)) {
             *slot = Some(Arc::clone(&entry));
             let length = u32::try_from(entry.stamp.size).unwrap_or(u32::MAX);
-            *facts = Facts { modified: entry.stamp.order(), length, is_note: entry.is_note() };
+            *facts = Facts { modified: entry.stamp.order(), length };
         }
         self.record_change(entry.id);
         self.entries.insert(entry.path.clone(), entry);
