@@ -7,7 +7,7 @@ use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below}
 use super::marks::is_rule;
 use super::parts::{Block, Note, PartError};
 pub use super::position::Position;
-use super::position::{around, around_heading, behind_children, cards, inside};
+use super::position::{around, around_heading, behind_children};
 use crate::slice::Part;
 use std::ops::Range;
 
@@ -39,11 +39,11 @@ pub fn insert(
     let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
-            (inside(note, body..note.behind_text(body..note.lines.len()), position, new), None)
+            (around(body..note.behind_text(body..note.lines.len()), position), None)
         }
         Target::Note => return Err(PartError::WholeNote),
         Target::Heading(wanted) => {
-            let (lines, created) = at_heading(note, wanted, position, new, create)?;
+            let (lines, created) = at_heading(note, wanted, position, create)?;
             // A text that begins with the heading has it already.
             let name = |line: &str| {
                 line.strip_prefix('#')?
@@ -134,7 +134,6 @@ fn at_heading(
     note: &Note<'_>,
     wanted: &str,
     position: Position,
-    new: &str,
     create: bool,
 ) -> Result<(Range<usize>, Vec<String>), PartError> {
     let headings = note.headings();
@@ -148,13 +147,12 @@ fn at_heading(
     };
     let end = note.section_end(&headings, number);
     let heading = headings.get(number).map(|heading| heading.lines.clone()).unwrap_or_default();
-    let (last, text_end) =
-        (note.behind_lines(heading.end..end), note.behind_text(heading.end..end));
-    let cards = cards(note, heading.end..text_end);
+    let last = note.behind_lines(heading.end..end);
+    let text_end = text_end(note, heading.end..end);
     let lines = match position {
-        Position::After if cards.end < last => cards.end..cards.end,
+        Position::After if text_end < last => text_end..text_end,
         Position::Before | Position::After => around(heading.start..end, position),
-        Position::Start | Position::End => inside(note, cards, position, new),
+        Position::Start | Position::End => around(heading.end..text_end, position),
         // All that a section as it is read has.
         Position::Replace => {
             (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)
@@ -162,6 +160,17 @@ fn at_heading(
         }
     };
     Ok((lines, Vec::new()))
+}
+
+/// The line behind the text of a section. A rule at its end separates it from the next one, in a
+/// board of the plugin Kanban the last lane from the archive, and stays at the end.
+fn text_end(note: &Note<'_>, section: Range<usize>) -> usize {
+    let end = note.behind_text(section.clone());
+    let is_rule = |line: &usize| note.kind(*line) == Some(Kind::Text) && is_rule(note.line(*line));
+    match (section.start..end).next_back().filter(is_rule) {
+        Some(rule) => note.behind_lines(section.start..rule),
+        None => end,
+    }
 }
 
 /// A heading to create below those that are missing above it, and the line, from 0, before which
@@ -475,66 +484,20 @@ mod tests {
     }
 
     #[test]
-    fn rows_go_to_their_table_and_cards_to_their_lane() {
-        use Position::{After, End, Start};
-        let table = "## L\n\n| N |\n|---|\n| A |\n\n> [!note] x\n\n### Sub\n| S |\n|---|\n";
-        let added = table.replace("| A |\n", "| A |\n| C |\n");
-        assert_eq!(put(table, Target::Heading("L"), End, "| C |"), added);
-        assert_eq!(
-            put("| N |\n|---|\n\nend\n", Target::Note, End, "| C |\n"),
-            "| N |\n|---|\n| C |\n\nend\n"
-        );
-        assert_eq!(put("no table\n", Target::Note, End, "| C |"), "no table\n\n| C |\n");
-        let two = "| K |\n|---|\n| O |\n\n## Log\n\n| D |\n|---|\n| 1 |\n\nend\n";
-        assert_eq!(
-            put(two, Target::Note, End, "| 2 |"),
-            two.replace("| 1 |\n", "| 1 |\n| 2 |\n"),
-            "the last table of the note"
-        );
-        for other in [
-            "## L\n\n<table>\n| a\n</table>\n\ntext\n",
-            "## L\n\nSome |x| norm:\n| v | is a set\n\nend\n",
-        ] {
+    fn a_rule_at_the_end_of_a_section_stays_there() {
+        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n- [x] a\n\n\n***\n\n## \
+                     Archive\n\n- [x] z\n\n%% kanban:settings\n```\n{}\n```\n%%\n";
+        for (lane, card) in [("Done", "- [x] a\n"), ("Archive", "- [x] z\n")] {
             assert_eq!(
-                put(other, Target::Heading("L"), End, "| 2 |"),
-                format!("{other}\n| 2 |\n"),
-                "no table"
+                put(board, Target::Heading(lane), Position::End, "- [x] n"),
+                board.replace(card, &format!("{card}- [x] n\n"))
             );
         }
-        let without_bars = "## T\n\n| A | B |\n---|---\n1 | 2\n\nend\n";
-        assert_eq!(
-            put(without_bars, Target::Heading("T"), End, "| 7 | 8 |"),
-            format!("{without_bars}\n| 7 | 8 |\n"),
-            "not divided"
-        );
-        for table in
-            ["| A | B |\n---|---\n| 1 | 2 |\n", "| A | B |\n|---|---|\n| 1 | 2 |\n | 3 | 4 |\n"]
-        {
-            let note = format!("## T\n\n{table}\ntext below\n");
-            assert_eq!(
-                put(&note, Target::Heading("T"), End, "| 7 | 8 |"),
-                note.replace("\n\ntext", "\n| 7 | 8 |\n\ntext")
-            );
-        }
-        let new = "| N |\n|---|\n| C |";
-        assert_eq!(
-            put(table, Target::Heading("L"), End, new),
-            format!("{table}\n{new}\n"),
-            "a table is no row"
-        );
-        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] \
-                     a\n\n\n***\n\n## Archive\n\n- [x] z\n";
-        for (position, expected) in [
-            (End, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
-            (Start, board.replace("- [x] a\n", "- [x] n\n- [x] a\n")),
-            (After, board.replace("- [x] a\n", "- [x] a\n- [x] n\n")),
-        ] {
-            assert_eq!(
-                put(board, Target::Heading("Done"), position, "- [x] n"),
-                expected,
-                "{position:?}"
-            );
-        }
+        let parts = "# A\n\na\n\n---\n\n# B\n\nb\n";
+        let added = put(parts, Target::Heading("A"), Position::End, "n");
+        assert_eq!(added, "# A\n\na\n\nn\n\n---\n\n# B\n\nb\n");
+        let after = put(board, Target::Heading("Done"), Position::After, "- [x] n");
+        assert_eq!(after, board.replace("- [x] a\n", "- [x] a\n- [x] n\n"));
     }
 
     #[test]
