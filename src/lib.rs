@@ -23,12 +23,12 @@
 //! | `network` | networks of IP addresses | |
 //! | `quota` | a shared number of permits | `clock` `lock` |
 //! | `principal` | who is asking, and what they may do | `vault` |
-//! | `disk` | the one writer: whole files, atomically and durably | `limits` `secret` `slice` |
+//! | `disk` | the one writer: whole files, atomically and durably | `secret` `slice` |
 //! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
 //! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `network` `quota` `slice` |
-//! | `rpc` | JSON-RPC messages; knows no method and no transport | `limits` `object` |
+//! | `rpc` | JSON-RPC messages; knows no method and no transport | `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
 //! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
@@ -44,7 +44,7 @@
 //! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
-//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `limits` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
+//! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
 //!
 //! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control

@@ -22,6 +22,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Scope;
+use std::time::Duration;
+
+/// Calls of a client on stdio that run at the same time; further ones wait for one to end.
+const CALLS: usize = 16;
+/// How long one waits before it runs all the same: longer than a git push may take.
+const CALL_WAIT: Duration = Duration::from_secs(60);
 
 /// Serves one client until its end of the pipe closes.
 ///
@@ -151,11 +157,7 @@ impl Client {
     /// Gives each message that may wait for the vault a thread of its own; answers other messages
     /// one after the other, in order.
     fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
-        let calls = Quota::new(Bounds {
-            total: limits::STDIO_CALLS,
-            per_owner: usize::MAX,
-            waiting: usize::MAX,
-        });
+        let calls = Quota::new(Bounds { total: CALLS, per_owner: usize::MAX, waiting: usize::MAX });
         for line in work {
             let message = line.incoming.as_ref().ok().and_then(Incoming::one);
             let Some(message) = message.filter(|message| may_wait_for_vault(message)) else {
@@ -166,11 +168,8 @@ impl Client {
             };
             // Sessions of Claude Code have bounds of their own, and take minutes. A call that has
             // waited for a permit long enough runs without one.
-            let permit = if self.server.takes_long(message) {
-                None
-            } else {
-                calls.take("", limits::STDIO_CALL_WAIT)
-            };
+            let permit =
+                if self.server.takes_long(message) { None } else { calls.take("", CALL_WAIT) };
             let id = message.id().cloned();
             if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
                 self.is_ready.store(true, Ordering::Release);

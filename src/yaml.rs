@@ -10,6 +10,13 @@ use serde_yaml::{Mapping, Value};
 use std::cell::Cell;
 use std::fmt;
 
+/// Bytes of text in the values of one YAML document, aliases counted at each use: four times
+/// [`limits::FRONTMATTER_BYTES`].
+const YAML_BYTES: usize = 256 * 1024;
+/// Brackets open at the same time in a YAML document: `serde_yaml` accepts 128 levels, and its
+/// scanner takes time quadratic in their number.
+const YAML_BRACKETS: usize = 256;
+
 /// The error for a mapping with a name that it has already.
 const TWICE: &str = "duplicate key";
 
@@ -19,14 +26,13 @@ const TWICE: &str = "duplicate key";
 /// # Errors
 /// What completes "it is …", in one line and without the text itself: a syntax error with line and
 /// column, or more nodes, bytes or open brackets than [`limits::YAML_NODES`],
-/// [`limits::YAML_BYTES`] and [`limits::YAML_BRACKETS`] allow.
+/// `YAML_BYTES` and `YAML_BRACKETS` allow.
 pub fn parse(text: &str, line: usize) -> Result<Value, String> {
     let too_large = || "YAML that expands to too many values".to_owned();
-    if max_open_brackets(text) > limits::YAML_BRACKETS {
+    if max_open_brackets(text) > YAML_BRACKETS {
         return Err(too_large());
     }
-    let budget =
-        Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(limits::YAML_BYTES) };
+    let budget = Budget { nodes: Cell::new(limits::YAML_NODES), bytes: Cell::new(YAML_BYTES) };
     budget.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| {
         match error.location() {
             _ if budget.is_spent() => too_large(),

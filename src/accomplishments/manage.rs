@@ -21,6 +21,9 @@ use crate::vault::{Vault, VaultPath};
 use serde::Deserialize;
 use serde_json::Value;
 
+/// Tasks named in the error for one that does not exist.
+const TASKS_NAMED: usize = 20;
+
 /// New data of an accomplishment; `None` keeps the old value, or means the default. Enumerated
 /// values are valid.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -457,7 +460,7 @@ fn find_task<'t>(
         (None, _) => {}
     }
     let known: Vec<String> =
-        tasks.iter().take(limits::TASKS_NAMED).map(|found| found.task.id(id)).collect();
+        tasks.iter().take(TASKS_NAMED).map(|found| found.task.id(id)).collect();
     let known = if known.is_empty() {
         "the accomplishment has none".to_owned()
     } else {

@@ -7,6 +7,12 @@ use crate::limits;
 use crate::vault::VaultPath;
 use unicode_normalization::UnicodeNormalization;
 
+/// Bytes of the file name made from a title: short enough on every file system, even with the
+/// extension or as a temporary name.
+const TITLE_FILE_BYTES: usize = 180;
+/// The highest number of an id; far above what a canvas can hold.
+const HIGHEST_ID: u32 = 999_999;
+
 /// A title that can be the first line of a note.
 pub(super) fn checked_title(title: &str) -> Result<String, Error> {
     let title = title.trim();
@@ -34,7 +40,7 @@ pub(super) fn checked_title(title: &str) -> Result<String, Error> {
 pub(super) fn file_name(title: &str) -> String {
     const REFUSED: &str = "\\/:*?\"<>|#^[]";
     let mut name: String = title.nfc().map(|c| if REFUSED.contains(c) { '-' } else { c }).collect();
-    while name.len() > limits::TITLE_FILE_BYTES {
+    while name.len() > TITLE_FILE_BYTES {
         name.pop();
     }
     let name = name.trim();
@@ -88,7 +94,7 @@ pub(super) fn must_be_free(
 
 /// The id that a caller wants, if it is free.
 pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
-    if number_of(id).is_none_or(|number| number == 0 || number > limits::HIGHEST_ID) {
+    if number_of(id).is_none_or(|number| number == 0 || number > HIGHEST_ID) {
         return Err(invalid(
             "id must be ACC- and a number of at most six digits; leave it out to get the next one.",
         ));
@@ -130,7 +136,7 @@ pub(super) fn next_id(change: &Change<'_>) -> String {
 
 /// Whether the number after this one can be assigned; for any other the next id does not follow it.
 pub(super) fn has_next(number: u32) -> bool {
-    number < limits::HIGHEST_ID
+    number < HIGHEST_ID
 }
 
 pub(super) fn highest(text: &str) -> Option<u32> {
@@ -160,7 +166,7 @@ mod tests {
         ] {
             assert_eq!(file_name(title), name, "{title}");
         }
-        assert!(file_name(&"ä".repeat(200)).len() <= limits::TITLE_FILE_BYTES);
+        assert!(file_name(&"ä".repeat(200)).len() <= TITLE_FILE_BYTES);
         assert_eq!(fold_name("STRASSE\u{301}"), fold_name("strasse\u{301}"));
         assert_eq!(highest("ACC-7 xACC-012, ACC-9999999999 ACC-"), Some(12));
     }

@@ -14,6 +14,9 @@ use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Lines at the start of a malformed note that are searched for its type and id.
+const PROPERTY_LINES: usize = 60;
+
 /// An accomplishment as its note says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accomplishment {
@@ -178,7 +181,7 @@ fn read(vault: &Vault, entry: &Entry) -> Read {
             // Frontmatter that cannot be parsed may still show what it was meant to be.
             let bare = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
             let line = |key: &str| {
-                text.lines().take(limits::PROPERTY_LINES).find_map(|line| {
+                text.lines().take(PROPERTY_LINES).find_map(|line| {
                     let (name, value) = line.split_once(':')?;
                     bare(name)
                         .eq_ignore_ascii_case(key)

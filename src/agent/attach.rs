@@ -13,6 +13,9 @@ use crate::vault::{Error as VaultError, REFUSED_CHARACTERS, VaultPath};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
+/// Tries to find a name for a copy of an attached file.
+const NAMES: u32 = 50;
+
 /// Where copies are kept.
 const ASSETS: &str = "raw/assets";
 
@@ -218,8 +221,8 @@ fn asset_path(
     };
     let (stem, ending) = (part(file.file_stem()), part(file.extension()));
     let ending = if ending.is_empty() { ending } else { format!(".{ending}") };
-    let mut why = format!("{ASSETS} has {} files of this name already", limits::AGENT_NAMES);
-    for number in 1..=limits::AGENT_NAMES {
+    let mut why = format!("{ASSETS} has {} files of this name already", NAMES);
+    for number in 1..=NAMES {
         let name = if number == 1 {
             format!("{stem}{ending}")
         } else {

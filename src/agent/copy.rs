@@ -14,6 +14,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+/// Pages that one session may change.
+const PAGES: usize = 500;
+/// Bytes of the copy of the vault that a session gets, hard links not counted.
+const COPY_BYTES: u64 = 1024 * 1024 * 1024;
+/// Size in bytes from which a file, such as an attachment, is hard-linked instead of copied.
+const LINK_BYTES: u64 = 1024 * 1024;
+
 /// The page outside the trees that a session may change.
 pub(super) const ALIASES: &str = "aliases.md";
 
@@ -60,7 +67,7 @@ struct Budget {
 impl WorkingCopy {
     /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files
     /// outside the wiki are hard links where the file system supports them; what would exceed
-    /// [`limits::AGENT_COPY_BYTES`] is not copied.
+    /// [`COPY_BYTES`] is not copied.
     ///
     /// # Errors
     /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going`
@@ -75,7 +82,7 @@ impl WorkingCopy {
             disk::create_private_folder(&folder.join(tree))?;
         }
         let mut copy = WorkingCopy { folder, originals: HashMap::new() };
-        let (mut left, mut missing) = (limits::AGENT_COPY_BYTES, 0);
+        let (mut left, mut missing) = (COPY_BYTES, 0);
         let (wiki, others): (Vec<_>, Vec<_>) = vault
             .files_below(&VaultPath::root(), "")
             .into_iter()
@@ -108,7 +115,7 @@ impl WorkingCopy {
     /// is left; a file that is gone by now counts as copied.
     fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let target = self.folder.join(&*entry.path);
-        if entry.stamp.size > limits::AGENT_LINK_BYTES && !is_wiki(&entry.path) {
+        if entry.stamp.size > LINK_BYTES && !is_wiki(&entry.path) {
             target.parent().map_or(Ok(()), disk::create_private_folder)?;
             if disk::link(&vault.absolute(&entry.path), &target).is_ok() {
                 return Ok(true);
@@ -175,8 +182,8 @@ impl WorkingCopy {
         for path in self.wiki_files(&mut changes.left_out) {
             let step = match self.read(&path) {
                 Ok(bytes) if self.originals.get(&path) == Some(&etag(&bytes)) => continue,
-                Ok(_) if changes.steps.len() >= limits::AGENT_PAGES => {
-                    Err(format!("a session may change {} pages", limits::AGENT_PAGES))
+                Ok(_) if changes.steps.len() >= PAGES => {
+                    Err(format!("a session may change {} pages", PAGES))
                 }
                 Ok(bytes) => self.step(vault, &path, bytes, mark, &mut budget),
                 Err(error) => Err(format!("it cannot be read: {}", error.kind())),

@@ -17,6 +17,17 @@ use crate::wiki::{TREES, links};
 use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Files of one `ingest`.
+const FILES: usize = 20;
+/// See [`limits::AGENT_LISTED`].
+const LISTED_CHARS: usize = 20_000;
+/// Attempts to apply a session's changes to the vault while pages change or the vault is
+/// temporarily unavailable.
+const APPLY_TRIES: usize = 6;
+/// The pause between two of these.
+const APPLY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The trees of the wiki that material is filed into; what belongs to both is in `shared`.
 pub const DOMAINS: [&str; 2] = ["work", "life"];
@@ -77,10 +88,9 @@ impl Agent {
                 "Argument content is empty, and there are no files.".into(),
             ));
         }
-        for (name, list, most) in [
-            ("files", &request.files, limits::AGENT_FILES),
-            ("cases", &request.cases, limits::AGENT_CASES),
-        ] {
+        for (name, list, most) in
+            [("files", &request.files, FILES), ("cases", &request.cases, limits::AGENT_CASES)]
+        {
             if list.len() > most {
                 return Err(Failure::Argument(format!(
                     "Argument {name} must have {most} entries at most."
@@ -194,7 +204,7 @@ impl Agent {
     ) -> (Filed, Option<String>) {
         let vault = self.vault.on_behalf_of(author);
         let mark = format!("{} {}", author.tool, id.chars().take(8).collect::<String>());
-        let mut tries = 1..limits::AGENT_APPLY_TRIES;
+        let mut tries = 1..APPLY_TRIES;
         loop {
             let (mut brought, mut refused, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
             for (path, bytes) in attached {
@@ -231,7 +241,7 @@ impl Agent {
             changes.changed.extend(attachments);
             let made = vault.refresh_now().and_then(|()| changes.apply(&vault));
             if made.is_err() && tries.next().is_some() {
-                std::thread::sleep(limits::AGENT_APPLY_PAUSE);
+                std::thread::sleep(APPLY_PAUSE);
                 continue;
             }
             left_out.extend(copy.set_aside(&changes, made.is_err(), id));
@@ -459,11 +469,7 @@ pub(super) struct Structured<'a> {
 
 impl<'a> Structured<'a> {
     pub(super) fn of(copy: &'a WorkingCopy, value: Option<Value>) -> Structured<'a> {
-        Structured {
-            value: value.unwrap_or(Value::Null),
-            copy,
-            left: Cell::new(limits::AGENT_LISTED_CHARS),
-        }
+        Structured { value: value.unwrap_or(Value::Null), copy, left: Cell::new(LISTED_CHARS) }
     }
 
     /// A list of texts, as far as the characters left for all lists allow. Files are named by their

@@ -14,6 +14,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+/// Jobs remembered for all logins together; the oldest ended one is dropped first.
+const JOBS: usize = 100;
+/// The newest jobs, of which those without a result can be continued: each keeps its material, up
+/// to 7 MB.
+const CONTINUED: usize = 8;
+
 /// The statuses of a job, see [`JobState::status`].
 pub const STATUSES: [&str; 5] = ["working", "completed", "nothing_filed", "failed", "cancelled"];
 
@@ -133,14 +139,14 @@ impl Agent {
         thread.map_err(|error| {
             Failure::Failed(format!("The job's thread cannot be started: {}", error.kind()))
         })?;
-        if jobs.len() >= limits::AGENT_JOBS {
+        if jobs.len() >= JOBS {
             // One has ended: fewer may run and wait at once than are kept.
             let oldest =
                 jobs.iter().position(|job| job.has_ended_within(Duration::ZERO)).unwrap_or(0);
             jobs.remove(oldest);
         }
         jobs.push(Arc::clone(&job));
-        for job in jobs.iter().rev().skip(limits::AGENT_CONTINUED) {
+        for job in jobs.iter().rev().skip(CONTINUED) {
             let mut state = job.state();
             if state.outcome.is_some() {
                 state.request = None;

@@ -13,6 +13,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+/// Bytes of the session ledger, above which its older half is dropped: a few thousand sessions.
+const LEDGER_BYTES: u64 = 2 * 1024 * 1024;
+/// Characters of the line that summarizes a session.
+const ABOUT_CHARS: usize = 100;
+
 const FILE: &str = "ledger.jsonl";
 
 /// A session, and its end if that is known: a line of the ledger.
@@ -150,15 +155,15 @@ impl Ledger {
         // empty lines are skipped.
         let mut line = format!("\n{}\n", serde_json::to_string(session)?).into_bytes();
         let Some(folder) = &self.folder else {
-            let surplus = memory.len().saturating_sub(limits::AGENT_LEDGER_BYTES as usize);
+            let surplus = memory.len().saturating_sub(LEDGER_BYTES as usize);
             memory.drain(..surplus);
             memory.append(&mut line);
             return Ok(());
         };
         disk::create_private_folder(folder)?;
         let file = folder.join(FILE);
-        if file.metadata().is_ok_and(|found| found.len() > limits::AGENT_LEDGER_BYTES) {
-            let newer_half = disk::read_end(&file, limits::AGENT_LEDGER_BYTES / 2)?;
+        if file.metadata().is_ok_and(|found| found.len() > LEDGER_BYTES) {
+            let newer_half = disk::read_end(&file, LEDGER_BYTES / 2)?;
             return disk::replace(&file, &[newer_half, line].concat(), Mode::Private, |_| {
                 Ok::<(), io::Error>(())
             });
@@ -183,8 +188,7 @@ pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
 }
 
 fn read(folder: &Path) -> io::Result<Vec<Session>> {
-    let bytes =
-        disk::none_if_missing(disk::read_end(&folder.join(FILE), 2 * limits::AGENT_LEDGER_BYTES))?;
+    let bytes = disk::none_if_missing(disk::read_end(&folder.join(FILE), 2 * LEDGER_BYTES))?;
     Ok(sessions(&bytes.unwrap_or_default()))
 }
 
@@ -208,5 +212,5 @@ fn sessions(bytes: &[u8]) -> Vec<Session> {
 /// The first non-blank line of a text, cut to fit one line of a terminal.
 pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.chars().filter(|c| !c.is_control()).take(limits::AGENT_ABOUT_CHARS).collect()
+    line.chars().filter(|c| !c.is_control()).take(ABOUT_CHARS).collect()
 }

@@ -58,6 +58,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+/// See [`limits::AGENT_WRITTEN`].
+const WRITTEN_BYTES: usize = 15_000;
+/// The minimum budget of a session, in dollars.
+const MIN_USD: f64 = 0.01;
+
 const NO_KEY: &str = "The server has no key for the API: ANTHROPIC_API_KEY is not set.";
 const KEY_REFUSED: &str = "The API refused the key of the server; see ANTHROPIC_API_KEY.";
 const INSTALL: &str = "The server needs Claude Code (npm install -g @anthropic-ai/claude-code) \
@@ -249,7 +254,7 @@ impl Filed {
 
     /// The first pages, as many as fit by name into a result or a line of the ledger.
     pub fn shown(&self) -> impl Iterator<Item = &Page> {
-        let mut left = limits::AGENT_WRITTEN_BYTES;
+        let mut left = WRITTEN_BYTES;
         self.pages.iter().take_while(move |page| {
             left.checked_sub(page.path.len()).inspect(|rest| left = *rest).is_some()
         })
@@ -359,7 +364,7 @@ impl Agent {
         let Some(daily) = self.options.daily_budget_usd else { return Ok(most) };
         // Equal shares for this session and for all others that may begin before one ends.
         let share = (daily - spent) / self.gate.without_allowance().max(1) as f64;
-        if share < limits::AGENT_MIN_USD {
+        if share < MIN_USD {
             return Err(format!(
                 "COS_VAULT_DAILY_BUDGET_USD ({daily}) is used up: the sessions of the last 24 \
                  hours have cost {spent:.2}, including what running ones may cost. Try again \

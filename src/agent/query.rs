@@ -3,8 +3,11 @@
 use super::ingest::{DOMAINS, Structured, cut, delimited, domain_words, vault_files};
 use super::session::{self, SessionRequest, Task};
 use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
-use crate::limits;
 use serde_json::Value;
+
+/// Characters of an answer; a longer one is truncated. With the lists it stays below
+/// [`crate::limits::RESULT_CHARS`].
+const ANSWER_CHARS: usize = 40_000;
 
 /// An answer.
 #[derive(Debug)]
@@ -59,7 +62,7 @@ impl Agent {
                 .filter(|name| files.named(name).is_none())
                 .cloned()
                 .collect();
-            let answer = cut(&ready.dir.copy.without_root(answer), limits::AGENT_ANSWER_CHARS);
+            let answer = cut(&ready.dir.copy.without_root(answer), ANSWER_CHARS);
             Ok(Answer { answer, citations, artifacts, not_found })
         })
     }

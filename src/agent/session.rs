@@ -17,6 +17,21 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::time::Duration;
 
+/// The oldest supported Claude Code: the version with which its confinement was tested.
+const VERSION: (u32, u32, u32) = (2, 1, 328);
+/// How long the program may take to print its version; it is hundreds of megabytes, and SD cards
+/// are slow.
+const VERSION_WAIT: Duration = Duration::from_secs(30);
+/// Bytes of one line that a session prints, enough for a message that contains a page. A session
+/// that prints a longer line is ended, and what it has written is filed.
+const LINE_BYTES: usize = 4 * 1024 * 1024;
+/// Bytes that a session may print in all.
+const OUTPUT_BYTES: usize = 64 * 1024 * 1024;
+/// How long to wait for the remaining output of an ended session.
+const PIPE_PATIENCE: Duration = Duration::from_secs(2);
+/// Characters of a session's own words in an error.
+const MESSAGE_CHARS: usize = 600;
+
 /// Who wants a session, and what for.
 pub(super) struct SessionRequest<'a> {
     pub(super) work: Work,
@@ -158,11 +173,8 @@ pub(super) fn run(
         let mut input =
             serde_json::to_vec(&LaunchSpec { input: task.prompt.clone(), confinement })?;
         input.push(b'\n');
-        let spawn = SpawnOptions {
-            hold_stdin: true,
-            keep: limits::AGENT_LINE_BYTES + 1,
-            kill_group_at_end: true,
-        };
+        let spawn =
+            SpawnOptions { hold_stdin: true, keep: LINE_BYTES + 1, kill_group_at_end: true };
         Process::start(&mut command, input, spawn)
     };
     let mut running = start().map_err(|error| {
@@ -217,14 +229,14 @@ fn follow(
         while let Some(end) = memchr::memchr(b'\n', output) {
             let line: Vec<u8> = output.drain(..=end).collect();
             printed += line.len();
-            if printed > limits::AGENT_OUTPUT_BYTES || end > limits::AGENT_LINE_BYTES {
+            if printed > OUTPUT_BYTES || end > LINE_BYTES {
                 return Err(too_much_output());
             }
             if let Some(doing) = transcript.read_line(&line, &page).map_err(Failure::Failed)? {
                 watcher.report(&transcript.progress, &doing);
             }
         }
-        if output.len() > limits::AGENT_LINE_BYTES {
+        if output.len() > LINE_BYTES {
             return Err(too_much_output());
         }
         if ready.agent.must_stop(watcher) {
@@ -235,16 +247,13 @@ fn follow(
             || grace.get_or_insert_with(|| Deadline::after(limits::AGENT_GRACE)).left().is_some())
     };
     let mut outcome = Ok(true);
-    let ended = running.wait_with_output(
-        Deadline::after(route.timeout),
-        limits::AGENT_PIPE_PATIENCE,
-        &mut |output| {
+    let ended =
+        running.wait_with_output(Deadline::after(route.timeout), PIPE_PATIENCE, &mut |output| {
             if matches!(outcome, Ok(true)) {
                 outcome = read(output);
             }
             matches!(outcome, Ok(true))
-        },
-    );
+        });
     outcome?;
     if let Some(Ended { status, .. }) = ended {
         // The last line may lack its end.
@@ -354,7 +363,7 @@ impl Agent {
             Some(key) => text.replace(&key.0, "(the key)"),
             None => text.into_owned(),
         };
-        process::plain(text.as_bytes(), limits::AGENT_MESSAGE_CHARS)
+        process::plain(text.as_bytes(), MESSAGE_CHARS)
     }
 
     /// The program's name for messages, without its folder.
@@ -374,20 +383,13 @@ impl Agent {
         let mut command = process::program(&self.options.command);
         command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn = SpawnOptions {
-            hold_stdin: false,
-            keep: limits::AGENT_MESSAGE_CHARS,
-            kill_group_at_end: true,
-        };
+        let spawn =
+            SpawnOptions { hold_stdin: false, keep: MESSAGE_CHARS, kill_group_at_end: true };
         let started = Process::start(&mut command, Vec::new(), spawn);
         let mut running =
             started.map_err(|error| format!("{}: {error}. {}", self.program(), super::INSTALL))?;
         if running
-            .wait_with_output(
-                Deadline::after(limits::AGENT_VERSION_WAIT),
-                limits::AGENT_PIPE_PATIENCE,
-                &mut |_| true,
-            )
+            .wait_with_output(Deadline::after(VERSION_WAIT), PIPE_PATIENCE, &mut |_| true)
             .is_none()
         {
             running.end(limits::AGENT_GRACE);
@@ -404,9 +406,9 @@ impl Agent {
             .unwrap_or_default()
             .split('.')
             .map_while(|part| part.parse::<u32>().ok());
-        let (major, minor, patch) = limits::AGENT_VERSION;
+        let (major, minor, patch) = VERSION;
         match (numbers.next(), numbers.next(), numbers.next()) {
-            (Some(a), Some(b), Some(c)) if (a, b, c) >= limits::AGENT_VERSION => {
+            (Some(a), Some(b), Some(c)) if (a, b, c) >= VERSION => {
                 let _ = self.version.set(format!("{a}.{b}.{c}"));
                 Ok(())
             }

@@ -13,6 +13,17 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+/// Bytes of the vault's CLAUDE.md that a session gets; a longer one is left out.
+const INSTRUCTIONS_BYTES: u64 = 64 * 1024;
+/// Skills of a vault.
+const SKILLS: usize = 32;
+/// Bytes of all skills of a vault.
+const SKILLS_BYTES: usize = 2 * 1024 * 1024;
+/// Bytes of one file of a skill.
+const SKILL_BYTES: u64 = 256 * 1024;
+/// Files of one skill.
+const SKILL_FILES: usize = 64;
+
 /// A skill of the vault.
 #[derive(Debug)]
 pub(super) struct Skill {
@@ -38,15 +49,11 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
         .collect();
     // The needed one first, so that the limit keeps it.
     names.sort_by_key(|name| name != needed);
-    if names.len() > limits::AGENT_SKILLS {
-        log::warn!(
-            "agent: the vault has {} skills; {} are used",
-            names.len(),
-            limits::AGENT_SKILLS
-        );
-        names.truncate(limits::AGENT_SKILLS);
+    if names.len() > SKILLS {
+        log::warn!("agent: the vault has {} skills; {} are used", names.len(), SKILLS);
+        names.truncate(SKILLS);
     }
-    let mut budget = limits::AGENT_SKILLS_BYTES;
+    let mut budget = SKILLS_BYTES;
     names
         .into_iter()
         .filter_map(|name| Skill::read(&folder.join(&name), name, &mut budget))
@@ -55,8 +62,7 @@ pub(super) fn of(vault: &Path, needed: &str) -> Vec<Skill> {
 
 /// The text of the vault's CLAUDE.md, if it has one.
 pub(super) fn instructions(vault: &Path) -> Option<String> {
-    let bytes =
-        disk::read_plain(&vault.join("CLAUDE.md"), limits::AGENT_INSTRUCTIONS_BYTES).ok()?;
+    let bytes = disk::read_plain(&vault.join("CLAUDE.md"), INSTRUCTIONS_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 
@@ -85,7 +91,7 @@ pub(super) fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 impl Skill {
     fn read(folder: &Path, name: String, budget: &mut usize) -> Option<Skill> {
-        let bytes = disk::read_plain(&folder.join("SKILL.md"), limits::AGENT_SKILL_BYTES).ok()?;
+        let bytes = disk::read_plain(&folder.join("SKILL.md"), SKILL_BYTES).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let yaml: Option<serde_yaml::Value> =
             frontmatter::block(&text).and_then(|yaml| frontmatter::values(yaml).ok());
@@ -141,7 +147,7 @@ fn collect(
     into: &mut Vec<(String, Vec<u8>)>,
 ) {
     for name in entries(folder) {
-        if into.len() >= limits::AGENT_SKILL_FILES {
+        if into.len() >= SKILL_FILES {
             return;
         }
         let on_disk = folder.join(&name);
@@ -150,7 +156,7 @@ fn collect(
             collect(&on_disk, &path, depth - 1, budget, into);
         } else if path != "SKILL.md"
             && (name.ends_with(".md") || name.ends_with(".txt"))
-            && let Ok(bytes) = disk::read_plain(&on_disk, limits::AGENT_SKILL_BYTES)
+            && let Ok(bytes) = disk::read_plain(&on_disk, SKILL_BYTES)
         {
             let Some(left) = budget.checked_sub(bytes.len()) else { return };
             *budget = left;

@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
+/// Bytes of the prompt and the paths passed to a session's supervisor.
+const ORDER_BYTES: u64 = 8 * 1024 * 1024;
+
 /// The argument with which the server starts this program as a supervisor; the program to run and
 /// its arguments follow.
 pub const SUPERVISE: &str = "supervise";
@@ -39,7 +42,7 @@ pub fn supervise(mut words: impl Iterator<Item = OsString>) -> Result<u8, String
     let program =
         program.ok_or("supervise is for the server itself, which starts it to run a session")?;
     let mut line = Vec::new();
-    let read = io::stdin().lock().take(limits::AGENT_ORDER_BYTES).read_until(b'\n', &mut line);
+    let read = io::stdin().lock().take(ORDER_BYTES).read_until(b'\n', &mut line);
     read.map_err(|error| format!("nothing to run: {}", error.kind()))?;
     let spec: LaunchSpec =
         serde_json::from_slice(&line).map_err(|_| "nothing to run".to_owned())?;

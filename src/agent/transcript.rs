@@ -6,6 +6,9 @@ use crate::limits;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// Characters of the description of what a session is currently doing.
+const DOING_CHARS: usize = 200;
+
 /// What a session's output has shown so far.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
@@ -148,7 +151,7 @@ fn describe_call(tool: &str, input: Option<&Value>, page: &dyn Fn(&str) -> Strin
 }
 
 fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(limits::AGENT_DOING_CHARS).collect()
+    text.chars().filter(|c| !c.is_control()).take(DOING_CHARS).collect()
 }
 
 /// Refuses a session that has more than the command line gave it, however the program understood

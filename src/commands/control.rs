@@ -11,6 +11,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of a message on the control socket, sent by one of the owner's commands.
+const CONTROL_BYTES: u64 = 1024;
+/// How long either side of the control socket waits for the other.
+const CONTROL_WAIT: Duration = Duration::from_secs(10);
 
 const SOCKET: &str = "control.sock";
 
@@ -49,10 +55,10 @@ pub(super) fn listen(folder: &Path, oauth: Arc<Oauth>) {
 }
 
 fn answer(mut stream: &UnixStream, oauth: &Oauth) -> io::Result<()> {
-    stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
-    stream.set_write_timeout(Some(limits::CONTROL_WAIT))?;
+    stream.set_read_timeout(Some(CONTROL_WAIT))?;
+    stream.set_write_timeout(Some(CONTROL_WAIT))?;
     let mut line = String::new();
-    BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
+    BufReader::new(stream.take(CONTROL_BYTES)).read_line(&mut line)?;
     let ended = match line.trim_end().split_once(' ') {
         Some(("revoke", "--all")) => oauth.store.end_grants(None, Moment::read()),
         Some(("revoke", id)) => oauth.store.end_grants(Some(id), Moment::read()),
@@ -74,10 +80,10 @@ pub(super) fn revoke(folder: &Path, id: Option<&str>) -> Result<usize, String> {
     };
     let answer = socket_path(folder).and_then(|(_open, path)| {
         let mut stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(limits::CONTROL_WAIT))?;
+        stream.set_read_timeout(Some(CONTROL_WAIT))?;
         stream.write_all(format!("revoke {}\n", id.unwrap_or("--all")).as_bytes())?;
         let mut line = String::new();
-        BufReader::new(stream.take(limits::CONTROL_BYTES)).read_line(&mut line)?;
+        BufReader::new(stream.take(CONTROL_BYTES)).read_line(&mut line)?;
         Ok(line)
     });
     let answer = answer.map_err(unreachable)?;

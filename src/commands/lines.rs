@@ -1,8 +1,13 @@
 //! Log lines go to standard error, as long as it is read. A pipe that is not read would delay every
 //! call that logs, because a full pipe blocks the writing thread.
 
-use crate::limits;
 use std::io::{self, Write};
+use std::time::Duration;
+
+/// How long a log line waits for the reader of the earlier ones before it is dropped and counted.
+const LOG_PATIENCE: Duration = Duration::from_millis(200);
+/// Bytes of a line written at once: Linux's `PIPE_BUF` (the POSIX minimum is smaller).
+const LOG_PIECE_BYTES: usize = 4096;
 
 /// The lines that go to standard error.
 #[derive(Debug, Default)]
@@ -12,13 +17,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Whether stderr can be written within [`limits::LOG_PATIENCE`]; once lines were lost, whether
+    /// Whether stderr can be written within [`LOG_PATIENCE`]; once lines were lost, whether
     /// it can be written at once.
     fn can_write(&self) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let stderr = io::stderr();
-        let patience =
-            if self.lost == 0 { limits::LOG_PATIENCE } else { std::time::Duration::ZERO };
+        let patience = if self.lost == 0 { LOG_PATIENCE } else { Duration::ZERO };
         let patience = Timespec::try_from(patience).ok();
         poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], patience.as_ref()) != Ok(0)
     }
@@ -37,7 +41,7 @@ impl Write for Lines {
             )?;
         }
         // A pipe that can be written takes at least one piece.
-        for (number, piece) in line.chunks(limits::LOG_PIECE_BYTES).enumerate() {
+        for (number, piece) in line.chunks(LOG_PIECE_BYTES).enumerate() {
             if number > 0 && !self.can_write() {
                 self.lost += 1;
                 break;

@@ -7,11 +7,16 @@
 use super::{print, print_mistakes};
 use crate::clock::Deadline;
 use crate::config::without_default_port;
-use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::web::routes;
 use serde_json::Value;
 use std::io::ErrorKind;
+use std::time::Duration;
+
+/// Bytes that `check --server` keeps of one response; the documents have about two thousand.
+const CHECK_BYTES: usize = 64 * 1024;
+/// How long it waits for `curl`, which gives up by itself after 15 s.
+const CHECK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The user agent of Claude on the web; bot filters know it.
 const CLAUDE: &str = "Claude-User";
@@ -124,20 +129,16 @@ fn ask(url: &str, more: &[&str], body: &str) -> Result<Answer, String> {
     if !body.is_empty() {
         command.args(["--data-binary", "@-"]);
     }
-    let spawn =
-        SpawnOptions { hold_stdin: false, keep: limits::CHECK_BYTES, kill_group_at_end: true };
+    let spawn = SpawnOptions { hold_stdin: false, keep: CHECK_BYTES, kill_group_at_end: true };
     let mut process =
         Process::start(&mut command, body.into(), spawn).map_err(|error| match error.kind() {
             ErrorKind::NotFound => "curl is not installed; this check needs it".to_owned(),
             kind => format!("curl cannot be started: {kind}"),
         })?;
-    let ended = process.wait_with_output(
-        Deadline::after(limits::CHECK_PATIENCE),
-        limits::CHECK_PATIENCE,
-        &mut |_| true,
-    );
+    let ended =
+        process.wait_with_output(Deadline::after(CHECK_PATIENCE), CHECK_PATIENCE, &mut |_| true);
     if ended.is_none() {
-        process.end(limits::CHECK_PATIENCE);
+        process.end(CHECK_PATIENCE);
     }
     let code = ended.and_then(|ended| ended.status.ok()?.code());
     // 55 and 56: the server answered and closed before everything was sent.

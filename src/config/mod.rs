@@ -13,7 +13,6 @@ mod reader;
 mod value;
 
 use crate::cli::Raw;
-use crate::limits;
 use crate::network::Network;
 use crate::oauth::{Logins, Policy};
 use crate::settings::SETTINGS;
@@ -28,6 +27,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 pub use value::is_name;
 pub(crate) use value::{state_folder, without_default_port};
+
+/// Connections held open at once unless `--max-connections` says otherwise. About 20 kB of memory
+/// each, so a full table costs a Pi 10 MB.
+const CONNECTIONS_DEFAULT: usize = 512;
+/// Requests in a handler at once, per processor core, unless `--workers` says otherwise: handlers
+/// wait for disks.
+const WORKERS_PER_CORE: usize = 8;
 
 /// A finished configuration.
 #[derive(Debug)]
@@ -151,12 +157,8 @@ impl Config {
         let mut reader = Reader { raw, environment, mistakes: Vec::new(), warnings: Vec::new() };
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let vault_path = reader.folder("VAULT_PATH");
-        let workers = reader.number(
-            "WORKERS",
-            cores.saturating_mul(limits::WORKERS_PER_CORE).min(1024),
-            1,
-            1024,
-        );
+        let workers =
+            reader.number("WORKERS", cores.saturating_mul(WORKERS_PER_CORE).min(1024), 1, 1024);
         let state_dir = reader.state_dir(vault_path.as_deref());
         let origin = reader.origin(purpose);
         let config = Config {
@@ -191,12 +193,7 @@ impl Config {
             allowed_hosts: reader.hosts(),
             trusted_proxies: reader.proxies(),
             workers,
-            max_connections: reader.number(
-                "MAX_CONNECTIONS",
-                limits::CONNECTIONS_DEFAULT,
-                8,
-                100_000,
-            ),
+            max_connections: reader.number("MAX_CONNECTIONS", CONNECTIONS_DEFAULT, 8, 100_000),
             log_level: reader.log_level(),
             warnings: Vec::new(),
             vault_path: vault_path.unwrap_or_default(),

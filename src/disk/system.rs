@@ -1,6 +1,5 @@
 //! Files on Linux and macOS.
 
-use crate::limits;
 use crate::slice::Part;
 use rustix::fs::{Access, CWD, OFlags, RenameFlags, XattrFlags, access, renameat_with};
 use rustix::io::Errno;
@@ -9,6 +8,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+
+/// Bytes of the names of a file's extended attributes, and of the value of each: Linux's own limit.
+const ATTRIBUTE_BYTES: usize = 64 * 1024;
 
 /// A folder that is held open. A path below [`Folder::path`] leads into this folder, whatever
 /// becomes of the names above it.
@@ -198,9 +200,9 @@ pub fn set_executable(file: &File, is_executable: bool) -> io::Result<()> {
 /// that cannot be set are skipped.
 fn copy_attributes(from: &Path, to: &File) -> bool {
     const ACL: &[u8] = b"system.posix_acl_access";
-    let mut names = vec![0; limits::ATTRIBUTE_BYTES];
+    let mut names = vec![0; ATTRIBUTE_BYTES];
     let Ok(length) = rustix::fs::listxattr(from, &mut names) else { return true };
-    let mut value = vec![0; if length == 0 { 0 } else { limits::ATTRIBUTE_BYTES }];
+    let mut value = vec![0; if length == 0 { 0 } else { ATTRIBUTE_BYTES }];
     let mut is_acl_copied = true;
     for name in names.part(..length).split(|&byte| byte == 0) {
         // A program's capabilities (security.capability) must not pass to its next version.

@@ -2,13 +2,16 @@
 
 use super::files::discard;
 use super::system::{copy_metadata, identity, set_executable, with_mode};
-use crate::limits;
 use crate::secret;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+/// Names tried for a temporary file: a starting instance of this program may remove the first one,
+/// once per start.
+const TEMPORARY_TRIES: usize = 16;
 
 pub(super) const TEMPORARY_PREFIX: &str = ".vault-sync-mcp-";
 
@@ -140,7 +143,7 @@ pub(super) fn temporary_name(folder: &Path) -> PathBuf {
 
 /// Makes a temporary file in a folder, and locks it.
 fn new_temporary(folder: &Path, initial_bits: u32) -> io::Result<(PathBuf, File, Metadata)> {
-    for _ in 0..limits::TEMPORARY_TRIES {
+    for _ in 0..TEMPORARY_TRIES {
         let path = temporary_name(folder);
         let file =
             with_mode(OpenOptions::new().write(true).create_new(true), initial_bits).open(&path)?;

@@ -7,11 +7,16 @@ use super::process::Runner;
 use super::repository::Repository;
 use crate::clock::Deadline;
 use crate::disk::{self, Mode};
-use crate::limits;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::time::SystemTime;
+
+/// The pause between two attempts to take git's lock on the index, each of which makes a file.
+const INDEX_POLL: Duration = Duration::from_millis(20);
+/// How long another program may lock the repository's index before a write gives up.
+const INDEX_WAIT: Duration = Duration::from_secs(3);
 
 /// Content of an `index.lock` of ours, by which one left by a crash is recognized; git's own is
 /// empty or an index.
@@ -52,8 +57,8 @@ impl Index {
             repository.folders.git_dir.join("index"),
             repository.folders.git_dir.join("index.lock"),
         );
-        let held = Deadline::after(limits::GIT_INDEX_WAIT)
-            .poll(limits::GIT_INDEX_POLL, || disk::claim(&lock, MARK))
+        let held = Deadline::after(INDEX_WAIT)
+            .poll(INDEX_POLL, || disk::claim(&lock, MARK))
             .map_err(wrong)?;
         let why = "another program holds the repository's index (.git/index.lock). If no git is \
                    running, remove that file";

@@ -9,8 +9,16 @@ use super::index::Index;
 use super::objects::{Entry, Staged, clashes, committed, differences, put_entries, staged};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository, Target};
-use crate::limits;
 use crate::vault::Error as VaultError;
+use std::time::Duration;
+
+/// For the post-commit hook.
+const POST_COMMIT: Duration = Duration::from_secs(3);
+/// Files named as kept because they were changed.
+const NAMED: usize = 10;
+/// For moving branch, index and working tree once the remote has a commit; not part of
+/// `GIT_TIMEOUT_MS`.
+const LOCAL_MOVE: Duration = Duration::from_secs(20);
 
 /// Moves everything to a commit: the files of `incoming`, then the targets. Gives the names of
 /// files that were changed meanwhile and stay as they are. With `recovers`, the move was begun
@@ -28,7 +36,7 @@ pub(super) fn move_to(
     targets: &[Target],
     recovers: bool,
 ) -> Result<Vec<String>, Failure> {
-    let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
+    let runner = &runner.uncancellable(LOCAL_MOVE);
     let index = Index::lock(repository)?;
     // The push took a while. Where the repository was used meanwhile, nothing here is touched.
     let mut may_move = repository.is_at_same_commit(runner)?;
@@ -70,7 +78,7 @@ pub(super) fn move_to(
     // Not where only the remote's commits came; what is finished after a crash may be a commit of
     // ours.
     if recovers || !targets.is_empty() {
-        let _ = repository.hook(&runner.uncancellable(limits::GIT_POST_COMMIT), "post-commit", &[]);
+        let _ = repository.hook(&runner.uncancellable(POST_COMMIT), "post-commit", &[]);
     }
     Ok(kept)
 }
@@ -134,7 +142,7 @@ fn finish(
     incoming: Option<&Checkout>,
     targets: &[Target],
 ) -> Result<(), Failure> {
-    let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
+    let runner = &runner.uncancellable(LOCAL_MOVE);
     let files = incoming
         .into_iter()
         .flat_map(|incoming| &incoming.files)
@@ -172,7 +180,7 @@ fn finish(
 /// Describes files that were changed meanwhile: they are a change on top of the commit. `None` for
 /// none.
 pub(super) fn describe_kept(mut kept: Vec<String>) -> Option<String> {
-    kept.truncate(limits::GIT_NAMED);
+    kept.truncate(NAMED);
     (!kept.is_empty()).then(|| {
         format!(
             "changed on disk meanwhile, and left as it is, on top of the commit: {}",
@@ -187,7 +195,7 @@ pub(super) fn describe_kept(mut kept: Vec<String>) -> Option<String> {
 /// [`Failure`] when it cannot be finished now either.
 pub(super) fn recover(repository: &Repository, runner: &Runner<'_>) -> Result<bool, Failure> {
     let Some((commit, from)) = &repository.pending()? else { return Ok(false) };
-    let runner = &runner.uncancellable(limits::GIT_LOCAL_MOVE);
+    let runner = &runner.uncancellable(LOCAL_MOVE);
     let exists = runner.run(&["cat-file", "-e", &format!("{commit}^{{commit}}")])?.ok;
     if !exists || *from != repository.head {
         if repository.head.as_ref() != Some(commit) {

@@ -54,6 +54,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use uncommitted::Uncommitted;
 
+/// The oldest supported git: it introduced `safe.bareRepository`.
+const VERSION: (u32, u32) = (2, 38);
+/// Files named in the result of a call whose change of them is not committed; a change may be of a
+/// thousand.
+const REFUSALS_NAMED: usize = 5;
+
 /// Where commits go.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -172,8 +178,8 @@ impl Git {
             .split(|c: char| !c.is_ascii_digit())
             .filter_map(|part| part.parse::<u32>().ok());
         let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        if found < limits::GIT_VERSION {
-            let (major, minor) = limits::GIT_VERSION;
+        if found < VERSION {
+            let (major, minor) = VERSION;
             return Err(format!("{version} is too old; toolset git needs {major}.{minor}"));
         }
         // A merge or rebase may be over by the first call; a vault outside of any repository will
@@ -577,7 +583,7 @@ impl Commits for Git {
         let changed_since = |path: &VaultPath| {
             format!("{} has other changes since an earlier call of a tool", path.as_str())
         };
-        words.extend(others.iter().take(limits::GIT_REFUSALS_NAMED).map(changed_since));
+        words.extend(others.iter().take(REFUSALS_NAMED).map(changed_since));
         let is_for_now = |(_, failure): &&Refusal| matches!(failure, Failure::Staged(_));
         list.remove(
             &(&paths - &refused.iter().filter(is_for_now).map(|(path, _)| path.clone()).collect()),
@@ -587,7 +593,7 @@ impl Commits for Git {
             .iter()
             .filter(|(path, _)| own.contains(path))
             .map(|(_, failure)| failure.to_string());
-        words.extend(own_refusals.by_ref().take(limits::GIT_REFUSALS_NAMED));
+        words.extend(own_refusals.by_ref().take(REFUSALS_NAMED));
         let more = own_refusals.count();
         words.extend((more > 0).then(|| format!("and {more} more files")));
         Ok(Committed { left: words, replaced, also, ..made })

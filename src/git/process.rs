@@ -2,7 +2,6 @@
 
 use super::Failure;
 use crate::clock::Deadline;
-use crate::limits;
 use crate::process::{self, Process, SpawnOptions};
 use crate::settings::SETTINGS;
 use std::ffi::OsStr;
@@ -10,6 +9,18 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
+
+/// Bytes kept of the output of one git command: the list of half a million files, or the largest
+/// note.
+const OUTPUT_BYTES: usize = 128 * 1024 * 1024;
+/// Characters of git's error message in a result.
+const MESSAGE_CHARS: usize = 600;
+/// How long to wait for the remaining output of a git command that has exited.
+const PIPE_PATIENCE: Duration = Duration::from_millis(500);
+/// How long git may take to end when it is asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long to wait for the rest of an output that has to be complete.
+const OUTPUT_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The result of a run of git.
 #[derive(Debug)]
@@ -101,11 +112,8 @@ impl Runner<'_> {
         if (self.cancelled)() {
             return Err(Failure::Cancelled);
         }
-        let spawn = SpawnOptions {
-            hold_stdin: false,
-            keep: limits::GIT_OUTPUT_BYTES,
-            kill_group_at_end: false,
-        };
+        let spawn =
+            SpawnOptions { hold_stdin: false, keep: OUTPUT_BYTES, kill_group_at_end: false };
         let started = Process::start(&mut self.command(arguments), input.to_vec(), spawn);
         let mut running = started.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
@@ -120,12 +128,11 @@ impl Runner<'_> {
             arguments.first().and_then(|word| word.as_ref().to_str()),
             Some("push" | "fetch" | "hook")
         );
-        let patience =
-            if may_linger { limits::GIT_PIPE_PATIENCE } else { limits::GIT_OUTPUT_PATIENCE };
+        let patience = if may_linger { PIPE_PATIENCE } else { OUTPUT_PATIENCE };
         let Some(ended) =
             running.wait_with_output(self.deadline, patience, &mut |_| !(self.cancelled)())
         else {
-            running.end(limits::GIT_GRACE);
+            running.end(GRACE);
             return Err(match self.deadline.left() {
                 _ if (self.cancelled)() => Failure::Cancelled,
                 None => Failure::Git(
@@ -142,10 +149,10 @@ impl Runner<'_> {
         if !ended.is_output_complete && !may_linger {
             return Err(no_answer());
         }
-        if running.stdout.len() >= limits::GIT_OUTPUT_BYTES {
+        if running.stdout.len() >= OUTPUT_BYTES {
             return Err(Failure::Git(format!(
                 "git's answer is longer than {} bytes",
-                limits::GIT_OUTPUT_BYTES
+                OUTPUT_BYTES
             )));
         }
         Ok(Output { ok: status.success(), stdout: running.stdout, stderr: words(&running.stderr) })
@@ -223,5 +230,5 @@ fn words(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> =
         text.lines().filter(|line| !line.trim_start().starts_with("hint:")).collect();
-    process::plain(lines.join("\n").as_bytes(), limits::GIT_MESSAGE_CHARS)
+    process::plain(lines.join("\n").as_bytes(), MESSAGE_CHARS)
 }

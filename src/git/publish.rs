@@ -8,7 +8,13 @@ use super::objects::{File, committed, differences, is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository, Target};
 use crate::disk;
-use crate::limits;
+use std::time::Duration;
+
+/// Attempts to push a commit, each on top of what the remote has by then; others push occasionally,
+/// not constantly.
+const PUSHES: usize = 4;
+/// For asking the remote whether an interrupted push arrived.
+const PUSH_CHECK: Duration = Duration::from_secs(5);
 
 /// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before
 /// the remote has it. Returns the commit, and the files to be moved here if it was put on top of
@@ -25,7 +31,7 @@ pub(super) fn publish(
     let Some(remote) = &repository.remote else { return Ok((built.commit.clone(), None)) };
     let (mut commit, mut incoming) = (built.commit.clone(), None);
     let mut rejected = String::new();
-    for _ in 0..limits::GIT_PUSHES {
+    for _ in 0..PUSHES {
         match push(repository, runner, remote, &commit)? {
             Pushed::Accepted => return Ok((commit, incoming)),
             Pushed::Rejected(words) => rejected = words,
@@ -227,7 +233,7 @@ fn push(
         Err(other) => return Err(other),
     };
     // The push may have reached the remote all the same; a later push may be on top of it.
-    let asking = runner.uncancellable(limits::GIT_PUSH_CHECK);
+    let asking = runner.uncancellable(PUSH_CHECK);
     match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
         Ok(true) => Ok(Pushed::Accepted),
         Ok(false) => Err(Failure::Git(words)),

@@ -5,7 +5,6 @@
 //! both.
 
 use crate::disk;
-use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::vault::change::commits::{Left, Noted};
 use crate::vault::{Vault, VaultPath};
@@ -13,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+
+/// Bytes of the list of files whose commit failed; beyond them the oldest are forgotten.
+const UNCOMMITTED_BYTES: u64 = 1024 * 1024;
 
 const NAME: &str = "vault-sync-mcp.uncommitted";
 /// What the list has instead of the hash of a file that the tool has moved away or deleted.
@@ -36,7 +38,7 @@ impl Uncommitted {
     /// Lines of earlier versions, which have no hash, are not read: a person may have changed those
     /// files since.
     pub(super) fn read(&self) -> Waiting {
-        let list = disk::read_end(&self.0, limits::GIT_UNCOMMITTED_BYTES).unwrap_or_default();
+        let list = disk::read_end(&self.0, UNCOMMITTED_BYTES).unwrap_or_default();
         let list = String::from_utf8_lossy(&list);
         let read = |line: &str| {
             let (hash, path) = line.split_once(' ')?;

@@ -3,7 +3,11 @@
 
 use super::error::Refusal;
 use super::head::Framing;
-use crate::limits;
+
+/// One chunk-size line with its extensions, bytes.
+const CHUNK_LINE_BYTES: usize = 256;
+/// All trailer lines of a chunked body, bytes; they are discarded.
+const TRAILER_BYTES: usize = 4 * 1024;
 
 /// Decodes a body that arrives in pieces. Of a chunked one extensions are skipped and trailers
 /// discarded, both within bounds; everything else must be exactly as the RFC specifies.
@@ -65,11 +69,7 @@ impl Decoder {
                 continue;
             }
             let end = memchr::memchr(b'\n', rest).map(|end| end + 1);
-            let bound = if self.state == State::Trailer {
-                limits::TRAILER_BYTES
-            } else {
-                limits::CHUNK_LINE_BYTES
-            };
+            let bound = if self.state == State::Trailer { TRAILER_BYTES } else { CHUNK_LINE_BYTES };
             if end.unwrap_or(rest.len()) > bound {
                 return Err(Refusal::malformed("a chunk's size line or trailer is too long"));
             }
@@ -96,7 +96,7 @@ impl Decoder {
             State::Trailer if line.is_empty() => Ok(State::Done),
             State::Trailer => {
                 self.trailer_bytes += line.len();
-                if self.trailer_bytes > limits::TRAILER_BYTES {
+                if self.trailer_bytes > TRAILER_BYTES {
                     return Err(Refusal::malformed("the trailers are too long"));
                 }
                 Ok(State::Trailer)

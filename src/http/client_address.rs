@@ -1,10 +1,12 @@
 //! Who is at the other end: the peer, or the client that a trusted proxy names.
 
 use super::head::Head;
-use crate::limits;
 use crate::network::Network;
 use std::net::IpAddr;
 use std::sync::Once;
+
+/// Addresses of an `X-Forwarded-For` chain that are examined, from the right.
+const FORWARDED_HOPS: usize = 16;
 
 /// The client's address, for the log: the peer's, unless the peer is a trusted proxy; then the last
 /// address of `X-Forwarded-For` that is not a trusted proxy itself. Whatever is to the left of that
@@ -27,7 +29,7 @@ pub fn client_address(peer: IpAddr, head: &Head, trusted: &[Network]) -> IpAddr 
     let values: Vec<&str> =
         head.all("x-forwarded-for").filter_map(|value| std::str::from_utf8(value).ok()).collect();
     let hops = values.iter().rev().flat_map(|value| value.rsplit(','));
-    for hop in hops.take(limits::FORWARDED_HOPS) {
+    for hop in hops.take(FORWARDED_HOPS) {
         let Some(named) = parse(hop.trim()) else { return address };
         address = named;
         if !is_trusted(address) {

@@ -22,6 +22,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long a request waits for a free worker before it is answered with 503.
+const WORKER_WAIT: Duration = Duration::from_secs(10);
+/// From the first byte of a request to the end of its head; also for a new connection's first byte,
+/// and for the rest of a small body that is read only to be discarded.
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+/// For a request body, plus one second for each [`limits::BODY_MIN_RATE`] bytes received.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// For a keep-alive connection without a request; longer than the 60 s for which nginx keeps an
+/// upstream connection.
+const IDLE_DEADLINE: Duration = Duration::from_secs(75);
+/// How long a connection is kept open after a refusal to read the peer's remaining bytes (a reset
+/// would discard the response), plus one second for each [`limits::BODY_MIN_RATE`] bytes received.
+const LINGER: Duration = Duration::from_secs(5);
+/// Bytes discarded while lingering: the largest possible request, because a proxy such as nginx
+/// sends all of it before it reads the response, and would turn a 401 into a 502.
+const LINGER_BYTES: usize = limits::MCP_BYTES + limits::HEAD_BYTES;
+/// Bytes of chunk framing that a body may have beyond its own length.
+const CHUNK_OVERHEAD_BYTES: usize = 64 * 1024;
+
 /// What happens to the connection after an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
@@ -87,7 +106,7 @@ impl<S: Service> Connection<'_, S> {
         }
         let mut permit = None;
         if let Some(login) = &admission.login {
-            permit = self.server.workers.take(login, limits::WORKER_WAIT);
+            permit = self.server.workers.take(login, WORKER_WAIT);
             if permit.is_none() {
                 return self.refuse(Refusal::BUSY, &head.method);
             }
@@ -114,7 +133,7 @@ impl<S: Service> Connection<'_, S> {
     /// Waits for a request and reads its head. `Ok(None)`: the peer left, or sent nothing in time.
     fn read_head(&mut self) -> Result<Option<Head>, Refusal> {
         self.peer.set(Activity::Idle);
-        let patience = if self.served == 0 { limits::HEAD_DEADLINE } else { limits::IDLE_DEADLINE };
+        let patience = if self.served == 0 { HEAD_DEADLINE } else { IDLE_DEADLINE };
         if self.buffer.bytes().is_empty()
             && !matches!(self.buffer.fill(&self.peer.socket, Deadline::after(patience)), Ok(1..))
         {
@@ -123,7 +142,7 @@ impl<S: Service> Connection<'_, S> {
         if !self.peer.set(Activity::Reading) {
             return Ok(None);
         }
-        let deadline = Deadline::after(limits::HEAD_DEADLINE);
+        let deadline = Deadline::after(HEAD_DEADLINE);
         loop {
             if let Some((head, length)) = Head::parse(self.buffer.bytes())? {
                 self.buffer.consume(length);
@@ -156,7 +175,7 @@ impl<S: Service> Connection<'_, S> {
             return Ok(None);
         }
         self.peer.set(Activity::Reading);
-        let deadline = Deadline::after(limits::BODY_DEADLINE);
+        let deadline = Deadline::after(BODY_DEADLINE);
         let mut received = 0_usize;
         loop {
             let before = body.len();
@@ -172,7 +191,7 @@ impl<S: Service> Connection<'_, S> {
             }
             // One-byte chunks with long extensions would keep a request alive that carries almost
             // no body.
-            if received > 2 * body.len() + limits::CHUNK_OVERHEAD_BYTES {
+            if received > 2 * body.len() + CHUNK_OVERHEAD_BYTES {
                 return Err(Refusal::malformed("more chunk framing than body"));
             }
             match self.buffer.fill(&self.peer.socket, deadline.extended(extra_time(body.len()))) {
@@ -202,7 +221,7 @@ impl<S: Service> Connection<'_, S> {
         if next != Next::Keep {
             return if unread > 0 { Next::Linger } else { next };
         }
-        let deadline = Deadline::after(limits::HEAD_DEADLINE);
+        let deadline = Deadline::after(HEAD_DEADLINE);
         loop {
             let used = unread.min(self.buffer.bytes().len());
             self.buffer.consume(used);
@@ -327,14 +346,14 @@ impl<S: Service> Connection<'_, S> {
         if self.peer.socket.shutdown(Shutdown::Write).is_err() {
             return;
         }
-        let deadline = Deadline::after(limits::LINGER);
+        let deadline = Deadline::after(LINGER);
         let mut scratch = [0_u8; 4096];
         let mut seen = 0_usize;
         while let Ok(count @ 1..) =
             read_by(&self.peer.socket, &mut scratch, deadline.extended(extra_time(seen)))
         {
             seen += count;
-            if seen > limits::LINGER_BYTES {
+            if seen > LINGER_BYTES {
                 return;
             }
         }

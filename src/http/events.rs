@@ -17,6 +17,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+/// Events queued for a slow subscriber, bytes: twice the largest response. A subscriber that falls
+/// further behind is disconnected and may reconnect.
+const EVENT_QUEUE_BYTES: usize = 2 * 1024 * 1024;
+/// Stack of the thread that writes an event stream, bytes; it does nothing else.
+const EVENT_STACK_BYTES: usize = 128 * 1024;
+
 /// The writing half of an open event stream.
 pub struct EventStream {
     /// `None` once the stream has ended; queued events are still written.
@@ -52,7 +58,7 @@ impl EventStream {
             last_message: events.last_message.take(),
         };
         let thread =
-            std::thread::Builder::new().name("events".into()).stack_size(limits::EVENT_STACK_BYTES);
+            std::thread::Builder::new().name("events".into()).stack_size(EVENT_STACK_BYTES);
         let thread = thread.spawn(move || writer.run(&head))?;
         Ok((stream, thread))
     }
@@ -72,7 +78,7 @@ impl EventStream {
         let mut queue = self.queue.lock().unpoisoned();
         let before = self.waiting.fetch_add(event.len(), Ordering::AcqRel);
         // A single event may be as large as any answer; many of them must not pile up.
-        let fits = before == 0 || before + event.len() <= limits::EVENT_QUEUE_BYTES;
+        let fits = before == 0 || before + event.len() <= EVENT_QUEUE_BYTES;
         let is_sent = fits && queue.as_ref().is_some_and(|queue| queue.send(event).is_ok());
         if !is_sent {
             *queue = None;

@@ -8,6 +8,9 @@ use super::error::Refusal;
 use crate::limits;
 use crate::slice::Part;
 
+/// Header lines. Above it 431.
+const HEADER_LINES: usize = 100;
+
 /// How the body of a request ends (RFC 9112 section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -46,7 +49,7 @@ impl Head {
     /// # Errors
     /// [`Refusal`] with the rule that was broken, in most cases before the head is complete.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Refusal> {
-        let mut slots = [httparse::EMPTY_HEADER; limits::HEADER_LINES];
+        let mut slots = [httparse::EMPTY_HEADER; HEADER_LINES];
         let mut request = httparse::Request::new(&mut slots);
         let parsed = request.parse(bytes);
         let length =
@@ -270,7 +273,7 @@ mod tests {
             Head::parse(&vec![b'a'; limits::REQUEST_LINE_BYTES + 2]).err(),
             Some(Refusal::TARGET_TOO_LONG)
         );
-        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(limits::HEADER_LINES + 1));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADER_LINES + 1));
         assert_eq!(whole(&many).err(), Some(Refusal::HEAD_TOO_LARGE));
         let wide = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(limits::HEAD_BYTES));
         assert_eq!(Head::parse(wide.as_bytes()).err(), Some(Refusal::HEAD_TOO_LARGE));

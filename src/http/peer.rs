@@ -1,7 +1,6 @@
 //! A connection, as the rest of the server sees it.
 
 use crate::clock;
-use crate::limits;
 use crate::lock::Unpoisoned;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
@@ -10,6 +9,16 @@ use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// How long a peer that has closed its sending half is left alone before something is sent to find
+/// whether it is still there.
+const HALF_CLOSED_PROBED_AFTER: Duration = Duration::from_millis(500);
+/// A connection whose request has been incomplete, or whose response has made no progress, for
+/// longer than this may be closed in favour of a new one.
+const EVICT_STALLED_AFTER: Duration = Duration::from_secs(1);
+/// A connection younger than this is not closed for another: its request may have arrived before
+/// its thread could read it.
+const EVICT_MIN_AGE: Duration = Duration::from_millis(100);
 
 /// What a connection is doing; decides which is closed when the table is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +89,7 @@ impl Peer {
             recv(&self.socket, &mut [0_u8; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT),
             Ok((_, 0))
         );
-        if is_half_closed && self.time_in_activity() >= limits::HALF_CLOSED_PROBED_AFTER {
+        if is_half_closed && self.time_in_activity() >= HALF_CLOSED_PROBED_AFTER {
             let probe = self.probe.lock().unpoisoned().take();
             if let Some(probe) = probe {
                 probe();
@@ -140,13 +149,12 @@ impl Peer {
     /// for long enough.
     pub(super) fn is_closable(&self, expected: Activity) -> bool {
         self.is(expected)
-            && (expected == Activity::Idle
-                || self.time_in_activity() >= limits::EVICT_STALLED_AFTER)
+            && (expected == Activity::Idle || self.time_in_activity() >= EVICT_STALLED_AFTER)
     }
 
     /// Whether its thread has had time to read what came with the connection.
     pub(super) fn is_old_enough(&self) -> bool {
-        self.started.elapsed() >= limits::EVICT_MIN_AGE
+        self.started.elapsed() >= EVICT_MIN_AGE
     }
 
     pub(super) fn time_in_activity(&self) -> Duration {
@@ -173,7 +181,7 @@ mod tests {
         let mut byte = [0];
         std::io::Read::read_exact(&mut &peer.socket, &mut byte).unwrap();
         other.shutdown(Shutdown::Write).unwrap();
-        std::thread::sleep(limits::HALF_CLOSED_PROBED_AFTER);
+        std::thread::sleep(HALF_CLOSED_PROBED_AFTER);
         assert!(!peer.has_hung_up(), "waits for its answer, and nothing may be sent before it");
         peer.set_probe(Some(peer.interim_response()));
         assert!(!peer.has_hung_up());

@@ -9,6 +9,9 @@ use std::io::{self, ErrorKind, IoSlice, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, SystemTime};
 
+/// Bytes per second below which a large response to a slow reader is aborted.
+const WRITE_MIN_RATE: usize = 8 * 1024;
+
 /// An answer to one request.
 #[derive(Debug)]
 pub struct Response {
@@ -106,9 +109,8 @@ pub(super) fn write_in_time(
     progress: impl Fn(),
 ) -> io::Result<()> {
     let total = head.len() + body.len();
-    let deadline = Deadline::after(
-        limits::WRITE_STALL + Duration::from_secs((total / limits::WRITE_MIN_RATE) as u64),
-    );
+    let deadline =
+        Deadline::after(limits::WRITE_STALL + Duration::from_secs((total / WRITE_MIN_RATE) as u64));
     progress();
     let mut slices = [IoSlice::new(head), IoSlice::new(body)];
     let mut left = &mut slices[..];

@@ -19,6 +19,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// Connections above the cap that may exist briefly while evicted ones end. Beyond that: 503.
+const CONNECTIONS_OVERSHOOT: usize = 32;
+/// Open connections of one address that have not yet sent a complete request head; clients and
+/// proxies send it at once. Above it the oldest is closed.
+const HEADLESS_PER_ADDRESS: usize = 64;
+/// Stack of a connection's thread, bytes; only address space until it is used. Only the parsers
+/// recurse: JSON and YAML stop at 128 levels by themselves, which a test reaches in a debug build,
+/// whose frames are the largest.
+const CONNECTION_STACK_BYTES: usize = 1024 * 1024;
+/// Connections waiting in the kernel to be accepted: enough for a burst from a proxy, not from an
+/// attacker.
+const LISTEN_BACKLOG: i32 = 1024;
+
 /// Binds `address`. The unspecified IPv6 address also takes IPv4; where IPv6 is off, IPv4 alone is
 /// bound.
 ///
@@ -120,7 +133,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     }
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
-    socket.listen(limits::LISTEN_BACKLOG)?;
+    socket.listen(LISTEN_BACKLOG)?;
     Ok(socket.into())
 }
 
@@ -162,7 +175,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
     };
     let started = std::thread::Builder::new()
         .name("connection".into())
-        .stack_size(limits::CONNECTION_STACK_BYTES)
+        .stack_size(CONNECTION_STACK_BYTES)
         .spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
@@ -187,7 +200,7 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
 }
 
 /// Whether one more connection can be accepted, after closing another if needed. If this address
-/// has [`limits::HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of
+/// has [`HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of
 /// those is closed, too.
 fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
     let (all, open, headless) = {
@@ -198,10 +211,10 @@ fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
         let open = peers.iter().filter(|peer| !peer.is(Activity::Closed)).count();
         (peers.len(), open, peers.iter().filter(is_headless).count())
     };
-    if headless >= limits::HEADLESS_PER_ADDRESS {
+    if headless >= HEADLESS_PER_ADDRESS {
         close_headless(shared, address);
     }
-    all < shared.connections_max + limits::CONNECTIONS_OVERSHOOT
+    all < shared.connections_max + CONNECTIONS_OVERSHOOT
         && (open < shared.connections_max || close_one(shared))
 }
 

@@ -5,6 +5,10 @@ use crate::limits;
 use crate::slice::Part;
 use crate::yaml;
 
+/// Bytes of YAML that are parsed to find the comment in one line; where there are aliases, each
+/// parse counts as [`crate::limits::YAML_NODES`].
+const COMMENT_CHECK_BYTES: usize = 4 * 1024 * 1024;
+
 /// The comment in a value of one line, as YAML reads it: it begins with the first `#` that can be
 /// removed, together with all that follows, without changing the value. `None` if the value goes on
 /// in the next line.
@@ -22,7 +26,7 @@ pub(super) fn comment_of(value: &str) -> Option<Option<&str>> {
         before.chars().next_back().is_none_or(|c| c.is_whitespace() || "\"'])}".contains(c))
     };
     let cost = if value.contains('*') { limits::YAML_NODES } else { 0 };
-    let mut left = limits::COMMENT_CHECK_BYTES;
+    let mut left = COMMENT_CHECK_BYTES;
     let mut signs =
         value.match_indices('#').map(|(at, _)| at).filter(|at| may_begin(value.part(..*at)));
     let found = signs.find(|at| match left.checked_sub(cost.max(*at)) {

@@ -12,6 +12,9 @@ use crate::slice::Part;
 use crate::text::floor;
 use std::ops::Range;
 
+/// Bytes of a YAML anchor or tag that may precede a quoted link.
+const ANCHOR_BYTES: usize = 32;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
     /// `[[target]]`
@@ -183,7 +186,7 @@ fn may_begin_value(before: &str) -> bool {
         return false;
     }
     // A YAML anchor or tag precedes the value; one of more characters than this is not looked for.
-    let near = before.part(floor(before, before.len().saturating_sub(limits::ANCHOR_BYTES))..);
+    let near = before.part(floor(before, before.len().saturating_sub(ANCHOR_BYTES))..);
     let space = near.bytes().rposition(|byte| matches!(byte, b' ' | b'\t'));
     let mark = space.filter(|at| near.part(at + 1..).starts_with(['&', '!']));
     let before = mark.map_or(before, |at| before.part(..before.len() - near.len() + at).trim_end());

@@ -3,11 +3,13 @@
 
 use super::call::{Answer, Call, internal_error};
 use super::resources::TEMPLATE;
-use crate::limits;
 use crate::rpc::Error;
 use crate::tools::reply::fitting;
 use crate::vault::complete::CompletionKind;
 use serde_json::{Value, json};
+
+/// Completions in one answer (MCP, "Completion").
+const COMPLETIONS: usize = 100;
 
 /// `completion/complete`. A prompt, template or argument that does not exist has no completions,
 /// and is not an error: clients ask while a person types.
@@ -45,7 +47,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     };
     let (found, total) = call
         .vault()
-        .complete(completed_from, typed, limits::COMPLETIONS)
+        .complete(completed_from, typed, COMPLETIONS)
         .map_err(|error| internal_error("completion/complete", error))?;
     let values = fitting(found.into_iter());
     let more = total > values.len();

@@ -32,7 +32,6 @@ pub use era::Revision;
 pub use session::{Session, Sessions};
 pub use subscription::{Listener, Subscription};
 
-use crate::limits;
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
@@ -42,6 +41,13 @@ use crate::vault::{Vault, VaultPath};
 use call::{Answer, Call};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
+
+/// Event streams open at once; each costs a connection and its thread.
+const STREAMS: usize = 128;
+/// Event streams of one login.
+const STREAMS_PER_PRINCIPAL: usize = 16;
+/// Bytes of all responses to one batch; a request whose response does not fit gets an error.
+const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 
 /// The MCP server, shared by all threads and transports.
 pub struct Server {
@@ -125,8 +131,8 @@ impl Server {
             options,
             sessions: Sessions::default(),
             streams: Quota::new(Bounds {
-                total: limits::STREAMS,
-                per_owner: limits::STREAMS_PER_PRINCIPAL,
+                total: STREAMS,
+                per_owner: STREAMS_PER_PRINCIPAL,
                 waiting: 0,
             }),
             subscriptions: Mutex::default(),
@@ -242,7 +248,7 @@ impl Server {
         for message in messages {
             let answered = match message {
                 Err(error) => Some(error.to_json()),
-                Ok(message) if bytes > limits::BATCH_ANSWER_BYTES => {
+                Ok(message) if bytes > BATCH_ANSWER_BYTES => {
                     let error = rpc::Error::busy(
                         "the answers of this batch are too long; send fewer requests at once",
                     );

@@ -2,13 +2,17 @@
 
 use super::Exchange;
 use crate::clock;
-use crate::limits;
 use crate::object::without_nulls;
 use crate::rpc::{Params, encode};
 use crate::tools::Requester;
 use serde_json::{Value, json};
 use std::cell::Cell;
+use std::time::Duration;
 use std::time::Instant;
+
+/// The minimum interval between progress notifications of a call, and before its first one; earlier
+/// ones are dropped.
+const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 
 /// The token of a request that asks for its progress.
 pub fn token(params: &Params) -> Option<&Value> {
@@ -37,8 +41,7 @@ impl Requester for Progress<'_> {
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
         let (at, before) = self.sent.get();
-        let Some(token) =
-            self.token.filter(|_| done > before && at.elapsed() >= limits::PROGRESS_EVERY)
+        let Some(token) = self.token.filter(|_| done > before && at.elapsed() >= PROGRESS_EVERY)
         else {
             return;
         };

@@ -17,6 +17,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Resources in one page of `resources/list`; the response's character limit may end it earlier.
+const RESOURCES_PAGE: usize = 500;
+
 /// The one template (RFC 6570): every file by its path. Simple expansion encodes whatever is in a
 /// name, `/` too; the other kind, `{+path}`, would leave `?` and `#` as they are.
 pub(super) const TEMPLATE: &str = "vault:///{path}";
@@ -42,9 +45,9 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
             Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?)
         }
     };
-    let found = call.vault().list_all(None, None, after.as_deref(), limits::RESOURCES_PAGE + 1);
+    let found = call.vault().list_all(None, None, after.as_deref(), RESOURCES_PAGE + 1);
     let (_, found) = found.map_err(|error| internal_error("resources/list", error))?;
-    let files = fitting(found.iter().take(limits::RESOURCES_PAGE).map(|file| listing(file)));
+    let files = fitting(found.iter().take(RESOURCES_PAGE).map(|file| listing(file)));
     let last = found
         .get(..files.len())
         .filter(|page| page.len() < found.len())

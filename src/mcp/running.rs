@@ -1,11 +1,14 @@
 //! Requests in progress, so that `notifications/cancelled` finds them.
 
-use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::rpc::Id;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+
+/// Requests of one session or stdio client that can be cancelled at one time; more than
+/// [`crate::limits::STDIO_QUEUE`].
+const RUNNING_PER_CLIENT: usize = 512;
 
 /// The requests of one session or one stdio client, each until the [`Running`] that
 /// [`Requests::begin`] gave is dropped.
@@ -19,7 +22,7 @@ impl Requests {
         let running = Running(Arc::default());
         let mut table = self.0.lock().unpoisoned();
         table.retain(|_, known| known.strong_count() > 0);
-        if table.len() < limits::RUNNING_PER_CLIENT {
+        if table.len() < RUNNING_PER_CLIENT {
             table.insert(id.clone(), Arc::downgrade(&running.0));
         }
         running

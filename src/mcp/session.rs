@@ -12,6 +12,12 @@ use crate::secret;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Legacy sessions of one login, so that a client in a loop only evicts itself.
+const SESSIONS_PER_PRINCIPAL: usize = 500;
+/// A session unused for this long expires; the client gets 404 and initializes again.
+const SESSION_IDLE: Duration = Duration::from_secs(24 * 3600);
 
 /// One session.
 pub struct Session {
@@ -29,7 +35,7 @@ pub struct Session {
 
 impl Session {
     fn is_expired(&self, now: Moment) -> bool {
-        now.since(Moment(self.last_used.load(Ordering::Relaxed))) > limits::SESSION_IDLE
+        now.since(Moment(self.last_used.load(Ordering::Relaxed))) > SESSION_IDLE
             && !self.subscription.is_open()
     }
 }
@@ -57,8 +63,7 @@ impl Sessions {
         // Frees what expired sessions hold, such as the resources they subscribed to.
         table.retain(|_, session| !session.is_expired(now));
         let is_mine = |known: &&Arc<Session>| known.owner == session.owner;
-        let is_share_full =
-            table.values().filter(is_mine).count() >= limits::SESSIONS_PER_PRINCIPAL;
+        let is_share_full = table.values().filter(is_mine).count() >= SESSIONS_PER_PRINCIPAL;
         // A session that only listens is in use too.
         let order = |known: &&Arc<Session>| {
             (known.subscription.is_open(), known.last_used.load(Ordering::Relaxed))
@@ -149,7 +154,7 @@ mod tests {
         let listening = open(0);
         listening.subscription.attach(Arc::new(TestListener));
         let idle = open(1);
-        (0..limits::SESSIONS_PER_PRINCIPAL as u64).for_each(|n| drop(open(2 + n)));
+        (0..SESSIONS_PER_PRINCIPAL as u64).for_each(|n| drop(open(2 + n)));
         assert!(sessions.get(&listening.id, &login("a"), Moment(999)).is_some());
         assert!(sessions.get(&idle.id, &login("a"), Moment(999)).is_none());
     }
@@ -158,7 +163,7 @@ mod tests {
     fn sessions_expire_and_the_oldest_are_evicted() {
         let sessions = Sessions::default();
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(0));
-        let expired = Moment(limits::SESSION_IDLE.as_secs() + 1);
+        let expired = Moment(SESSION_IDLE.as_secs() + 1);
         let second = sessions.open(&login("a"), Revision::V2025_11_25, expired);
         assert_eq!(
             sessions.table.lock().unpoisoned().keys().collect::<Vec<_>>(),
@@ -172,7 +177,7 @@ mod tests {
         );
         let other = sessions.open(&login("b"), Revision::V2025_11_25, Moment(0));
         let first = sessions.open(&login("a"), Revision::V2025_11_25, Moment(1));
-        for n in 0..limits::SESSIONS_PER_PRINCIPAL {
+        for n in 0..SESSIONS_PER_PRINCIPAL {
             sessions.open(&login("a"), Revision::V2025_11_25, Moment(2 + n as u64));
         }
         assert!(

@@ -15,6 +15,11 @@ use serde_json::{Map, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
+/// Resources that one session, or one subscription, may watch.
+const SUBSCRIBED_RESOURCES: usize = 200;
+/// Total bytes of their URIs, about three hundred each; 128 MB for all [`limits::SESSIONS`].
+const SUBSCRIBED_BYTES: usize = 64 * 1024;
+
 /// The member of `_meta` that ties a notification to its `subscriptions/listen`.
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -229,8 +234,8 @@ fn path_of(uri: &str) -> Option<VaultPath> {
 /// Refuses more or longer URIs of resources than one subscription may have.
 fn check_limits<'a>(uris: impl Iterator<Item = &'a str>) -> Result<(), Error> {
     let (count, bytes) = uris.fold((0, 0), |(count, bytes), uri| (count + 1, bytes + uri.len()));
-    if count > limits::SUBSCRIBED_RESOURCES || bytes > limits::SUBSCRIBED_BYTES {
-        let (most, bytes) = (limits::SUBSCRIBED_RESOURCES, limits::SUBSCRIBED_BYTES);
+    if count > SUBSCRIBED_RESOURCES || bytes > SUBSCRIBED_BYTES {
+        let (most, bytes) = (SUBSCRIBED_RESOURCES, SUBSCRIBED_BYTES);
         return Err(Error::invalid_params(format!(
             "too many resources: at most {most}, with URIs of {bytes} bytes in all"
         )));

@@ -15,6 +15,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Paths in the log line of one call.
+const LOGGED_PATHS: usize = 10;
+
 impl Server {
     pub(super) fn tool(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().find(|tool| tool.name == name).copied()
@@ -193,10 +196,10 @@ fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<
     texts.filter_map(|text| text.split('#').next()).filter(|path| !path.is_empty())
 }
 
-/// The first [`limits::LOGGED_PATHS`] of [`paths_of`], as the log line of a call shows them.
+/// The first [`LOGGED_PATHS`] of [`paths_of`], as the log line of a call shows them.
 pub(super) fn logged_paths(tool: &str, arguments: &Map<String, Value>) -> String {
     let shown = |path: &str| format!(" path={:?}", path.chars().take(300).collect::<String>());
-    paths_of(tool, arguments).take(limits::LOGGED_PATHS).map(shown).collect()
+    paths_of(tool, arguments).take(LOGGED_PATHS).map(shown).collect()
 }
 
 /// The one log line of a call. Paths are in it, texts and queries are not.

@@ -5,11 +5,14 @@
 //! make such an id, which gives no more than to register.
 
 use super::store::Client;
-use crate::limits;
 use crate::secret::{self, SecretHash};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
+
+/// Bytes of a `client_id`, which carries what was registered: the longest of a known client has
+/// 400.
+const CLIENT_ID_BYTES: usize = 1_000;
 
 /// A registration. Its JSON is the array of the members, which is shorter than the object.
 #[derive(Deserialize)]
@@ -25,7 +28,7 @@ struct Registered {
     redirect_uris: Vec<String>,
 }
 
-/// The id for a registration; `None` when it would be longer than [`limits::CLIENT_ID_BYTES`].
+/// The id for a registration; `None` when it would be longer than [`CLIENT_ID_BYTES`].
 pub(super) fn issue(key: &[u8; 32], client: &Client) -> Option<String> {
     let Client { created, name, auth_method, secret, redirect_uris, .. } = client;
     let secret_hash = secret.map(|hash| URL_SAFE_NO_PAD.encode(hash.bytes())).unwrap_or_default();
@@ -33,13 +36,13 @@ pub(super) fn issue(key: &[u8; 32], client: &Client) -> Option<String> {
     let members = (nonce, created, name, auth_method, secret_hash, redirect_uris);
     let payload = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&members).ok()?);
     let id = format!("{}.{payload}", mac(key, &payload));
-    (id.len() <= limits::CLIENT_ID_BYTES).then_some(id)
+    (id.len() <= CLIENT_ID_BYTES).then_some(id)
 }
 
 /// The client of an id that was issued with this key; `None` for any other text.
 pub(super) fn read(key: &[u8; 32], id: &str) -> Option<Client> {
     let (given, payload) = id.split_once('.')?;
-    if id.len() > limits::CLIENT_ID_BYTES || !secret::equal(given, &mac(key, payload)) {
+    if id.len() > CLIENT_ID_BYTES || !secret::equal(given, &mac(key, payload)) {
         return None;
     }
     let Registered { created, name, auth_method, secret, redirect_uris, .. } =

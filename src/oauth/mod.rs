@@ -61,6 +61,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use store::{Client, State, Store};
 
+/// How often the last use of a grant is saved.
+const USE_NOTED_EVERY: Duration = Duration::from_secs(3600);
+
 /// Who may log in, as configured.
 #[derive(Debug, Clone, Default)]
 pub struct Logins {
@@ -187,7 +190,7 @@ impl Oauth {
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer
     /// used.
     fn note_use(&self, grant: &store::Grant, now: Moment) {
-        if now.since(Moment(grant.last_use())) >= limits::USE_NOTED_EVERY {
+        if now.since(Moment(grant.last_use())) >= USE_NOTED_EVERY {
             grant.used.store(now.0, Ordering::Relaxed);
             // `used` is shared by all copies of the state, so it has its value already; this only
             // writes it. If that fails, it is not retried with each request.

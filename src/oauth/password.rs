@@ -21,6 +21,15 @@ use crate::quota::{Bounds, Quota};
 use crate::secret;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Logins of one lane that wait for their password to be checked; further ones are asked to try
+/// again.
+const PASSWORD_QUEUE: usize = 16;
+/// How long a login waits at most: a full lane takes this long with the costliest common hash.
+const PASSWORD_WAIT: Duration = Duration::from_secs(60);
+/// How long a browser is remembered from which somebody has logged in.
+const BROWSER_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Checks passwords, one at a time in each lane.
 pub(super) struct Passwords {
@@ -41,8 +50,7 @@ pub enum Login {
 
 impl Passwords {
     pub(super) fn new(users: &BTreeMap<String, String>) -> Passwords {
-        let lane =
-            || Quota::new(Bounds { total: 1, per_owner: 1, waiting: limits::PASSWORD_QUEUE });
+        let lane = || Quota::new(Bounds { total: 1, per_owner: 1, waiting: PASSWORD_QUEUE });
         let cost = users.values().filter_map(|hash| cost_of(hash)).max().unwrap_or(12);
         Passwords { cost, known_browsers: lane(), strangers: lane() }
     }
@@ -55,7 +63,7 @@ impl Passwords {
         is_known_browser: bool,
     ) -> Login {
         let lane = if is_known_browser { &self.known_browsers } else { &self.strangers };
-        let Some(permit) = lane.take("", limits::PASSWORD_WAIT) else { return Login::Busy };
+        let Some(permit) = lane.take("", PASSWORD_WAIT) else { return Login::Busy };
         if self.is_right(hash, password) {
             return Login::Right;
         }
@@ -109,9 +117,9 @@ impl Oauth {
     /// The cookie that marks a browser from which somebody has logged in, as a `Set-Cookie` header.
     /// It is sent back to this server's own pages alone.
     pub fn browser_cookie(&self, now: Moment) -> String {
-        let expires = now.after(limits::BROWSER_LIFE);
+        let expires = now.after(BROWSER_LIFE);
         let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };
-        let (name, seconds) = (self.browser_cookie_name(), limits::BROWSER_LIFE.as_secs());
+        let (name, seconds) = (self.browser_cookie_name(), BROWSER_LIFE.as_secs());
         format!(
             "{name}={}.{}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict",
             expires.0,

@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::{LazyLock, Mutex};
 
+/// Characters of a client's name that are kept and shown.
+const CLIENT_NAME_CHARS: usize = 80;
+
 impl Oauth {
     /// Registers a client: body in, answer out (201). Unknown members are ignored, the requested
     /// method is honoured and always returned, redirect URIs come back byte for byte, and no member
@@ -179,7 +182,7 @@ fn clean_name(name: &str) -> String {
         let fillers = r"\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{ffa0}\u{e0100}-\u{e01ef}";
         Regex::new(&format!(r"[\p{{C}}\p{{Zl}}\p{{Zp}}{fillers}]")).ok()
     });
-    let cut: String = name.chars().take(limits::CLIENT_NAME_CHARS).collect();
+    let cut: String = name.chars().take(CLIENT_NAME_CHARS).collect();
     // Without the expression no name is known to be harmless.
     let seen = INVISIBLE
         .as_ref()

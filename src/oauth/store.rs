@@ -28,6 +28,26 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+/// A refresh token expires if it is unused for this long (sliding).
+const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
+/// How long a starting server waits for the lock on the state folder.
+const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
+/// Valid access tokens of one grant, or of one machine client (`client_credentials`); the least
+/// recently used is dropped.
+const ACCESS_TOKENS: usize = 50;
+/// Clients with a login.
+const CLIENTS: usize = 1_000;
+/// A registration of an earlier version that never led to a grant is forgotten after this.
+const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Authorization codes outstanding.
+const CODES: usize = 1_000;
+/// Bytes of the file in which earlier versions kept registrations without a login.
+const REGISTRATIONS_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size
+/// take.
+const STATE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Version 1 had no grants for folders: a program that knows only version 1 would give such a login
 /// the whole vault.
@@ -204,7 +224,7 @@ impl State {
 
     /// Adds a code; beyond the limit the oldest is removed.
     pub(super) fn add_code(&mut self, code: Code) {
-        if self.codes.len() >= limits::CODES {
+        if self.codes.len() >= CODES {
             let oldest = self.codes.values().min_by_key(|code| code.expires).map(|code| code.hash);
             if let Some(oldest) = oldest {
                 self.codes.remove(&oldest);
@@ -215,7 +235,7 @@ impl State {
 
     /// Adds a client that logs in. Beyond the limit the oldest without a grant is removed.
     pub(super) fn add_client(&mut self, client: &Client) {
-        if self.clients.len() >= limits::CLIENTS && !self.clients.contains_key(&client.id) {
+        if self.clients.len() >= CLIENTS && !self.clients.contains_key(&client.id) {
             let in_use: BTreeSet<&str> =
                 self.grants.values().map(|grant| grant.client.as_str()).collect();
             let unused =
@@ -257,7 +277,7 @@ impl State {
         let by_use: Vec<_> = same
             .map(|known| (known.used.load(Ordering::Relaxed), known.expires, known.hash))
             .collect();
-        if by_use.len() >= limits::ACCESS_TOKENS {
+        if by_use.len() >= ACCESS_TOKENS {
             by_use.iter().min().and_then(|(.., oldest)| self.access_tokens.remove(oldest));
         }
         self.access_tokens.insert(token.hash, token);
@@ -267,7 +287,7 @@ impl State {
     fn remove_expired(&mut self, now: Moment) {
         self.codes.retain(|_, code| code.expires > now.0);
         self.access_tokens.retain(|_, token| token.expires > now.0);
-        let idle = limits::REFRESH_IDLE.as_secs();
+        let idle = REFRESH_IDLE.as_secs();
         let expired: Vec<String> = self
             .grants
             .values()
@@ -275,7 +295,7 @@ impl State {
             .map(|grant| grant.id.clone())
             .collect();
         expired.iter().for_each(|id| self.end_grant(id));
-        let unused = limits::UNUSED_CLIENT_LIFE.as_secs();
+        let unused = UNUSED_CLIENT_LIFE.as_secs();
         // Only files of earlier versions have clients without a grant.
         self.clients
             .retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
@@ -314,7 +334,7 @@ impl Store {
         let file = folder.join(FILE);
         // Two servers would overwrite each other's logins.
         // One of the owner's commands may hold the lock for a moment.
-        let lock = Deadline::after(limits::STATE_LOCK_WAIT)
+        let lock = Deadline::after(STATE_LOCK_WAIT)
             .poll(limits::LOCK_POLL, || disk::take_lock(&folder.join(LOCK)));
         let lock =
             lock.map_err(|error| format!("the folder cannot be written: {}", error.kind()))?;
@@ -445,11 +465,11 @@ impl Store {
 /// Adds the registrations of an earlier version that have not led to a login; they expire as they
 /// did there.
 fn with_earlier_registrations(mut state: State, file: &Path) -> State {
-    let lines = disk::read_at_most(file, limits::REGISTRATIONS_BYTES).unwrap_or_default();
+    let lines = disk::read_at_most(file, REGISTRATIONS_BYTES).unwrap_or_default();
     let clients = lines
         .split(|&byte| byte == b'\n')
         .filter_map(|line| serde_json::from_slice::<Client>(line).ok());
-    for client in clients.take(limits::CLIENTS) {
+    for client in clients.take(CLIENTS) {
         state.clients.entry(client.id.clone()).or_insert_with(|| Arc::new(client));
     }
     state
@@ -493,7 +513,7 @@ impl fmt::Display for ReadError {
 
 /// The state in a file, a new one if there is none.
 fn read(file: &Path) -> Result<State, ReadError> {
-    match disk::read_at_most(file, limits::STATE_BYTES) {
+    match disk::read_at_most(file, STATE_BYTES) {
         Ok(bytes) => decode(&bytes).map_err(ReadError::Damaged),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(State::new()),
         Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {

@@ -24,6 +24,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+/// Lifetime of access tokens: opaque, looked up at each use, so revocation is immediate.
+const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
+/// Exchanged refresh tokens remembered per grant.
+const RETIRED_TOKENS: usize = 64;
+
 const BAD_CODE: Error = Error::of(
     400,
     "invalid_grant",
@@ -40,7 +45,7 @@ fn issued(access_token: &str, refresh_token: Option<&str>, access: Access) -> Va
     Value::Object(without_nulls(json!({
         "access_token": access_token,
         "token_type": "Bearer",
-        "expires_in": limits::ACCESS_TOKEN_LIFE.as_secs(),
+        "expires_in": ACCESS_TOKEN_LIFE.as_secs(),
         "scope": access.scope(),
         "refresh_token": refresh_token,
     })))
@@ -239,7 +244,7 @@ fn newest_of_family(
     let successor =
         |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
     if grant.refresh == hash {
-        let full = grant.retired.len() >= limits::RETIRED_TOKENS;
+        let full = grant.retired.len() >= RETIRED_TOKENS;
         if full
             && grant
                 .retired
@@ -264,7 +269,7 @@ fn newest_of_family(
         return None;
     }
     let mut newest = successor(token);
-    for _ in 0..limits::RETIRED_TOKENS {
+    for _ in 0..RETIRED_TOKENS {
         if SecretHash::of(&newest) == grant.refresh {
             return Some(newest);
         }
@@ -298,7 +303,7 @@ fn add_access(
         client: client.into(),
         fingerprint,
         access,
-        expires: now.after(limits::ACCESS_TOKEN_LIFE).0,
+        expires: now.after(ACCESS_TOKEN_LIFE).0,
         used: Arc::default(),
     };
     token.note_use();

@@ -1,9 +1,14 @@
 //! Strict decoding of what a peer sent.
 
 use super::{Error, Id, Incoming, Message, Params};
-use crate::limits;
 use serde_json::Value;
 use std::borrow::Cow;
+
+/// JSON values in one message: sixteen megabytes of the smallest ones would take a gigabyte when
+/// parsed.
+const JSON_VALUES: usize = 50_000;
+/// Messages in one JSON-RPC batch (2025-03-26 only).
+const BATCH: usize = 100;
 
 /// Decodes a body or line.
 ///
@@ -20,7 +25,7 @@ pub fn decode(bytes: &[u8]) -> Result<Incoming, Error> {
         Value::Array(messages) if messages.is_empty() => {
             Err(Error::invalid_request("the batch is empty"))
         }
-        Value::Array(messages) if messages.len() > limits::BATCH => {
+        Value::Array(messages) if messages.len() > BATCH => {
             Err(Error::invalid_request("the batch is too long"))
         }
         Value::Array(messages) => Ok(Incoming::Batch(messages.into_iter().map(message).collect())),
@@ -93,7 +98,7 @@ fn has_too_many_values(bytes: &[u8]) -> bool {
             }
             _ => {}
         }
-        if count > limits::JSON_VALUES {
+        if count > JSON_VALUES {
             return true;
         }
     }
@@ -209,15 +214,15 @@ mod tests {
         assert_eq!(decode(deep.as_bytes()).unwrap_err().code(), -32700, "nesting is bounded");
         let small = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":[{}1]}}}}"#,
-            r#"{"":0},"#.repeat(limits::JSON_VALUES)
+            r#"{"":0},"#.repeat(JSON_VALUES)
         );
         assert_eq!(decode(small.as_bytes()).unwrap_err().code(), -32600, "and so are values");
         let text = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":"{}"}}}}"#,
-            r#"[,\"{:\\"#.repeat(limits::JSON_VALUES)
+            r#"[,\"{:\\"#.repeat(JSON_VALUES)
         );
         assert!(decode(text.as_bytes()).is_ok(), "but not what stands in a string");
-        let many = format!("[{}]", vec!["1"; limits::BATCH + 1].join(","));
+        let many = format!("[{}]", vec!["1"; BATCH + 1].join(","));
         assert_eq!(decode(many.as_bytes()).unwrap_err().code(), -32600);
     }
 }

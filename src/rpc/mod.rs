@@ -10,6 +10,9 @@ pub use error::Error;
 use serde_json::{Map, Value};
 use std::fmt;
 
+/// JSON-RPC ids, bytes.
+const ID_BYTES: usize = 256;
+
 /// The id of a request: an integer, or a text of bounded length; echoed as it came. MCP forbids
 /// null and fractions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,8 +24,7 @@ impl Id {
         // Some clients write every number with a fraction: 1.0.
         let is_exact = |number: f64| number.fract() == 0.0 && number.abs() < (1_u64 << 53) as f64;
         let is_whole = value.is_i64() || value.is_u64() || value.as_f64().is_some_and(is_exact);
-        let is_id =
-            is_whole || value.as_str().is_some_and(|text| text.len() <= crate::limits::ID_BYTES);
+        let is_id = is_whole || value.as_str().is_some_and(|text| text.len() <= ID_BYTES);
         is_id.then(|| Id(value.clone()))
     }
 

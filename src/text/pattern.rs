@@ -9,6 +9,10 @@ use regex_syntax::hir::{Hir, HirKind};
 use std::ops::Range;
 use unicode_normalization::char::is_combining_mark;
 
+/// Bytes of the longest match of a regular expression that is guaranteed to be found whole; a
+/// quarter of a window.
+const REGEX_MATCH_BYTES: usize = limits::REGEX_WINDOW_BYTES / 4;
+
 /// The search was stopped before the end of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unfinished;
@@ -140,7 +144,7 @@ impl Expression {
 
     /// Passes every match, also empty ones, to `found`, which says whether to go on. `proceed` is
     /// called before each window. Returns whether the whole text was searched. A match longer than
-    /// [`limits::REGEX_MATCH_BYTES`] may be truncated.
+    /// `REGEX_MATCH_BYTES` may be truncated.
     pub fn each(
         &self,
         text: &str,
@@ -152,7 +156,7 @@ impl Expression {
             let end = window_end(text, at);
             let is_last = end == text.len();
             // A match that begins after this may extend beyond the window.
-            let sure = if is_last { end } else { end - limits::REGEX_MATCH_BYTES };
+            let sure = if is_last { end } else { end - REGEX_MATCH_BYTES };
             while let Some(matched) =
                 text.get(..end).and_then(|window| self.regex.find_at(window, at))
             {

@@ -8,8 +8,10 @@ use super::fold::fold;
 use super::pattern::Expression;
 use super::unescaped;
 use super::words::{is_stop_word, query_words};
-use crate::limits;
 use std::collections::HashSet;
+
+/// Regular expressions in one query; each takes up to [`crate::limits::REGEX_BYTES`].
+const QUERY_EXPRESSIONS: usize = 8;
 
 /// Maximum nesting of parentheses, minus signs and operators.
 const NESTED: usize = 16;
@@ -341,10 +343,10 @@ impl<'a> Parser<'a> {
             rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')')
         })?;
         self.expressions += 1;
-        if self.expressions > limits::QUERY_EXPRESSIONS {
+        if self.expressions > QUERY_EXPRESSIONS {
             self.wrong.get_or_insert(format!(
                 "it has more than {} regular expressions",
-                limits::QUERY_EXPRESSIONS
+                QUERY_EXPRESSIONS
             ));
             return None;
         }

@@ -41,7 +41,6 @@ use crate::calendar::Zone;
 use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::Git;
-use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::text::fold::fold;
@@ -52,6 +51,10 @@ use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// The maximum result size that tools announce to clients, in characters: [`crate::limits::RESULT_CHARS`] plus
+/// what the enclosing message takes.
+const ANNOUNCED_RESULT_CHARS: usize = 100_000;
 
 /// A group of tools that is switched on as one (`TOOLSETS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,7 +229,7 @@ impl Tool {
             Effect::Replaces { idempotent } => (true, idempotent),
             Effect::Sets { idempotent } => (false, idempotent),
         };
-        let results = json!({ "anthropic/maxResultSizeChars": limits::ANNOUNCED_RESULT_CHARS });
+        let results = json!({ "anthropic/maxResultSizeChars": ANNOUNCED_RESULT_CHARS });
         Value::Object(without_nulls(json!({
             "name": self.name,
             "title": self.title,

@@ -7,11 +7,16 @@ use super::parallel::SearchRun;
 use super::posting::Posting;
 use super::postings::Correction;
 use super::word_index::WordIndex;
-use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::text::words::{is_one_edit, is_spelling, stem};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+
+/// Cached corrections of words that no file contains.
+const CORRECTIONS_KEPT: usize = 256;
+/// Letters of the longest word that is corrected: the cost of comparing it with one word of the
+/// vault grows with its length.
+const CORRECTED_LETTERS: usize = 40;
 
 /// The fewest letters of a word that is corrected, and of a beginning that stands in for it.
 const MIN_LETTERS: usize = 4;
@@ -52,7 +57,7 @@ impl Vault {
         }
         let instead = self.correct(word, &word_index, run);
         let mut corrections = lock();
-        if corrections.len() >= limits::CORRECTIONS_KEPT {
+        if corrections.len() >= CORRECTIONS_KEPT {
             corrections.clear();
         }
         corrections.insert(word.to_owned(), Correction { versions, instead: instead.clone() });
@@ -93,7 +98,7 @@ impl Unknown<'_> {
         }
         let length = self.letters.len();
         // Another number is another thing.
-        if !(MIN_LETTERS..=limits::CORRECTED_LETTERS).contains(&length)
+        if !(MIN_LETTERS..=CORRECTED_LETTERS).contains(&length)
             || self.word.bytes().any(|byte| byte.is_ascii_digit())
         {
             return None;

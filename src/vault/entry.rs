@@ -11,6 +11,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// A file whose mtime is less than this before it was read may change again within the same tick of
+/// the file system's clock (10 ms on Linux without high-resolution timestamps), so its stamp does
+/// not prove it unchanged.
+const MTIME_TICK: Duration = Duration::from_millis(40);
+/// The same for file systems that keep whole seconds (FAT keeps two).
+const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
+
 /// The number of an entry while it is in the table: its slot.
 pub(super) type Id = u32;
 
@@ -69,11 +76,11 @@ impl Stamp {
     pub(super) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
         let seen = seen.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         let coarse = self.mtime % 1_000_000_000 == 0;
-        let tick = if coarse { limits::MTIME_COARSE_TICK } else { limits::MTIME_TICK };
+        let tick = if coarse { MTIME_COARSE_TICK } else { MTIME_TICK };
         // Any new change replaces a time far in the future (a copy from elsewhere, a clock that was
         // set back).
         let window = seen.saturating_sub(nanoseconds(tick))
-            ..=seen.saturating_add(nanoseconds(limits::MTIME_COARSE_TICK));
+            ..=seen.saturating_add(nanoseconds(MTIME_COARSE_TICK));
         window.contains(&self.mtime)
     }
 }

@@ -25,6 +25,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+/// Bytes read from the event queue at once: a few hundred events.
+const EVENT_BUFFER_BYTES: usize = 16 * 1024;
+/// Changed paths that are updated one by one; for more, a walk is cheaper. As many as the kernel's
+/// queue holds by default.
+const CHANGED_PATHS: usize = 16_384;
+
 /// File system types, statfs(2), on which every change goes through this kernel, which reports it:
 /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, tmpfs, overlayfs (whose layers must not be
 /// changed below it), FAT, exFAT, NTFS. Not network file systems, shares of a virtual machine's
@@ -150,7 +156,7 @@ impl Events {
     }
 
     fn read_queue(&self, state: &mut State) {
-        let mut buffer = [MaybeUninit::uninit(); limits::EVENT_BUFFER_BYTES];
+        let mut buffer = [MaybeUninit::uninit(); EVENT_BUFFER_BYTES];
         let mut reader = Reader::new(&self.queue, &mut buffer);
         // Events already in the buffer cannot be read again.
         while state.changed.incomplete.is_none() || !reader.is_buffer_empty() {
@@ -160,7 +166,7 @@ impl Events {
                 Err(Errno::AGAIN) => break,
                 Err(_) => state.changed.incomplete = Some("the queue of changes cannot be read"),
             }
-            if state.changed.paths.len() > limits::CHANGED_PATHS {
+            if state.changed.paths.len() > CHANGED_PATHS {
                 state.changed.incomplete = Some("very many files have changed");
             }
         }

@@ -10,6 +10,9 @@ use crate::text::snippet::{excerpt_around, line_of};
 use memchr::memmem;
 use std::sync::Arc;
 
+/// Excerpts shown of one note.
+const GREP_EXCERPTS: usize = 3;
+
 /// A note with matches.
 #[derive(Debug)]
 pub struct Occurrences {
@@ -116,7 +119,7 @@ impl Vault {
 impl Occurrences {
     fn add(&mut self, excerpt: impl FnOnce() -> (usize, String)) {
         self.count += 1;
-        if self.excerpts.len() < limits::GREP_EXCERPTS {
+        if self.excerpts.len() < GREP_EXCERPTS {
             self.excerpts.push(excerpt());
         }
     }

@@ -16,6 +16,17 @@ use crate::slice::Part;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Links in one page of results: each is located again in the text of its note.
+const LINKS_PAGE: usize = 100;
+/// Characters shown of a line that contains a link or change.
+const LINE_SHOWN_CHARS: usize = 240;
+/// How long a call waits for the links of all notes to be read. What was read by then stays, so the
+/// next call gets on.
+const LINK_INDEX_WAIT: Duration = Duration::from_secs(20);
+/// See [`limits::LINK_INDEX_BATCH`].
+const LINK_INDEX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Which links are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,13 +290,13 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Unavailable`], [`Error::Cancelled`]; [`Error::Overloaded`] when it took longer than
-    /// [`limits::LINK_INDEX_WAIT`].
+    /// `LINK_INDEX_WAIT`.
     pub fn link_index(
         &self,
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Arc<LinkIndex>, Error> {
         self.refresh()?;
-        let deadline = Deadline::after(limits::LINK_INDEX_WAIT);
+        let deadline = Deadline::after(LINK_INDEX_WAIT);
         let mut building = None;
         loop {
             if let Some(index) = self.complete_links() {
@@ -325,7 +336,7 @@ impl Vault {
         };
         let mut bytes = 0;
         let within = |entry: &&Arc<Entry>| {
-            let is_within = bytes < limits::LINK_INDEX_BATCH_BYTES;
+            let is_within = bytes < LINK_INDEX_BATCH_BYTES;
             bytes += entry.search_cost();
             is_within
         };
@@ -432,7 +443,7 @@ impl Vault {
         let first = after.map(|after| after.split('\0').next().unwrap_or(after));
         let mut sources =
             found.keys().copied().filter(|source| first.is_none_or(|first| *source >= first));
-        while page.len() < limits::LINKS_PAGE
+        while page.len() < LINKS_PAGE
             && let Some(source) = sources.next()
         {
             let Some(entry) = self.view.get(source) else { continue };
@@ -445,13 +456,13 @@ impl Vault {
                 if is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
                     page.push(row(source, &note, &link, &resolved, key));
                 }
-                if page.len() > limits::LINKS_PAGE {
+                if page.len() > LINKS_PAGE {
                     break;
                 }
             }
         }
-        let has_more = page.len() > limits::LINKS_PAGE || sources.next().is_some();
-        page.truncate(limits::LINKS_PAGE);
+        let has_more = page.len() > LINKS_PAGE || sources.next().is_some();
+        page.truncate(LINKS_PAGE);
         Ok(LinksPage { total, has_more, links: page })
     }
 
@@ -522,12 +533,9 @@ fn row(
 pub(super) fn shown_line(note: &Note<'_>, at: usize) -> String {
     let number = note.line_at(at);
     let line = note.line(number);
-    if line.chars().count() <= limits::LINE_SHOWN_CHARS {
+    if line.chars().count() <= LINE_SHOWN_CHARS {
         return line.trim().to_owned();
     }
     let before = line.part(..at.saturating_sub(note.start(number))).chars().count();
-    line.chars()
-        .skip(before.saturating_sub(limits::LINE_SHOWN_CHARS / 3))
-        .take(limits::LINE_SHOWN_CHARS)
-        .collect()
+    line.chars().skip(before.saturating_sub(LINE_SHOWN_CHARS / 3)).take(LINE_SHOWN_CHARS).collect()
 }

@@ -15,6 +15,9 @@ use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+/// Total bytes of frontmatter kept for files whose text is not, in addition to [`limits::INDEX_BYTES`].
+const INDEX_HEAD_BYTES: u64 = 32 * 1024 * 1024;
+
 impl Index {
     /// Reads a file into an entry.
     pub(super) fn load(&self, path: &str, on_disk: &ResolvedPath) -> Option<Entry> {
@@ -113,8 +116,7 @@ impl Index {
             );
         }
         let head = frontmatter::head(text);
-        let head_fits =
-            kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + limits::INDEX_HEAD_BYTES;
+        let head_fits = kept_bytes + head.len() as u64 <= limits::INDEX_BYTES + INDEX_HEAD_BYTES;
         Text::NotKept {
             frontmatter: if head_fits { head.into() } else { Box::default() },
             // Of a file that was not read to its end, a random number: the file counts as changed.

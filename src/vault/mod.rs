@@ -130,6 +130,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use view::View;
 
+/// Costly calls (searches by regular expression, queries, readings of old versions) that may wait
+/// per core while one per core runs; further ones are refused, so that workers remain available.
+const COSTLY_CALLS_WAITING_PER_CORE: usize = 2;
+/// Files of the same name among which the nearest are suggested if a path does not exist.
+const SUGGESTED: usize = 1_000;
+/// Characters that are enough of a name to suggest files with it in theirs.
+const PART_OF_NAME_CHARS: usize = 4;
+/// Views of the vault for grants limited to folders, each with its own tables.
+const VAULT_PARTS: usize = 8;
+
 /// One vault, shared by all threads, as one of its callers sees it.
 #[derive(Debug, Clone)]
 pub struct Vault {
@@ -219,7 +229,7 @@ impl Vault {
         let costly_calls = Quota::new(Bounds {
             total: cores(),
             per_owner: usize::MAX,
-            waiting: cores() * limits::COSTLY_CALLS_WAITING_PER_CORE,
+            waiting: cores() * COSTLY_CALLS_WAITING_PER_CORE,
         });
         let view = View::of_all(Arc::new(Index::new(jail.clone())));
         let shared = Shared::new(jail, view, Arc::new(locks), costly_calls, None);
@@ -242,7 +252,7 @@ impl Vault {
             }
         };
         // A part in use, by a call or by a client that listens, stays.
-        if parts.len() >= limits::VAULT_PARTS
+        if parts.len() >= VAULT_PARTS
             && let Some(idle) = parts.iter().position(|part| Arc::strong_count(part) == 1)
         {
             parts.remove(idle);
@@ -441,7 +451,7 @@ impl Vault {
             let alike = entries
                 .values()
                 .filter(|entry| is_named(entry::name_of(entry.searched_path())) || is_alias(entry));
-            alike.take(limits::SUGGESTED).map(|entry| entry.path.to_string()).collect()
+            alike.take(SUGGESTED).map(|entry| entry.path.to_string()).collect()
         });
         // First those that share the longest prefix with the wanted path.
         let shared = |found: &str| {
@@ -453,7 +463,7 @@ impl Vault {
             found = self.folders_named(path);
         }
         // A part of a name: `Plan` of `Plan v2`.
-        if found.is_empty() && wanted.chars().count() >= limits::PART_OF_NAME_CHARS {
+        if found.is_empty() && wanted.chars().count() >= PART_OF_NAME_CHARS {
             found = self.view.read(|entries| {
                 let has_it =
                     |entry: &&Arc<Entry>| entry::name_of(entry.searched_path()).contains(wanted);

@@ -3,8 +3,10 @@
 
 use super::Vault;
 use crate::disk;
-use crate::limits;
 use serde_json::Value;
+
+/// Bytes of one of Obsidian's settings files; real ones have a few hundred.
+const OBSIDIAN_BYTES: u64 = 1024 * 1024;
 
 /// Where daily, weekly or monthly notes are kept, and how they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ impl Vault {
         let read = || {
             let on_disk = self.jail.own_or_obsidian_file(&path).ok()?;
             on_disk.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-            let bytes = disk::read_at_most(&on_disk, limits::OBSIDIAN_BYTES).ok()?;
+            let bytes = disk::read_at_most(&on_disk, OBSIDIAN_BYTES).ok()?;
             let parsed = serde_json::from_slice(&bytes);
             if parsed.is_err() {
                 log::warn!("{path} is not JSON; Obsidian's defaults are used");

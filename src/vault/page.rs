@@ -8,10 +8,13 @@ use super::posting::{IN_NAME, IN_PATH, IN_TAG};
 use super::rank::{MatchType, Ranker, Relevance, Word, first_bits};
 use super::results::{Hit, Query};
 use super::table::Table;
-use crate::limits;
 use crate::text::query::{Condition, Parsed};
 use crate::text::snippet::excerpt_around;
 use std::sync::Arc;
+
+/// Files that are ranked closely: the best by the rough score. With 32, one label of
+/// tests/bench/quality is missed; 100 finds no more.
+const RANKED_FILES: usize = 40;
 
 /// A result, and how relevant its text is where that was looked at.
 pub(super) struct Ranked {
@@ -111,12 +114,11 @@ impl<'a> Ranking<'a> {
         count: usize,
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<Ranked>, Error> {
-        let mut best =
-            self.smallest(found, count.max(limits::RANKED_FILES), &|candidate, table| {
-                let (field, name) = self.rough_class(candidate, table);
-                (field, name, score_rank(candidate.score), age(candidate, table))
-            });
-        let rest = best.split_off(best.len().min(limits::RANKED_FILES));
+        let mut best = self.smallest(found, count.max(RANKED_FILES), &|candidate, table| {
+            let (field, name) = self.rough_class(candidate, table);
+            (field, name, score_rank(candidate.score), age(candidate, table))
+        });
+        let rest = best.split_off(best.len().min(RANKED_FILES));
         let looked = self.vault.map_parallel(
             &best,
             &|ranked| ranked.entry.search_cost(),

@@ -6,6 +6,11 @@ use super::{Vault, cores};
 use crate::limits;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+/// Bytes of text that one thread searches alone: starting others takes as long as searching this.
+const SINGLE_THREAD_BYTES: u64 = 2 * 1024 * 1024;
+/// Additional threads that one search may start.
+const SEARCH_HELPERS: usize = 7;
+
 /// One search: the files it covers, how much it has read, and whether to continue.
 pub(super) struct SearchRun<'a> {
     pub(super) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
@@ -39,9 +44,8 @@ impl Vault {
             }
             pieces
         };
-        let is_little = items.iter().map(bytes).sum::<u64>() < limits::SINGLE_THREAD_BYTES;
-        let helpers =
-            if is_little { 0 } else { cores().saturating_sub(1).min(limits::SEARCH_HELPERS) };
+        let is_little = items.iter().map(bytes).sum::<u64>() < SINGLE_THREAD_BYTES;
+        let helpers = if is_little { 0 } else { cores().saturating_sub(1).min(SEARCH_HELPERS) };
         let mut pieces = std::thread::scope(|scope| {
             let work = &work;
             // If a thread cannot be started, the others do its share.

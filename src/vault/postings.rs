@@ -17,6 +17,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
+/// Posting lists cached for later queries, if each lists all files (four bytes per file); those of
+/// rare words take less.
+const POSTINGS_LISTS: usize = 32;
+/// The fixed cost of a cached list, in postings.
+const POSTINGS_OVERHEAD: usize = 64;
+
 /// All files that contain a term, at one version of the table.
 #[derive(Debug)]
 pub(super) struct Postings {
@@ -47,7 +53,7 @@ impl Postings {
 
     /// The cost of caching them, in postings.
     fn cost(&self) -> usize {
-        self.len() + limits::POSTINGS_OVERHEAD
+        self.len() + POSTINGS_OVERHEAD
     }
 }
 
@@ -83,7 +89,7 @@ impl Cache {
     /// follows; a full cache is cleared.
     fn put(&self, text: &str, postings: &Arc<Postings>, files: usize) {
         let (lists, cost) = &mut *self.lists.lock().unpoisoned();
-        if *cost > (files + limits::POSTINGS_OVERHEAD) * limits::POSTINGS_LISTS {
+        if *cost > (files + POSTINGS_OVERHEAD) * POSTINGS_LISTS {
             lists.clear();
             *cost = 0;
         }

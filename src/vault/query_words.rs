@@ -14,6 +14,12 @@ use crate::text::words;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// Words of a query whose document frequency is looked up; further ones are ignored.
+const QUERY_WORDS_WEIGHED: usize = 128;
+/// Attempts to correct words of one query that no file contains, two at most for a word; each takes
+/// up to a few milliseconds.
+const QUERY_CORRECTIONS: usize = 4;
+
 /// What is searched for instead of words that no file contains.
 struct Replaced {
     did_you_mean: Vec<(String, String)>,
@@ -29,7 +35,7 @@ impl Vault {
         run: &SearchRun<'_>,
     ) -> Result<RankingInputs, Error> {
         let texts: Vec<&str> =
-            parsed.words.iter().take(limits::QUERY_WORDS_WEIGHED).map(String::as_str).collect();
+            parsed.words.iter().take(QUERY_WORDS_WEIGHED).map(String::as_str).collect();
         let lists = self.postings(&texts, run)?;
         let mut words: Vec<Word> = texts.iter().map(|text| Word::new(text)).collect();
         let known = self.having(&lists, run);
@@ -42,7 +48,7 @@ impl Vault {
             .chain(split_words.iter().flat_map(|(_, parts)| parts))
             .filter(|text| seen.insert(text));
         let mut others: Vec<Word> =
-            others.take(limits::QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
+            others.take(QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();
         let stems: Vec<&str> = words.iter().chain(&others).map(Word::stem).collect();
         let lists = self.postings(&stems, run)?;
         let files = self.size() as f32;
@@ -89,7 +95,7 @@ impl Vault {
         unknown: Vec<&mut Word>,
         run: &SearchRun<'_>,
     ) -> Result<Replaced, Error> {
-        let mut tries = 0..limits::QUERY_CORRECTIONS;
+        let mut tries = 0..QUERY_CORRECTIONS;
         let (mut did_you_mean, mut split_words) = (Vec::new(), Vec::new());
         for word in unknown {
             // Punctuation at the ends of a word, and what is before a path, is dropped if no file

@@ -10,6 +10,16 @@ use crate::text::words::{is_form, is_stop_word, is_word_start, stem, words_of};
 use memchr::memmem::Finder;
 use std::ops::Range;
 
+/// Occurrences of a stem in one file that are looked at for those that count: a single letter is in
+/// each word.
+const STEMS_LOOKED_AT: usize = 64 * limits::RANKED_OCCURRENCES;
+/// Bytes at the start of a text that weigh as much as a heading: frontmatter and some sixty words.
+const RANKED_HEAD_BYTES: usize = 500;
+/// Bytes of a passage: about two hundred words.
+const PASSAGE_BYTES: usize = 1_200;
+/// Bytes of the part of a passage that a snippet is built around.
+const SNIPPET_BYTES: usize = 100;
+
 /// BM25: saturation of term frequency.
 const K1: f32 = 2.0;
 /// BM25: strength of the length normalization for text.
@@ -197,7 +207,7 @@ impl<'a> Ranker<'a> {
         let weighed = weighed.map(|(number, (frequency, word))| {
             weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1)
         });
-        let best = best_passage(&occurrences, in_short_fields, self.words, limits::PASSAGE_BYTES);
+        let best = best_passage(&occurrences, in_short_fields, self.words, PASSAGE_BYTES);
         let whole_names: Vec<u32> =
             names.iter().filter_map(|name| self.words_of_name(name)).collect();
         let whole_name =
@@ -318,8 +328,7 @@ impl Relevance {
         let in_passage = || {
             let (from, to) = self.passage?;
             let are_near = |one: &Occurrence, other: &Occurrence| {
-                one.line == other.line
-                    && one.start.abs_diff(other.start) < limits::SNIPPET_BYTES / 2
+                one.line == other.line && one.start.abs_diff(other.start) < SNIPPET_BYTES / 2
             };
             let weight_around = |one: &Occurrence| {
                 let near = self.occurrences.iter().filter(|other| are_near(one, other));
@@ -382,7 +391,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
     // Those inside other words are limited apart: a short word is inside many.
     let (mut count, mut forms_left, mut inside_left) =
         (0.0, limits::RANKED_OCCURRENCES, limits::RANKED_OCCURRENCES);
-    for at in form.stem.find_iter(text.as_bytes()).take(limits::STEMS_LOOKED_AT) {
+    for at in form.stem.find_iter(text.as_bytes()).take(STEMS_LOOKED_AT) {
         let is_form = is_form(text, at, length);
         // A stem inside another word is not a match, unless the whole word follows.
         if !is_form && (inside_left == 0 || text.get(at..at + form.text.len()) != Some(form.text)) {
@@ -400,8 +409,7 @@ fn occurrences(text: &str, form: &StemFinder<'_>, all: &mut Vec<Occurrence>) -> 
         let is_heading =
             text.get(line..at + length).is_some_and(|line| markdown::heading(line).is_some());
         let is_tag = at > 0 && text.as_bytes().get(at - 1) == Some(&b'#');
-        let field =
-            if is_heading || is_tag || at < limits::RANKED_HEAD_BYTES { HEADING } else { 1.0 };
+        let field = if is_heading || is_tag || at < RANKED_HEAD_BYTES { HEADING } else { 1.0 };
         count += field * if is_form { 1.0 } else { INSIDE_WORD };
         all.push(Occurrence { start: at, end: at + length, word: form.number, line });
     }

@@ -14,6 +14,10 @@ use std::fs::Metadata;
 use std::io::Read as _;
 use std::path::Path;
 
+/// Bytes of an image, audio file or PDF returned to a client: Claude Desktop accepts results up to
+/// 1 MB, and base64 adds a third.
+const BLOB_BYTES: u64 = 700 * 1024;
+
 /// Which part of a text is wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Range {
@@ -79,11 +83,11 @@ impl Content {
         let (kind, media_type) = media::of(path.name());
         if matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf) {
             let size = bytes.len() as u64;
-            if size > limits::BLOB_BYTES {
+            if size > BLOB_BYTES {
                 return Err(Error::TooLarge {
                     path: path.as_str().into(),
                     size,
-                    limit: limits::BLOB_BYTES,
+                    limit: BLOB_BYTES,
                 });
             }
             return Ok(Content::Blob { bytes, kind, media_type });
@@ -120,7 +124,7 @@ impl Vault {
         let (kind, _) = media::of(path.name());
         let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
         let (bytes, stamp) =
-            self.bytes_up_to(path, if is_blob { limits::BLOB_BYTES } else { limits::NOTE_BYTES })?;
+            self.bytes_up_to(path, if is_blob { BLOB_BYTES } else { limits::NOTE_BYTES })?;
         let etag = etag(&bytes);
         let content = Content::of(path, bytes, range)?;
         Ok(Read { content, stamp, etag })
@@ -129,9 +133,9 @@ impl Vault {
     /// All bytes of a file, to be returned as they are.
     ///
     /// # Errors
-    /// As [`Vault::read`]; [`Error::TooLarge`] above [`limits::BLOB_BYTES`].
+    /// As [`Vault::read`]; [`Error::TooLarge`] above `BLOB_BYTES`.
     pub fn blob(&self, path: &VaultPath) -> Result<Vec<u8>, Error> {
-        self.bytes_up_to(path, limits::BLOB_BYTES).map(|(bytes, _)| bytes)
+        self.bytes_up_to(path, BLOB_BYTES).map(|(bytes, _)| bytes)
     }
 
     /// All bytes of a note.

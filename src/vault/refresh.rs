@@ -17,6 +17,19 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
+/// How often a vault whose changes are not reported is polled while a client listens for changes.
+const WATCH_EVERY: Duration = Duration::from_secs(1);
+/// Changes within this time are one notification.
+const WATCH_DEBOUNCE: Duration = Duration::from_millis(30);
+/// How long a search waits for the first indexing before it continues with what is indexed so far.
+const FIRST_INDEXING_WAIT: Duration = Duration::from_secs(2);
+/// How often a vault whose changes are reported is walked all the same: changes through a hard link
+/// elsewhere, or below an overlay, are not reported.
+const FULL_WALK_EVERY: Duration = Duration::from_secs(300);
+/// A walk stays valid for this many times its own duration (rule 6 of the vault), so walking takes
+/// at most a tenth of the time.
+const WALK_VALID_TIMES: u32 = 10;
+
 impl Index {
     fn last_walk(&self) -> Option<LastWalk> {
         *self.last_walk.lock().unpoisoned()
@@ -28,12 +41,12 @@ impl Index {
         let age = |walk: LastWalk| now.saturating_duration_since(walk.began);
         let has_events = self.events().is_some();
         let is_recent =
-            self.last_walk().is_some_and(|walk| age(walk) < walk.took * limits::WALK_VALID_TIMES);
+            self.last_walk().is_some_and(|walk| age(walk) < walk.took * WALK_VALID_TIMES);
         // While the vault is unavailable every call fails, after checking whether it is back.
         if has_events || !is_recent || self.is_gone.load(Ordering::Acquire) {
             self.take_changes(now)?;
         }
-        if has_events && self.last_walk().is_some_and(|walk| age(walk) > limits::FULL_WALK_EVERY) {
+        if has_events && self.last_walk().is_some_and(|walk| age(walk) > FULL_WALK_EVERY) {
             // A failure in the background is logged, and fails the next call.
             let index = Arc::clone(self);
             spawn("walk", &self.walk_permit, move || drop(index.walk()));
@@ -50,7 +63,7 @@ impl Index {
     /// Like [`Index::refresh`], but waits only a short time for the first indexing, then continues
     /// with what is indexed so far. Returns whether the first indexing is still running.
     pub(super) fn refresh_with_timeout(self: &Arc<Self>) -> Result<bool, Error> {
-        let patience = Deadline::after(limits::FIRST_INDEXING_WAIT);
+        let patience = Deadline::after(FIRST_INDEXING_WAIT);
         match patience.poll(limits::FIRST_INDEXING_POLL, || {
             Ok::<_, Error>((!self.is_first_indexing()).then_some(()))
         })? {
@@ -97,12 +110,12 @@ impl Index {
     pub(super) fn wait_for_change(self: &Arc<Self>) -> Result<(), Error> {
         match self.events() {
             Some(events) => {
-                events.wait(self.is_gone.load(Ordering::Acquire).then_some(limits::WATCH_EVERY))
+                events.wait(self.is_gone.load(Ordering::Acquire).then_some(WATCH_EVERY))
             }
-            None => std::thread::sleep(limits::WATCH_EVERY),
+            None => std::thread::sleep(WATCH_EVERY),
         }
         // Changes in quick succession are one notification.
-        std::thread::sleep(limits::WATCH_DEBOUNCE);
+        std::thread::sleep(WATCH_DEBOUNCE);
         self.refresh()
     }
 

@@ -2,10 +2,13 @@
 
 use super::entry::{Entry, Id, Text};
 use super::path::{VaultPath, range_below};
-use crate::limits;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// The most recent file changes that are recorded, four bytes each: a cached list is completed by
+/// scanning the files changed since.
+const RECENT_CHANGES: usize = 16_384;
 
 /// What the rough ranking needs to know about an entry.
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,7 +55,7 @@ impl Table {
     fn record_change(&mut self, id: Id) {
         self.version += 1;
         self.recent.push_back(id);
-        if self.recent.len() > limits::RECENT_CHANGES {
+        if self.recent.len() > RECENT_CHANGES {
             self.recent.pop_front();
         }
     }

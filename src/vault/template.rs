@@ -3,10 +3,12 @@
 use super::media::is_note;
 use super::{Error, Named, Vault, VaultPath};
 use crate::calendar::DateTime;
-use crate::limits;
 use regex::{Captures, Regex};
 use serde_json::Value;
 use std::sync::LazyLock;
+
+/// Bytes of a template whose variables are expanded; expansion makes it longer.
+const TEMPLATE_BYTES: usize = 1024 * 1024;
 
 impl Vault {
     /// The initial text of a named note, from its template or empty; and a warning about the
@@ -68,8 +70,7 @@ fn fill_template(
     static VARIABLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?i)\{\{\s*(?:title|(date|time)\s*(?::([^\n]*?))?)\s*\}\}").ok()
     });
-    let Some(variable) = VARIABLE.as_ref().filter(|_| template.len() <= limits::TEMPLATE_BYTES)
-    else {
+    let Some(variable) = VARIABLE.as_ref().filter(|_| template.len() <= TEMPLATE_BYTES) else {
         return template.to_owned();
     };
     let value = |found: &Captures<'_>| match found.get(1) {

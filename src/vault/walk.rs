@@ -11,7 +11,16 @@ use crate::limits;
 use std::fs::{self, DirEntry, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::time::SystemTime;
+
+/// Bytes at the start of a file with an unknown extension that decide whether it is text.
+const SNIFFED_BYTES: u64 = 1024;
+/// How long a file that has just become empty is read again: apps that save in place were seen to
+/// leave it empty for 5 to 50 ms.
+const EMPTIED_PATIENCE: Duration = Duration::from_millis(250);
+/// How often.
+const EMPTIED_POLL: Duration = Duration::from_millis(5);
 
 /// The kind of a served directory entry.
 #[derive(Debug)]
@@ -165,12 +174,12 @@ pub(super) fn classify(
 
 /// Whether a file of unknown type looks like text: its first bytes are UTF-8 without a NUL.
 pub(super) fn looks_like_text(on_disk: &Path) -> bool {
-    let Ok(StampedBytes { bytes, .. }) = read_stamped(on_disk, limits::SNIFFED_BYTES) else {
+    let Ok(StampedBytes { bytes, .. }) = read_stamped(on_disk, SNIFFED_BYTES) else {
         return false;
     };
     // The last character may be cut.
     let is_cut = |error: std::str::Utf8Error| {
-        error.error_len().is_none() && bytes.len() as u64 == limits::SNIFFED_BYTES
+        error.error_len().is_none() && bytes.len() as u64 == SNIFFED_BYTES
     };
     std::str::from_utf8(&bytes).map_or_else(is_cut, |_| true) && memchr::memchr(0, &bytes).is_none()
 }
@@ -191,17 +200,17 @@ pub(super) struct StampedBytes {
 pub(super) fn read_stamped(on_disk: &Path, max: u64) -> io::Result<StampedBytes> {
     let mut read = read_once(on_disk, max)?;
     while read.bytes.is_empty() && is_being_saved(on_disk) {
-        std::thread::sleep(limits::EMPTIED_POLL);
+        std::thread::sleep(EMPTIED_POLL);
         read = read_once(on_disk, max)?;
     }
     Ok(read)
 }
 
 /// Whether a file that was read as empty has text by now, or is an older one that was emptied
-/// within [`limits::EMPTIED_PATIENCE`].
+/// within [`EMPTIED_PATIENCE`].
 fn is_being_saved(on_disk: &Path) -> bool {
     let is_recent = |time: SystemTime| {
-        clock::system().duration_since(time).is_ok_and(|age| age < limits::EMPTIED_PATIENCE)
+        clock::system().duration_since(time).is_ok_and(|age| age < EMPTIED_PATIENCE)
     };
     on_disk.symlink_metadata().is_ok_and(|found| {
         let was_emptied = || {
@@ -248,7 +257,7 @@ mod tests {
         disk::create_folder(&folder).unwrap();
         let file = folder.join("note.md");
         disk::write_new(&file, b"kept").unwrap();
-        std::thread::sleep(limits::EMPTIED_PATIENCE * 2);
+        std::thread::sleep(EMPTIED_PATIENCE * 2);
         let save = || {
             OpenOptions::new()
                 .write(true)

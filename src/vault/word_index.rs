@@ -18,6 +18,23 @@ use crate::text::words::{indexed_words, stem};
 use memchr::memmem::Finder;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes that the word index may take beyond half of the texts, but in total no more than all of
+/// them: scripts without spaces have many pairs of letters.
+const WORD_INDEX_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes that it may take in addition, for small vaults.
+const WORD_INDEX_BASE_BYTES: usize = 4 * 1024 * 1024;
+/// Changes after which the word index is rebuilt.
+const CHANGES_BEFORE_REBUILD: usize = 64;
+/// In a smaller vault, one change for so many files: there a change alters sooner how rare a word
+/// is.
+const FILES_PER_CHANGE: usize = 50;
+/// Bytes of text whose word index is rebuilt after so few changes; that of more text takes long.
+const QUICK_INDEX_BYTES: usize = 16 * 1024 * 1024;
+/// How long a search with a word that no file has waits for the word index of a vault that was just
+/// opened.
+const WORD_INDEX_WAIT: Duration = Duration::from_millis(300);
 
 /// The word index at one version of the table.
 #[derive(Debug, Default)]
@@ -108,9 +125,9 @@ impl Vault {
         let changes = self.view.with_table(changed);
         let is_quick = newest
             .as_ref()
-            .is_some_and(|index| index.is_usable && index.text_bytes < limits::QUICK_INDEX_BYTES);
-        let most = limits::CHANGES_BEFORE_REBUILD;
-        let most = if is_quick { most.min(self.size() / limits::FILES_PER_CHANGE) } else { most };
+            .is_some_and(|index| index.is_usable && index.text_bytes < QUICK_INDEX_BYTES);
+        let most = CHANGES_BEFORE_REBUILD;
+        let most = if is_quick { most.min(self.size() / FILES_PER_CHANGE) } else { most };
         let is_old = changes.is_none_or(|changes| changes > most);
         if is_old && !self.view.is_first_indexing() {
             let vault = self.clone();
@@ -130,7 +147,7 @@ impl Vault {
     /// As [`Vault::word_index`], but waits a moment for the first one, which is begun when all files
     /// are read.
     pub(super) fn first_word_index(&self) -> Option<Arc<WordIndex>> {
-        let patience = Deadline::after(limits::WORD_INDEX_WAIT);
+        let patience = Deadline::after(WORD_INDEX_WAIT);
         loop {
             let is_built = self.view.word_index.lock().unpoisoned().is_some();
             let word_index = self.word_index();
@@ -169,8 +186,7 @@ impl Vault {
                 .for_each(|word| record(word, &|posting| posting.add_fields(IN_NAME)));
             tags.for_each(|word| record(word, &|posting| posting.add_fields(IN_TAG)));
         }
-        let most_bytes =
-            bytes.min(bytes / 2 + limits::WORD_INDEX_BYTES) + limits::WORD_INDEX_BASE_BYTES;
+        let most_bytes = bytes.min(bytes / 2 + WORD_INDEX_BYTES) + WORD_INDEX_BASE_BYTES;
         if cost > most_bytes {
             return WordIndex { version, ..WordIndex::default() };
         }

@@ -17,7 +17,6 @@ use crate::clock::Moment;
 use crate::form::Form;
 use crate::http::client_address::client_address;
 use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
-use crate::limits;
 use crate::mcp::Server;
 use crate::network::Network;
 use crate::oauth::{Oauth, metadata, page};
@@ -28,6 +27,9 @@ use guard::Guard;
 use routes::{Route, Row};
 use std::net::IpAddr;
 use std::sync::Arc;
+
+/// Body of a GET, HEAD or DELETE, which has no meaning and is discarded.
+const IGNORED_BODY_BYTES: usize = 1024;
 
 /// Everything behind the HTTP server.
 pub struct App {
@@ -110,8 +112,7 @@ impl Service for App {
         }
         // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and
         // dropped.
-        let body_max =
-            if &*head.method == "POST" { row.body_max } else { limits::IGNORED_BODY_BYTES };
+        let body_max = if &*head.method == "POST" { row.body_max } else { IGNORED_BODY_BYTES };
         if matches!(head.framing, Framing::Length(length) if length > body_max) {
             let why = format!(
                 r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#

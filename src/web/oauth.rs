@@ -16,6 +16,10 @@ use serde_json::Value;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Folders offered after the login: as many as fit into [`limits::FORM_FIELDS`] with the form's other
+/// fields, and a page of 20 kB.
+const FOLDERS_OFFERED: usize = 60;
+
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
 pub(super) fn document(document: &Value) -> Reply {
     Reply::Whole(
@@ -138,7 +142,7 @@ fn granted(oauth: &Oauth, location: Result<String, AuthorizeError>) -> Response 
 }
 
 fn folders_page(app: &App, request: &AuthorizeRequest, proof: &str, notice: &str) -> Response {
-    let (folders, is_all) = app.mcp.folders(limits::FOLDERS_OFFERED);
+    let (folders, is_all) = app.mcp.folders(FOLDERS_OFFERED);
     html(200, page::folders(&app.oauth.origin, request, proof, &folders, is_all, notice))
 }
 
@@ -156,7 +160,7 @@ fn choose_folders(
         let advice = "Start the login again in the application, and choose within a few minutes.";
         return html(403, page::error(&app.oauth.origin, "The login was too long ago.", advice));
     };
-    let (offered, _) = app.mcp.folders(limits::FOLDERS_OFFERED);
+    let (offered, _) = app.mcp.folders(FOLDERS_OFFERED);
     let of = |wanted: &'static str| {
         let chosen = form.with_prefix("folder:").filter(|(name, choice)| {
             *choice == wanted && offered.iter().any(|folder| folder == name)

@@ -2,6 +2,9 @@
 
 use crate::limits;
 
+/// Body of a form or a client registration, bytes.
+const FORM_BYTES: usize = 64 * 1024;
+
 /// An endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
@@ -47,7 +50,7 @@ const fn reading(paths: &'static [&'static str], route: Route) -> Row {
 }
 
 const fn posting(paths: &'static [&'static str], route: Route) -> Row {
-    Row { paths, route, allow: "POST, OPTIONS", body_max: limits::FORM_BYTES }
+    Row { paths, route, allow: "POST, OPTIONS", body_max: FORM_BYTES }
 }
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.

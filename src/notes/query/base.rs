@@ -3,12 +3,14 @@
 
 use super::Failure;
 use super::parse::{Expr, ParseContext, parse};
-use crate::limits;
 use crate::markdown::blocks::{Kind, Line, lines};
 use crate::slice::Part;
 use crate::yaml;
 use serde_yaml::Value as Yaml;
 use std::collections::BTreeSet;
+
+/// Formulas of a base.
+const FORMULAS: usize = 200;
 
 /// A base.
 #[derive(Debug)]
@@ -75,9 +77,9 @@ impl Base {
             let Some(members) = yaml.get(key).and_then(Yaml::as_mapping) else {
                 return Ok(Vec::new());
             };
-            if members.len() > limits::QUERY_FORMULAS {
+            if members.len() > FORMULAS {
                 return Err(Failure::Malformed {
-                    what: format!("a base with more than {} {key}", limits::QUERY_FORMULAS),
+                    what: format!("a base with more than {} {key}", FORMULAS),
                     near: Some(key.to_owned()),
                 });
             }

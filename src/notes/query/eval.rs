@@ -17,6 +17,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 
+/// Evaluation steps of one query; [`limits::QUERY_TIME`] bounds how long they take, and
+/// [`limits::QUERY_MEMORY`] what they make.
+const STEPS: u64 = 20_000_000;
+
 /// A value, or why there is none, as a message for a table cell.
 pub(super) type Outcome = Result<Value, String>;
 
@@ -95,7 +99,7 @@ impl<'a> Evaluator<'a> {
             link_index: OnceCell::new(),
             linkers: RefCell::default(),
             undecided: RefCell::default(),
-            steps: Cell::new(limits::QUERY_STEPS),
+            steps: Cell::new(STEPS),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
             held: Cell::new(0),

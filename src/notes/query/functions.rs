@@ -16,6 +16,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+/// Elements of a list that `split` produces.
+const LIST: usize = 10_000;
+
 impl Evaluator<'_> {
     pub(super) fn call(
         &self,
@@ -263,14 +266,12 @@ impl Evaluator<'_> {
     fn split(&self, text: &str, values: &[Value]) -> Outcome {
         let most = values.get(1).map_or(Ok(f64::INFINITY), number_of)?;
         let parts: Vec<&str> = match values.first() {
-            Some(Value::Pattern(pattern)) => {
-                pattern.regex.split(text).take(limits::QUERY_LIST).collect()
-            }
+            Some(Value::Pattern(pattern)) => pattern.regex.split(text).take(LIST).collect(),
             separator => {
                 let separator = separator.map(Value::text).unwrap_or_default();
                 text.split(&separator)
                     .filter(|part| !(separator.is_empty() && part.is_empty()))
-                    .take(limits::QUERY_LIST)
+                    .take(LIST)
                     .collect()
             }
         };

@@ -11,6 +11,9 @@ use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
+/// Regular expressions in a query, and in a base; each takes up to [`limits::REGEX_BYTES`].
+const PATTERNS: usize = 16;
+
 /// An expression tree, or a part of one.
 #[derive(Debug)]
 pub(super) enum Expr {
@@ -500,11 +503,10 @@ impl<'a> Parser<'a> {
         let source = self.rest().part(1..end);
         self.at += end + 1;
         let number = self.context.patterns.replace(self.context.patterns.get() + 1);
-        if number >= limits::QUERY_PATTERNS {
-            return Err(self.wrong(
-                start,
-                format!("there are more than {} regular expressions", limits::QUERY_PATTERNS),
-            ));
+        if number >= PATTERNS {
+            return Err(
+                self.wrong(start, format!("there are more than {} regular expressions", PATTERNS))
+            );
         }
         let rest = self.rest();
         let flags =

@@ -8,6 +8,10 @@ use crate::limits;
 use crate::vault::VaultPath;
 use serde::{Deserialize, Serialize};
 
+/// Columns and summaries of one answer of `vault_query`; their names together have
+/// [`limits::QUERY_BYTES`] at most.
+const COLUMNS: usize = 100;
+
 /// A query. What is `None` or empty asks for nothing.
 #[derive(Debug, Default)]
 pub struct Query {
@@ -101,10 +105,10 @@ impl<'a> Expressions<'a> {
         };
         let summaries = || view.into_iter().flat_map(|view| &view.summaries);
         let shown = columns.iter().chain(summaries().map(|(column, _)| column));
-        if shown.clone().count() > limits::QUERY_COLUMNS
+        if shown.clone().count() > COLUMNS
             || shown.map(String::len).sum::<usize>() > limits::QUERY_BYTES
         {
-            let (columns, bytes) = (limits::QUERY_COLUMNS, limits::QUERY_BYTES);
+            let (columns, bytes) = (COLUMNS, limits::QUERY_BYTES);
             return Err(Failure::Argument(format!(
                 "At most {columns} columns and summaries can be shown, with {bytes} bytes of \
                  names."

@@ -25,6 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+/// Characters of the rows of one page of `vault_query`; its groups and summaries have half of that
+/// each.
+const PAGE_CHARS: usize = 40_000;
+
 /// The result of a query, as it is serialized: rows with their columns, or counts.
 #[derive(Debug, Default, Serialize)]
 pub struct Answer {
@@ -135,7 +139,7 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
             .collect();
         outcomes.push((*column, summarize(&evaluator, name, &summaries, &values, rows.first())?));
     }
-    answer.summaries = cells_within(limits::QUERY_PAGE_CHARS / 2, outcomes);
+    answer.summaries = cells_within(PAGE_CHARS / 2, outcomes);
     let from = first_of_page(&rows, query.after.as_ref());
     let page = page_of_rows(&evaluator, rows.get(from..).unwrap_or_default(), query.limit, cells);
     let end = from + page.len();
@@ -322,11 +326,11 @@ fn page_of_rows(
         let values = columns.iter().map(|(column, expr)| {
             (column.as_str(), evaluator.value(expr, row, &Locals::default()))
         });
-        let mut members = cells_within(limits::QUERY_PAGE_CHARS, values);
+        let mut members = cells_within(PAGE_CHARS, values);
         members.insert("path".into(), (*row.entry.path).into());
         members
     };
-    fitting_in(limits::QUERY_PAGE_CHARS, rows.iter().take(limit).map(members_of))
+    fitting_in(PAGE_CHARS, rows.iter().take(limit).map(members_of))
 }
 
 /// Cells by their columns; errors from where they would have more than `max` characters.
@@ -354,7 +358,7 @@ fn groups_of(rows: &[Sorted<'_>], from: usize, count: usize) -> Vec<Json> {
         let first = group.first().filter(|_| end - group.len() < from + count && end > from)?;
         Some(json!({ "value": cell(Ok(first.group.clone())), "count": group.len() }))
     });
-    fitting_in(limits::QUERY_PAGE_CHARS / 2, groups)
+    fitting_in(PAGE_CHARS / 2, groups)
 }
 
 /// The number of the first row of a page: the one after the last row of the previous page, wherever
@@ -431,7 +435,7 @@ fn page_of_counts(query: &Query, counts: BTreeMap<String, usize>) -> Answer {
     let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
     counts.sort_by(|(a, more), (b, less)| less.cmp(more).then_with(|| a.cmp(b)));
     let from = query.after.as_ref().map_or(0, |last| last.number + 1);
-    let page = fitting_in(limits::QUERY_PAGE_CHARS, counts.iter().skip(from).take(query.limit));
+    let page = fitting_in(PAGE_CHARS, counts.iter().skip(from).take(query.limit));
     let end = from + page.len();
     let last = page.last().filter(|_| end < counts.len()).map(|(name, _)| LastRow {
         number: end - 1,

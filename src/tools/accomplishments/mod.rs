@@ -32,6 +32,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+/// Unreadable notes that a list names.
+const PROBLEMS_NAMED: usize = 20;
+/// Acceptance criteria shown of a note too long for one result.
+const CRITERIA_SHOWN: usize = 30;
+
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 13] = [
     &manage_accomplishment::TOOL,
@@ -186,7 +191,7 @@ fn problems(snapshot: &Snapshot) -> Option<Vec<String>> {
     let odd = snapshot.iter().flat_map(|found| {
         found.unknown_values.iter().map(move |what| format!("{}: {what}", found.path.as_str()))
     });
-    let all: Vec<String> = twice.chain(broken).chain(odd).take(limits::PROBLEMS_NAMED).collect();
+    let all: Vec<String> = twice.chain(broken).chain(odd).take(PROBLEMS_NAMED).collect();
     (!all.is_empty()).then_some(all)
 }
 
@@ -271,11 +276,7 @@ fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> 
         "acceptance_criteria_details",
     ] {
         if let Some(Value::Array(items)) = members.get_mut(list) {
-            items.truncate(if list == "depends_on" {
-                limits::IDS_LISTED
-            } else {
-                limits::CRITERIA_SHOWN
-            });
+            items.truncate(if list == "depends_on" { limits::IDS_LISTED } else { CRITERIA_SHOWN });
         }
     }
     if let Some(Value::Array(tasks)) = members.remove("tasks") {

@@ -13,6 +13,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::path::Path;
 
+/// Characters of material for one `ingest`: what fits into a model's context and leaves it enough
+/// to work.
+const AGENT_CONTENT_CHARS: usize = 400_000;
+/// See [`limits::AGENT_CASES`].
+const AGENT_CASE_CHARS: usize = 300;
+/// Bytes of the files attached to one call.
+const AGENT_ATTACHMENT_BYTES: usize = 5 * 1024 * 1024;
+
 pub(super) static TOOL: Tool = Tool {
     name: "ingest",
     title: "File material into the wiki",
@@ -26,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
     input: &[
         optional(
             "content",
-            Shape::Text { max: limits::AGENT_CONTENT_CHARS },
+            Shape::Text { max: AGENT_CONTENT_CHARS },
             "The material as text; may be empty if there are files",
         ),
         optional(
@@ -42,7 +50,7 @@ pub(super) static TOOL: Tool = Tool {
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
         optional(
             "cases",
-            Shape::List(&Shape::Text { max: limits::AGENT_CASE_CHARS }),
+            Shape::List(&Shape::Text { max: AGENT_CASE_CHARS }),
             "Cases of your board that it belongs to, for example CASE-12 — New boiler; recorded \
              as they are",
         ),
@@ -123,10 +131,10 @@ fn request(
         bytes += data.len();
         attachments.push(AttachedFile { name: given.text("name").to_owned(), bytes: data });
     }
-    if bytes > limits::AGENT_ATTACHMENT_BYTES {
+    if bytes > AGENT_ATTACHMENT_BYTES {
         let words = format!(
             "Argument attachments has {bytes} bytes; {} are allowed.",
-            limits::AGENT_ATTACHMENT_BYTES
+            AGENT_ATTACHMENT_BYTES
         );
         return Err(Error::invalid(words));
     }

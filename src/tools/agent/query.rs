@@ -3,10 +3,12 @@
 use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, overrides, refused};
 use crate::agent::Progress;
 use crate::agent::ingest::DOMAINS;
-use crate::limits;
 use crate::tools::result::{Members, result, unless_empty};
 use crate::tools::schema::{Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+
+/// Characters of a question.
+const AGENT_QUESTION_CHARS: usize = 10_000;
 
 pub(super) static TOOL: Tool = Tool {
     name: "query",
@@ -16,11 +18,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_search, which is free. Takes up to minutes and costs money.",
     effect: Effect::Reads,
     input: &[
-        required(
-            "question",
-            Shape::Text { max: limits::AGENT_QUESTION_CHARS },
-            "What you want to know",
-        ),
+        required("question", Shape::Text { max: AGENT_QUESTION_CHARS }, "What you want to know"),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
         MODEL,
         MAX_TURNS,

@@ -4,13 +4,15 @@
 //! document is made anew for each chunk, so that line has a digest of its notes: the caller
 //! passes it on, and hears if they have changed since, which would have moved notes between chunks.
 
-use crate::limits;
 use crate::slice::first_chars;
 use crate::tools::{Code, Error, Reply};
 use crate::vault::Entry;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+
+/// Characters reserved in a chunk for the line that identifies it.
+const CHUNK_HEADER_CHARS: usize = 100;
 
 /// A part of a document, made when it is needed and not kept: a document may be all of a large
 /// vault.
@@ -111,7 +113,7 @@ impl<'a> Document<'a> {
         let budget = if total_chars + self.head.len() <= max_chars {
             max_chars
         } else {
-            max_chars - limits::CHUNK_HEADER_CHARS
+            max_chars - CHUNK_HEADER_CHARS
         };
         let budget = budget.saturating_sub(self.head.len()).max(1);
         let (mut text, mut number, mut used) = (String::new(), 0, 0);
@@ -207,7 +209,7 @@ mod tests {
         let sections: Vec<String> =
             (0..60).map(|n| format!("§{n}\n{}\n", "ä🎻 line\n".repeat(n * n % 97))).collect();
         let whole = sections.concat();
-        for max in [limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
+        for max in [crate::limits::CHUNK_CHARS_MIN, 1_013, 1_200, 5_000, 100_000] {
             let chunks = bare(&sections, 0, max).unwrap().chunks;
             let parts: Vec<String> =
                 (0..chunks).map(|index| bare(&sections, index, max).unwrap().text).collect();

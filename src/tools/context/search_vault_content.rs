@@ -9,6 +9,9 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::grep::Occurrences;
 use std::borrow::Cow;
 
+/// Maximum characters of context on either side of a match.
+const GREP_CONTEXT_CHARS: usize = 1_000;
+
 pub(super) static TOOL: Tool = Tool {
     name: "search_vault_content",
     title: "Search note contents",
@@ -36,7 +39,7 @@ pub(super) static TOOL: Tool = Tool {
             "context_chars",
             Shape::Integer {
                 min: 0,
-                max: limits::GREP_CONTEXT_CHARS as i64,
+                max: GREP_CONTEXT_CHARS as i64,
                 outside: Code::InvalidArgument,
             },
             DefaultValue::Integer(100),

@@ -1,10 +1,12 @@
 //! The resource `config://vault-info`: what a model needs to know to ask for a context.
 
 use super::CONTEXT;
-use crate::limits;
 use crate::tools::{Context, Error, Resource};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+
+/// Contexts, and tags, named in `config://vault-info`.
+const INFO_NAMES: usize = 100;
 
 pub(super) static RESOURCE: Resource = Resource {
     uri: "config://vault-info",
@@ -37,8 +39,8 @@ fn read(context: &Context<'_>) -> Result<String, Error> {
     let info = json!({
         "files": context.vault.size(),
         "notes": notes.len(),
-        "contexts": counted(context.vault.values_of(CONTEXT)?.into_iter().take(limits::INFO_NAMES).collect()),
-        "tags": counted(tags.into_iter().take(limits::INFO_NAMES).map(|(tag, count)| (tag.to_owned(), count)).collect()),
+        "contexts": counted(context.vault.values_of(CONTEXT)?.into_iter().take(INFO_NAMES).collect()),
+        "tags": counted(tags.into_iter().take(INFO_NAMES).map(|(tag, count)| (tag.to_owned(), count)).collect()),
         "default_context": default,
     });
     Ok(info.to_string())

@@ -12,12 +12,14 @@ use super::result::{Inline, Nullable, result};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
 use crate::git::{Done, Failure, Git, NoteChange};
-use crate::limits;
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
 use crate::vault::change::commits::Author;
 use serde_json::{Map, Value};
 use std::sync::Arc;
+
+/// Characters of a commit message.
+const COMMIT_MESSAGE_CHARS: usize = 5_000;
 
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 6] = [
@@ -32,7 +34,7 @@ pub static TOOLS: [&Tool; 6] = [
 const PATH: &str = "Path of the note, for example projects/idea.md";
 const MESSAGE: Field = optional(
     "commit_message",
-    Shape::Text { max: limits::COMMIT_MESSAGE_CHARS },
+    Shape::Text { max: COMMIT_MESSAGE_CHARS },
     "What the commit says; without it the tool and the path",
 );
 const IF_MATCH: Field = optional(

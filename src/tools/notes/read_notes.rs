@@ -16,6 +16,9 @@ use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit, notes::target
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
+/// Default number of characters that one call reads from several notes.
+const NOTES_CHARS: usize = 20_000;
+
 pub(super) static TOOL: Tool = Tool {
     name: "vault_read_notes",
     title: "Read notes or parts of them",
@@ -41,7 +44,7 @@ pub(super) static TOOL: Tool = Tool {
         defaulted(
             "max_chars",
             Shape::Integer { min: 100, max: 90_000, outside: Code::InvalidArgument },
-            DefaultValue::Integer(limits::NOTES_CHARS as i64),
+            DefaultValue::Integer(NOTES_CHARS as i64),
             "Characters of text in all",
         ),
     ],

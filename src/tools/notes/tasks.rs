@@ -12,6 +12,9 @@ use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::notes::{Status, TaskQuery, VaultTask};
 
+/// Tasks in one page of a list.
+const TASKS_PAGE: usize = 200;
+
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
     title: "List tasks",
@@ -121,6 +124,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let found = context.vault.tasks(&query, &context.proceed("notes read"))?;
     // A page begins after a path and a line; the padded digits sort as the numbers do.
     let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
-    let (tasks, next) = paging::page(arguments, &found, key, limits::TASKS_PAGE, row)?;
+    let (tasks, next) = paging::page(arguments, &found, key, TASKS_PAGE, row)?;
     Reply::of(&Answer { total: found.len(), tasks, next })
 }

@@ -8,6 +8,9 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::search::Query;
 use serde_json::json;
 
+/// Notes returned by `search` in the toolset `research`.
+const RESEARCH_RESULTS: usize = 10;
+
 pub(super) static TOOL: Tool = Tool {
     name: "search",
     title: "Search notes for research",
@@ -32,18 +35,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let plain = text.replace(['[', ']', '@'], " ");
     let text = if is_cited && !plain.trim().is_empty() { &plain } else { text };
     // Pictures cannot be fetched.
-    let query = Query {
-        text,
-        max_results: 2 * limits::RESEARCH_RESULTS,
-        passages: true,
-        ..Query::default()
-    };
+    let query =
+        Query { text, max_results: 2 * RESEARCH_RESULTS, passages: true, ..Query::default() };
     let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;
-    let readable = found
-        .hits
-        .iter()
-        .filter(|hit| hit.entry.has_searched_text())
-        .take(limits::RESEARCH_RESULTS);
+    let readable =
+        found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(RESEARCH_RESULTS);
     let results = readable.map(|hit| {
         let passage = hit.passages.first().map_or(&*hit.snippet, |passage| &*passage.text);
         json!({ "id": &*hit.entry.path, "title": hit.entry.title(), "url": url(context, &hit.entry.path), "text": passage })

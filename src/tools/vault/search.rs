@@ -12,6 +12,11 @@ use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 use crate::vault::search::{Hit, MatchType, Query};
 use serde_json::{Map, Value};
 
+/// Results of one search.
+const SEARCH_RESULTS: usize = 200;
+/// Default characters of a result with passages: what a model reads at once.
+const PASSAGES_CHARS: usize = 8_000;
+
 const RELEVANCE: &str = "relevance";
 const MODIFIED: &str = "modified";
 const SHORT: &str = "short";
@@ -39,11 +44,7 @@ pub(super) static TOOL: Tool = Tool {
         ),
         defaulted(
             "max_results",
-            Shape::Integer {
-                min: 1,
-                max: limits::SEARCH_RESULTS as i64,
-                outside: Code::InvalidArgument,
-            },
+            Shape::Integer { min: 1, max: SEARCH_RESULTS as i64, outside: Code::InvalidArgument },
             DefaultValue::Integer(20),
             "Results at most",
         ),
@@ -213,7 +214,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };
-    let usual = if snippets == PASSAGES { limits::PASSAGES_CHARS } else { limits::RESULT_CHARS };
+    let usual = if snippets == PASSAGES { PASSAGES_CHARS } else { limits::RESULT_CHARS };
     let max_chars = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
     let page_at = |offset: usize| Next::page_after(arguments, Some(&offset.to_string()));
     let length = |answer: &str| answer.chars().count();

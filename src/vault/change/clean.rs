@@ -9,13 +9,18 @@ use crate::vault::error::Error;
 use crate::vault::path::rest_below;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How long replaced and deleted versions are kept.
+const VERSIONS_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Bytes that are added to the kept versions before the oldest are removed.
+const VERSIONS_FRESH_BYTES: u64 = limits::VERSIONS_BYTES / 16;
 
 impl Log {
     /// Cleans up, if enough was added since the last time.
     pub(super) fn clean_when_due(&self, author: &Author) {
         // What undo replaces must not displace what it is about to bring back.
-        if author.tool == UNDO || self.fresh.load(Ordering::Relaxed) < limits::VERSIONS_FRESH_BYTES
-        {
+        if author.tool == UNDO || self.fresh.load(Ordering::Relaxed) < VERSIONS_FRESH_BYTES {
             return;
         }
         self.fresh.store(0, Ordering::Relaxed);
@@ -24,7 +29,7 @@ impl Log {
         }
     }
 
-    /// Removes versions older than [`limits::VERSIONS_AGE`], and those beyond
+    /// Removes versions older than `VERSIONS_AGE`, and those beyond
     /// [`limits::VERSIONS_BYTES`], less what is added until the next time, or an eighth of
     /// [`limits::VERSIONS_LOG_BYTES`], counted from the newest. The newest of each path that
     /// another login or a person wrote stays. Texts that the same login had written itself are
@@ -68,14 +73,14 @@ impl Log {
         {
             let is_newest =
                 !is_own(number) && line.kept().is_some_and(|(path, _)| paths.insert(path));
-            let is_young = now.since(Moment(line.at)) <= limits::VERSIONS_AGE;
+            let is_young = now.since(Moment(line.at)) <= VERSIONS_AGE;
             let size =
                 line.kept().filter(|(_, hash)| !hashes.contains(*hash)).map_or(0, |_| line.size());
             let noted = Line { own: is_own(number), vault: None, ..line.clone() };
             let text = serde_json::to_string(&noted).map_err(|error| failed(error.into()))? + "\n";
             let [without, with] = &mut log_bytes;
             let used = if line.kept().is_some() { with } else { without };
-            let fits = bytes + size <= limits::VERSIONS_BYTES - limits::VERSIONS_FRESH_BYTES
+            let fits = bytes + size <= limits::VERSIONS_BYTES - VERSIONS_FRESH_BYTES
                 && *used + text.len() as u64 <= limits::VERSIONS_LOG_BYTES / 8;
             if let Did::Dropped { newest } = line.did {
                 let known = dropped.entry(&line.by).or_default();
@@ -94,7 +99,7 @@ impl Log {
             hashes.extend(line.kept().map(|(_, hash)| hash));
             stay.insert(number, text);
         }
-        let is_young = |newest: &u64| now.since(Moment(*newest)) <= limits::VERSIONS_AGE;
+        let is_young = |newest: &u64| now.since(Moment(*newest)) <= VERSIONS_AGE;
         let gaps =
             dropped.into_iter().filter(|(_, newest)| is_young(newest)).map(|(by, newest)| {
                 let (version, call) = (new_id(), new_id());
@@ -214,13 +219,7 @@ mod tests {
         };
         versions.clean(Moment::read()).unwrap();
         assert_eq!(texts(), ["1", "2", "3", "4"]);
-        versions
-            .clean(
-                Moment::read()
-                    .after(limits::VERSIONS_AGE)
-                    .after(std::time::Duration::from_secs(60)),
-            )
-            .unwrap();
+        versions.clean(Moment::read().after(VERSIONS_AGE).after(Duration::from_secs(60))).unwrap();
         assert_eq!(texts(), ["3", "4"]);
         assert!(versions.bytes(&hash(b"1")).is_err(), "its bytes are gone");
         std::fs::write(folder.join("versions").join(hash(b"3")), "x").unwrap();

@@ -21,6 +21,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Bytes at the end of the log in which its last line is looked for: longer than any line.
+const VERSIONS_LOG_TAIL: u64 = 64 * 1024;
+/// How long a change waits for the log's lock; others hold it for milliseconds.
+const LOCK_FILE_WAIT: Duration = Duration::from_secs(10);
+/// Bytes of a file that are read at a time where it is hashed without being held in memory.
+const HASHED_AT_ONCE: usize = 64 * 1024;
 
 pub(super) const LOG: &str = "log.jsonl";
 
@@ -131,7 +139,7 @@ pub fn hash(bytes: &[u8]) -> String {
 /// As [`hash`], of a file too large to be held in memory.
 pub fn hash_of_all(mut file: impl Read) -> std::io::Result<String> {
     let mut digest = Sha256::new();
-    let mut buffer = vec![0; limits::HASHED_AT_ONCE];
+    let mut buffer = vec![0; HASHED_AT_ONCE];
     while let count @ 1.. = file.read(&mut buffer)? {
         digest.update(buffer.part(..count));
     }
@@ -167,7 +175,7 @@ impl Log {
             }
             other => other,
         };
-        let taken = Deadline::after(limits::LOCK_FILE_WAIT).poll(limits::LOCK_POLL, attempt);
+        let taken = Deadline::after(LOCK_FILE_WAIT).poll(limits::LOCK_POLL, attempt);
         let (file, length) = taken.map_err(failed)?.ok_or(Error::Busy)?;
         Ok(OpenLog { log: self, file, length })
     }
@@ -301,7 +309,7 @@ impl OpenLog<'_> {
 
     /// The last line, if it is of a call that needs an end and has none.
     fn unended(&self) -> Result<Option<Line>, Error> {
-        let mut end = vec![0; self.length.min(limits::VERSIONS_LOG_TAIL) as usize];
+        let mut end = vec![0; self.length.min(VERSIONS_LOG_TAIL) as usize];
         let from = self.length - end.len() as u64;
         self.file.read_exact_at(&mut end, from).map_err(failed)?;
         Ok(lines_of(&end).next_back().filter(|line| line.vault.is_some()))

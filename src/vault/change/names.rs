@@ -15,6 +15,9 @@ use crate::vault::path::VaultPath;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Names that are tried for a file in the trash.
+const TRASH_NAMES: u32 = 1_000;
+
 /// The folder that Obsidian keeps deleted files in.
 pub const TRASH: &str = ".trash";
 
@@ -99,7 +102,7 @@ impl Vault {
             format!("{} {number}{extension}", stem.part(..floor(stem, longest)))
         };
         let names = std::iter::once(path.name().to_owned())
-            .chain((1..limits::TRASH_NAMES).map(|number| numbered(number.to_string())));
+            .chain((1..TRASH_NAMES).map(|number| numbered(number.to_string())));
         let is_taken = |name: &str| {
             folder.path().join(name).symlink_metadata().is_ok()
                 || taken.iter().any(|taken| taken == name)

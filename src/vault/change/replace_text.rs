@@ -4,6 +4,11 @@ use crate::limits;
 use crate::slice::Part;
 use crate::vault::error::Error;
 
+/// Characters shown of a text that the file has in another form, for a caller to copy.
+const AS_TYPED_CHARS: usize = 2_000;
+/// Bytes compared while occurrences are counted.
+const OCCURRENCE_BYTES: usize = 16 * 1024 * 1024;
+
 /// A text that replaces another.
 #[derive(Debug, Clone, Copy)]
 pub struct Replacement<'a> {
@@ -75,7 +80,7 @@ fn occurrences(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
     let finder = memchr::memmem::Finder::new(text);
     let first = finder.find(bytes)?;
     // With repetitive text, each comparison may cover all of a long needle.
-    let most = (limits::OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
+    let most = (OCCURRENCE_BYTES / text.len().max(1)).clamp(2, limits::OCCURRENCES);
     let (mut count, mut from) = (1, first + 1);
     while count < most
         && let Some(found) = bytes.get(from..).and_then(|rest| finder.find(rest))
@@ -92,7 +97,7 @@ fn nearest_text(bytes: &[u8], old_text: &str) -> String {
     let plain = |text: &str| typed(text).map(|(_, c)| c).collect::<String>();
     match find_as_typed(&text, &plain(&text), &plain(old_text)) {
         Some((number, found)) => {
-            let found: String = found.chars().take(limits::AS_TYPED_CHARS).collect();
+            let found: String = found.chars().take(AS_TYPED_CHARS).collect();
             format!(
                 "The file has it with other quotation marks, apostrophes, dashes, dots (such as ’ \
                  “ ” — …), white space or line breaks, from line {number} on. Copy it \

@@ -12,6 +12,13 @@ use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
+
+/// How often a file that may be incomplete is looked at again.
+const AT_REST_POLL: Duration = Duration::from_millis(20);
+/// The longest wait for a file that may be incomplete; one that is still being written, such as a log, is not
+/// changed.
+const REST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A file as it was read for a change of it.
 #[derive(Debug)]
@@ -30,8 +37,8 @@ impl Vault {
     /// [`Error::Busy`] if it is written on and on; [`Error::NotAllowed`] for anything but a file,
     /// [`Error::ReadOnly`], [`Error::TooLarge`], or the disk's.
     pub(super) fn see(&self, path: &VaultPath) -> Result<Option<(Seen, Vec<u8>)>, Error> {
-        let patience = Deadline::after(limits::REST_PATIENCE);
-        patience.poll(limits::AT_REST_POLL, || self.see_at_rest(path))?.ok_or(Error::Busy)
+        let patience = Deadline::after(REST_PATIENCE);
+        patience.poll(AT_REST_POLL, || self.see_at_rest(path))?.ok_or(Error::Busy)
     }
 
     /// As [`Vault::see`]; `None` while it may be incomplete.
