@@ -49,10 +49,13 @@ impl<'a> NewFile<'a> {
         mut check: impl FnMut(&Path) -> Result<(), E>,
     ) -> Result<(), E> {
         check(target)?;
-        if !exchange(&self.temporary, target)? {
-            return Ok(std::fs::rename(&self.temporary, target)?);
+        match exchange(&self.temporary, target) {
+            Ok(()) => check(&self.temporary).inspect_err(|_| self.put_back(target)),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(std::fs::rename(&self.temporary, target)?)
+            }
+            Err(error) => Err(error.into()),
         }
-        check(&self.temporary).inspect_err(|_| self.put_back(target))
     }
 
     /// Exchanges the names back. What is not ours then was saved later, and is kept.

@@ -89,14 +89,14 @@ impl Folder {
     }
 }
 
-/// Exchanges the names of two files; false where the file system cannot do that.
+/// Exchanges the names of two files.
 ///
 /// # Errors
-/// What the disk says.
-pub fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+/// What the disk says; `Unsupported` where the file system cannot do that.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-        other => Ok(other.map(|()| true)?),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(io::ErrorKind::Unsupported.into()),
+        other => Ok(other?),
     }
 }
 

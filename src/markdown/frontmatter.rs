@@ -149,42 +149,76 @@ fn names(value: &Value) -> Vec<String> {
     }
 }
 
-/// The characters outside quotes, each with its offset and the character before it: (offset,
-/// previous, character).
+/// The characters of a line of YAML outside quotes, each with its offset and the character before
+/// it: (offset, previous, character).
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = (usize, char, char)> {
-    let (mut quote, mut before, mut last_visible) = (None, ' ', ' ');
-    let (mut value_not_begun, mut just_closed, mut is_mark) = (true, false, false);
     // A guess: a line that ends in a comma or bracket and begins with none is taken for the
     // continuation of a flow list.
     let bare = text.trim();
-    let mut depth = usize::from(bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']));
+    let is_in_list = bare.ends_with([',', ']', '}']) && !bare.starts_with(['[', '{']);
+    let mut scan = Scan { depth: usize::from(is_in_list), ..Scan::default() };
     text.char_indices().filter_map(move |(at, c)| {
-        let (previous, is_outside) = (std::mem::replace(&mut before, c), quote.is_none());
-        // A quote in the middle of a plain value is an ordinary character.
-        let is_start = (previous.is_whitespace() || "[{,:".contains(previous))
-            && (value_not_begun
-                || last_visible == ':'
-                || depth > 0 && "[{,".contains(last_visible));
-        let closes = quote == Some('\'') && c == '\'';
-        match quote {
-            // In double quotes a backslash escapes the next character.
-            Some('"') if previous == '\\' => before = ' ',
-            Some(open) if c == open => quote = None,
-            None if matches!(c, '"' | '\'') && is_start => quote = Some(c),
-            // Two single quotes inside single quotes are an escaped one.
-            None if c == '\'' && just_closed => quote = Some(c),
-            None if matches!(c, '[' | '{') && is_start => depth += 1,
-            None if matches!(c, ']' | '}') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        // An anchor or a tag precedes a value, as do the markers of an item or a key.
-        is_mark = !c.is_whitespace()
-            && (is_mark || is_start && quote.is_none() && matches!(c, '&' | '!'));
-        value_not_begun &= c.is_whitespace() || is_mark || matches!(c, '-' | '?');
-        just_closed = closes;
-        last_visible = if c.is_whitespace() || is_mark { last_visible } else { c };
+        let (previous, is_outside) = (scan.previous, scan.quote.is_none());
+        scan.take(c);
         is_outside.then_some((at, previous, c))
     })
+}
+
+/// Where in a line of YAML a scan is.
+struct Scan {
+    /// The quote that is open.
+    quote: Option<char>,
+    /// The quote that the previous character has closed, if it is a single one.
+    has_closed: bool,
+    /// Open brackets.
+    depth: usize,
+    /// Whether the value has begun: more than white space, marks, or the dash of an item.
+    has_begun: bool,
+    /// Whether this is an anchor or a tag, which precede a value.
+    is_mark: bool,
+    previous: char,
+    /// The last character that is neither white space nor of a mark.
+    last_visible: char,
+}
+
+impl Default for Scan {
+    fn default() -> Scan {
+        let (quote, previous, last_visible) = (None, ' ', ' ');
+        let (has_closed, has_begun, is_mark) = (false, false, false);
+        Scan { quote, has_closed, depth: 0, has_begun, is_mark, previous, last_visible }
+    }
+}
+
+impl Scan {
+    fn take(&mut self, c: char) {
+        // A quote in the middle of a plain value is an ordinary character.
+        let may_begin = (self.previous.is_whitespace() || "[{,:".contains(self.previous))
+            && (!self.has_begun
+                || self.last_visible == ':'
+                || self.depth > 0 && "[{,".contains(self.last_visible));
+        let closes_single = self.quote == Some('\'') && c == '\'';
+        let is_escaped = self.quote == Some('"') && self.previous == '\\';
+        match self.quote {
+            Some(_) if is_escaped => {}
+            Some(open) if c == open => self.quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') && may_begin => self.quote = Some(c),
+            // Two single quotes inside single quotes are an escaped one.
+            None if c == '\'' && self.has_closed => self.quote = Some(c),
+            None if matches!(c, '[' | '{') && may_begin => self.depth += 1,
+            None if matches!(c, ']' | '}') => self.depth = self.depth.saturating_sub(1),
+            None => {}
+        }
+        let begins_mark = may_begin && self.quote.is_none() && matches!(c, '&' | '!');
+        self.is_mark = !c.is_whitespace() && (self.is_mark || begins_mark);
+        self.has_begun |= !(c.is_whitespace() || self.is_mark || matches!(c, '-' | '?'));
+        self.has_closed = closes_single;
+        if !c.is_whitespace() && !self.is_mark {
+            self.last_visible = c;
+        }
+        // A character that was escaped escapes nothing.
+        self.previous = if is_escaped { ' ' } else { c };
+    }
 }
 
 /// A value and the comment after it, with the white space between.

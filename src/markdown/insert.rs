@@ -218,58 +218,63 @@ fn with_id(text: &str, id: Option<&str>) -> String {
     }
 }
 
-/// The edit itself: the text with the note's line endings, separated from what it must not join;
-/// and the line, from 1, in which it then begins.
+/// The edit itself: the text with the note's line endings, separated by blank lines from what it
+/// must not join; and the line, from 1, in which it then begins.
 fn edit(note: &Note<'_>, lines: &Range<usize>, id: Option<&str>, new: &str) -> (Edit, usize) {
-    let (start, end) = (lines.start, lines.end);
-    let is_at_end = end >= note.lines.len();
-    let ends_open = is_at_end && !note.lines.is_empty() && !note.text.ends_with('\n');
-    let range = note.start(start)..note.start(end);
+    let range = note.start(lines.start)..note.start(lines.end);
     let eol = line_end(note.text, range.start);
     let new = new.replace("\r\n", "\n");
     let text = with_id(new.strip_suffix('\n').unwrap_or(&new), id);
     if text.is_empty() {
-        // The lines around it must not become one paragraph or a heading.
-        let is_text = |line: Option<usize>| {
-            line.is_some_and(|line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. })))
-        };
-        let joins = start < end && is_text(start.checked_sub(1)) && is_text(Some(end));
-        return (Edit { range, text: if joins { eol.to_owned() } else { text } }, start + 1);
+        return (removal(note, lines, range, eol), lines.start + 1);
     }
-    let mut line = start + 1;
-    let inserted = Note::of(&text);
-    let mut whole = text.clone();
-    // Prose that replaces lines of a paragraph stays in it; a thematic break is in none.
-    let replaced = Note::of(note.text.part(range.clone()));
-    let is_prose = |line: usize| {
-        matches!(inserted.kind(line), Some(Kind::Text))
-            && !inserted.line(line).starts_with([' ', '\t', '|', '>'])
+    let (inserted, replaced) = (Note::of(&text), Note::of(note.text.part(range.clone())));
+    let joins_above = |text: &Note<'_>| {
+        lines.start.checked_sub(1).is_some_and(|above| needs_blank_line_above(note, above, text))
     };
-    let stays = start < end
-        && (0..inserted.lines.len()).all(is_prose)
-        && (is_rule(&text) || !(0..replaced.lines.len()).any(|line| is_rule(replaced.line(line))));
-    let was_joined_before_too = |joins: &dyn Fn(&Note<'_>) -> bool| stays && joins(&replaced);
-    let must_separate_above = |new: &Note<'_>| {
-        start.checked_sub(1).is_some_and(|before| needs_blank_line_above(note, before, new))
-    };
-    if must_separate_above(&inserted)
-        && (is_underline(inserted.line(0)) || !was_joined_before_too(&must_separate_above))
-    {
-        whole = format!("\n{whole}");
-        line += 1;
-    }
-    let must_separate_below = |new: &Note<'_>| needs_blank_line_below(new, note, end);
-    if must_separate_below(&inserted) && !was_joined_before_too(&must_separate_below) {
+    let joins_below = |text: &Note<'_>| needs_blank_line_below(text, note, lines.end);
+    // Prose may join what the lines that it replaces had joined: it stays in their paragraph.
+    let stays = !lines.is_empty() && stays_in_paragraph(&inserted, &replaced);
+    let is_apart_above = joins_above(&inserted)
+        && (is_underline(inserted.line(0)) || !(stays && joins_above(&replaced)));
+    let is_apart_below = joins_below(&inserted) && !(stays && joins_below(&replaced));
+    // A last line without a line ending stays so.
+    let ends_open =
+        lines.end >= note.lines.len() && !note.lines.is_empty() && !note.text.ends_with('\n');
+    let mut whole = String::new();
+    if ends_open && range.start == note.text.len() {
         whole.push('\n');
     }
-    // A last line without a line ending stays so.
+    if is_apart_above {
+        whole.push('\n');
+    }
+    whole.push_str(&text);
+    if is_apart_below {
+        whole.push('\n');
+    }
     if !ends_open {
         whole.push('\n');
     }
-    if ends_open && range.start == note.text.len() {
-        whole = format!("\n{whole}");
-    }
-    (Edit { range, text: if eol == "\r\n" { whole.replace('\n', eol) } else { whole } }, line)
+    let text = if eol == "\r\n" { whole.replace('\n', eol) } else { whole };
+    (Edit { range, text }, lines.start + 1 + usize::from(is_apart_above))
+}
+
+/// Removes lines, so that those around them do not become one paragraph or a heading.
+fn removal(note: &Note<'_>, lines: &Range<usize>, range: Range<usize>, eol: &str) -> Edit {
+    let is_text = |line| matches!(note.kind(line), Some(Kind::Text | Kind::Item { .. }));
+    let joins =
+        !lines.is_empty() && lines.start.checked_sub(1).is_some_and(is_text) && is_text(lines.end);
+    Edit { range, text: if joins { eol.to_owned() } else { String::new() } }
+}
+
+/// Whether a text is prose that may continue a paragraph; a thematic break is in none.
+fn stays_in_paragraph(inserted: &Note<'_>, replaced: &Note<'_>) -> bool {
+    let is_prose = |line: usize| {
+        inserted.kind(line) == Some(Kind::Text)
+            && !inserted.line(line).starts_with([' ', '\t', '|', '>'])
+    };
+    let has_rule = |text: &Note<'_>| (0..text.lines.len()).any(|line| is_rule(text.line(line)));
+    (0..inserted.lines.len()).all(is_prose) && (is_rule(inserted.text) || !has_rule(replaced))
 }
 
 #[cfg(test)]

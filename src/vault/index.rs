@@ -1,9 +1,17 @@
 //! The in-memory index of the vault, checked against the disk without reading unchanged files.
 //!
-//! Where the file system reports changes ([`Events`]), the reported paths are checked before each
-//! call; elsewhere the vault is walked when the last walk is too old. A walk only finds the paths
-//! that differ; in both cases [`Index::update`] brings an entry up to date: it compares the file's
-//! [`Stamp`] with the one it was read at.
+//! ```text
+//! another program saves a file: the kernel puts its path into the queue of `Events`
+//!
+//! a call -> View::refresh
+//!   Index::take_changes   empties the queue; where there is none, or it has overflowed, walks the
+//!                         vault instead. Either way: the paths that may differ
+//!   Index::update         compares the `Stamp` of each with its entry's; if they differ, reads the
+//!                         file and puts a new entry into the `Table`, which counts versions
+//!   View::follow          takes over what its grant covers
+//!
+//! this program writes a file -> Index::record_write: the new entry, without reading it again
+//! ```
 
 use super::entry::{Entry, Stamp};
 use super::error::{Error, warn_once};
@@ -233,7 +241,9 @@ impl Index {
     /// have read.
     fn change(&self, change: impl FnOnce(&mut Table)) {
         change(&mut self.table.write().unpoisoned());
-        self.events().into_iter().for_each(|events| events.wake());
+        if let Some(events) = self.events() {
+            events.wake();
+        }
     }
 
     /// Removes the entries of a path and of all below it, and their watches.

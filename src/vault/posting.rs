@@ -3,8 +3,12 @@
 use super::entry::Id;
 use crate::limits;
 
-/// A file that contains a term: its id (20 bits), how often the term occurs in its text, whether
-/// its path, name and tags contain it, and whether it occurs in the text only inside other words.
+/// A file that contains a term, in 32 bits:
+///
+/// ```text
+/// 31          12   11      10      9       8              7       0
+/// id of the file | IN_PATH IN_NAME IN_TAG  INSIDE others  count in its text
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Posting(u32);
 

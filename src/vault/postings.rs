@@ -1,6 +1,11 @@
-//! Which files contain a search term, and how often: a word or part of one is looked up in the word
-//! index; for any other term, the files that contain all its words are scanned. Results are cached
-//! for the next query; files changed since are scanned again.
+//! Which files contain a search term, and how often.
+//!
+//! ```text
+//! a term -> Cache::lists       the postings of earlier queries, unless too much has changed since
+//!        -> WordIndex          for a word or a part of one
+//!        -> the texts          for any other: of the files that have all of its words
+//! then, in each_posting: files that have changed since are scanned again
+//! ```
 
 use super::Vault;
 use super::entry::{Entry, Id, name_of};
@@ -160,9 +165,9 @@ impl Vault {
                 let mut bits = vec![0_u64; table.id_bound()];
                 for (number, text) in terms.iter().enumerate() {
                     for entry in self.files_that_may_have(&[text], word_index.as_deref(), table) {
-                        bits.get_mut(entry.id as usize)
-                            .into_iter()
-                            .for_each(|bits| *bits |= 1 << number);
+                        if let Some(bits) = bits.get_mut(entry.id as usize) {
+                            *bits |= 1 << number;
+                        }
                     }
                 }
                 let having = bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0);
@@ -187,9 +192,11 @@ impl Vault {
                 &look,
                 run.proceed,
             )? {
-                postings.into_iter().for_each(|(number, posting)| {
-                    lists.get_mut(number).into_iter().for_each(|list| list.push(posting))
-                });
+                for (number, posting) in postings {
+                    if let Some(list) = lists.get_mut(number) {
+                        list.push(posting);
+                    }
+                }
             }
             for (text, list) in terms.iter().zip(lists) {
                 let postings = Postings::new(version, list);
@@ -261,11 +268,15 @@ impl Vault {
                 Postings::new(word_index.version, word_index.postings(word, table))
             });
             for posting in &postings.found {
-                counts.get_mut(posting.id() as usize).into_iter().for_each(|count| *count += 1);
+                if let Some(count) = counts.get_mut(posting.id() as usize) {
+                    *count += 1;
+                }
             }
         }
         for id in changed {
-            counts.get_mut(id as usize).into_iter().for_each(|count| *count = words.len());
+            if let Some(count) = counts.get_mut(id as usize) {
+                *count = words.len();
+            }
         }
         let having = counts.iter().enumerate().filter(|(_, count)| **count == words.len());
         having.filter_map(|(id, _)| table.entry(id as Id)).collect()
@@ -292,9 +303,10 @@ impl Vault {
             let Some(entry) = table.entry(id) else { continue };
             let aliases = entry.aliases();
             for (what, wanted, _) in lists {
-                posting_of(entry, &Finder::new(wanted), entry.folded_text(), &aliases)
-                    .into_iter()
-                    .for_each(|posting| add(*what, posting));
+                let finder = Finder::new(wanted);
+                if let Some(posting) = posting_of(entry, &finder, entry.folded_text(), &aliases) {
+                    add(*what, posting);
+                }
             }
         }
     }

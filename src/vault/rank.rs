@@ -195,66 +195,91 @@ impl<'a> Ranker<'a> {
     /// Ranks a file that contains the words or stems in `having` (bits). `text` is its folded text.
     pub(super) fn relevance(&self, entry: &Entry, text: &str, having: u32) -> Relevance {
         let path = entry.searched_path();
-        let name = name_of(path);
         let aliases = entry.aliases();
         let names: Vec<&str> =
-            std::iter::once(name).chain(aliases.iter().map(String::as_str)).collect();
-        let Found { in_short_fields, in_path, in_tags, frequencies, occurrences } =
-            self.find_words(entry, &names, text, having);
-        let weight =
-            |number: usize, word: &Word| word.weight_if(in_short_fields >> number & 1 == 1);
-        let weighed = frequencies.iter().zip(self.words).enumerate();
-        let weighed = weighed.map(|(number, (frequency, word))| {
-            weight(number, word) * frequency * (K1 + 1.0) / (frequency + K1)
-        });
-        let best = best_passage(&occurrences, in_short_fields, self.words, PASSAGE_BYTES);
+            std::iter::once(name_of(path)).chain(aliases.iter().map(String::as_str)).collect();
+        let found = self.find_words(entry, &names, text, having);
+        let best =
+            best_passage(&found.occurrences, found.in_short_fields, self.words, PASSAGE_BYTES);
         let whole_names: Vec<u32> =
             names.iter().filter_map(|name| self.words_of_name(name)).collect();
-        let whole_name =
-            whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
-        let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
-        let score = kind * (weighed.sum::<f32>() + PASSAGE * best.weight + WHOLE_NAME * whole_name);
-        // What is shown is a word rather than a part of another one.
-        let mut phrases = self.phrases_in(text).peekable();
-        let first_phrase = phrases.peek().copied();
-        let phrase_at = phrases
-            .find(|at| is_word_start(text, *at))
-            .or(first_phrase)
-            .map(|at| (at, at + self.phrase.len()));
+        let phrase_at = self.phrase_to_show(text);
+        let class = self.class(entry, &whole_names, phrase_at.is_some(), best.words);
+        let passage = best.at.map(|(from, _)| (from, best.end));
+        let in_text = phrase_at.or(passage).is_some();
+        Relevance {
+            class,
+            score: self.score(entry, &found, best.weight, &whole_names),
+            match_type: self.match_type(entry, &found, having, in_text),
+            // One word next to conditions is no phrase.
+            phrase_at: phrase_at.filter(|_| self.asked != 1 || self.words.len() == 1),
+            passage,
+            occurrences: found.occurrences,
+        }
+    }
+
+    /// See [`Relevance::class`]. `whole_names` are the query words of each name or alias that has no
+    /// others, `in_passage` those of the best passage (bits).
+    fn class(&self, entry: &Entry, whole_names: &[u32], in_text: bool, in_passage: u32) -> u8 {
+        let path = entry.searched_path();
         let is_phrase =
             |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
-        let class = if is_phrase(name)
+        let is_named = is_phrase(name_of(path))
             || is_phrase(path)
-            || self.asked_bits != 0 && whole_names.contains(&self.asked_bits)
-        {
+            || self.asked_bits != 0 && whole_names.contains(&self.asked_bits);
+        let in_path = || self.phrases_in(entry.path_for(self.phrase.as_bytes())).next().is_some();
+        if is_named {
             0
-        } else if phrase_at.is_some()
-            || self.phrases_in(entry.path_for(self.phrase.as_bytes())).next().is_some()
-        {
+        } else if in_text || in_path() {
             1
-        } else if best.words & self.asked_bits == self.asked_bits {
+        } else if in_passage & self.asked_bits == self.asked_bits {
             2
         } else {
             3
+        }
+    }
+
+    /// BM25 over all fields, and what the best passage and the best whole name add.
+    fn score(&self, entry: &Entry, found: &Found, passage: f32, whole_names: &[u32]) -> f32 {
+        let of_word = |(number, (frequency, word)): (usize, (&f32, &Word))| {
+            let weight = word.weight_if(found.in_short_fields >> number & 1 == 1);
+            weight * frequency * (K1 + 1.0) / (frequency + K1)
         };
-        let passage = best.at.map(|(from, _)| (from, best.end));
-        let at = phrase_at.or(passage);
+        let words: f32 = found.frequencies.iter().zip(self.words).enumerate().map(of_word).sum();
+        let whole_name =
+            whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
+        let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
+        kind * (words + PASSAGE * passage + WHOLE_NAME * whole_name)
+    }
+
+    /// Where in the text the query is shown as a phrase: as words rather than as a part of one.
+    fn phrase_to_show(&self, text: &str) -> Option<(usize, usize)> {
+        let mut phrases = self.phrases_in(text).peekable();
+        let first = phrases.peek().copied();
+        let at = phrases.find(|at| is_word_start(text, *at)).or(first)?;
+        Some((at, at + self.phrase.len()))
+    }
+
+    /// `in_text`: whether there is something to show of the text.
+    fn match_type(&self, entry: &Entry, found: &Found, having: u32, in_text: bool) -> MatchType {
         let has_all =
             |field: u32| self.asked_bits != 0 && field & self.asked_bits == self.asked_bits;
-        let is_by_name = in_path != 0
-            && in_path == having
-            && (at.is_none() || name == self.phrase || self.asked_bits == 0);
-        let match_type = match at {
-            _ if is_by_name || has_all(in_path) => MatchType::Filename,
-            _ if has_all(in_tags) => MatchType::Tag,
-            Some(_) => MatchType::Content,
-            None if in_path != 0 => MatchType::Filename,
-            None if in_short_fields != 0 => MatchType::Tag,
-            None => MatchType::Content,
-        };
-        // One word next to conditions is no phrase.
-        let phrase_at = phrase_at.filter(|_| self.asked != 1 || self.words.len() == 1);
-        Relevance { class, score, phrase_at, passage, match_type, occurrences }
+        let is_by_name = found.in_path != 0
+            && found.in_path == having
+            && (!in_text || name_of(entry.searched_path()) == self.phrase || self.asked_bits == 0);
+        if is_by_name || has_all(found.in_path) {
+            MatchType::Filename
+        } else if has_all(found.in_tags) {
+            MatchType::Tag
+        } else if in_text {
+            MatchType::Content
+        } else if found.in_path != 0 {
+            MatchType::Filename
+        } else if found.in_short_fields != 0 {
+            MatchType::Tag
+        } else {
+            MatchType::Content
+        }
     }
 
     /// Finds the words in `having` (bits) in the fields of a file; `names` are its name and

@@ -153,21 +153,16 @@ impl Index {
             }
         };
         let walked = Walk { index: self, clean, see: &mut see }.walk_folder(folder);
-        // A mount point whose file system is unmounted is a different folder: an empty one, or one
-        // on another device with whatever was left in it. If that happens during a walk, the
-        // identity differs at its end.
-        let same_device = before.map(|(device, _)| device) == identity.map(|(device, _)| device);
         let found_again = indexed - unseen.len();
-        let lost_most = if same_device {
-            differing.len() + found_again == 0 && indexed > 0
-        } else {
-            found_again * 2 < indexed
-        };
-        let is_replaced =
-            (is_whole && before != identity && lost_most) || self.jail.identity() != identity;
-        if let Err(error) =
-            walked.and(if is_replaced { Err(io::ErrorKind::NotFound.into()) } else { Ok(()) })
-        {
+        // Also during the walk.
+        let is_replaced = self.jail.identity() != identity
+            || is_whole
+                && is_another_vault(before, identity, indexed, found_again, differing.len());
+        let walked = walked.and(match is_replaced {
+            true => Err(io::Error::from(io::ErrorKind::NotFound)),
+            false => Ok(()),
+        });
+        if let Err(error) = walked {
             if !self.is_gone.swap(true, Ordering::AcqRel) {
                 log::error!(
                     "the vault cannot be read: {error}; nothing is served or written until it is \
@@ -194,6 +189,26 @@ impl Index {
             folders.extend(self.find_differing(&folder, false)?.into_iter().filter_map(update));
         }
         Ok(())
+    }
+}
+
+/// Whether a walk has seen something else than the vault that was there before. A mount point whose
+/// file system is unmounted is a different folder: an empty one, or one on another device with
+/// whatever was left in it. Of `indexed` files it found so many again, and `differing` others.
+fn is_another_vault(
+    before: Option<(u64, u64)>,
+    now: Option<(u64, u64)>,
+    indexed: usize,
+    found_again: usize,
+    differing: usize,
+) -> bool {
+    let device = |identity: Option<(u64, u64)>| identity.map(|(device, _)| device);
+    if before == now {
+        false
+    } else if device(before) == device(now) {
+        indexed > 0 && differing + found_again == 0
+    } else {
+        found_again * 2 < indexed
     }
 }
 

@@ -159,9 +159,9 @@ impl Vault {
                 } else {
                     Some(some.entry(id).or_default())
                 };
-                candidate
-                    .into_iter()
-                    .for_each(|candidate| candidate.add(what, posting, inputs, table));
+                if let Some(candidate) = candidate {
+                    candidate.add(what, posting, inputs, table);
+                }
             });
             let mut found: Vec<Candidate> = if asked == 0 {
                 let having =

@@ -70,7 +70,9 @@ impl PostingList {
             self.close();
             self.open = Some(Posting::new(id));
         }
-        self.open.as_mut().into_iter().for_each(what);
+        if let Some(open) = &mut self.open {
+            what(open);
+        }
         is_new
     }
 
