@@ -92,11 +92,8 @@ impl Candidate {
                         && table.entry(self.id).is_some_and(|entry| is_elsewhere(entry));
                 self.stems |= u32::from(has_stem) << number;
                 let weight = word.weight_if(posting.fields() & (IN_NAME | IN_TAG) != 0);
-                self.score += rough_score(
-                    weight,
-                    posting,
-                    table.facts(posting.id()).length as f32 / inputs.average_length,
-                );
+                let length = table.entry(self.id).map_or(0, |entry| entry.stamp.size);
+                self.score += rough_score(weight, posting, length as f32 / inputs.average_length);
             }
         }
     }

@@ -246,5 +246,5 @@ impl<'a> Ranking<'a> {
 /// Smaller for what was modified later.
 fn age(candidate: &Candidate, table: &Table) -> i64 {
     // Bitwise not reverses the order.
-    !table.facts(candidate.id).modified
+    !table.entry(candidate.id).map_or(0, |entry| entry.stamp.order())
 }

@@ -10,21 +10,11 @@ use std::sync::atomic::AtomicBool;
 /// scanning the files changed since.
 const RECENT_CHANGES: usize = 16_384;
 
-/// What the rough ranking needs to know about an entry.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Facts {
-    /// Modification time, see [`super::entry::Stamp::order`].
-    pub(super) modified: i64,
-    /// Bytes of the file.
-    pub(super) length: u32,
-}
-
 /// The entries, by path and by id.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) entries: BTreeMap<Arc<str>, Arc<Entry>>,
     slots: Vec<Option<Arc<Entry>>>,
-    facts: Vec<Facts>,
     free: Vec<Id>,
     /// The text files whose text is not kept or cannot be read.
     not_kept: BTreeSet<Arc<str>>,
@@ -87,12 +77,9 @@ impl Table {
         let slot = entry.id as usize;
         if slot >= self.slots.len() {
             self.slots.resize(slot + 1, None);
-            self.facts.resize(slot + 1, Facts::default());
         }
-        if let (Some(slot), Some(facts)) = (self.slots.get_mut(slot), self.facts.get_mut(slot)) {
+        if let Some(slot) = self.slots.get_mut(slot) {
             *slot = Some(Arc::clone(&entry));
-            let length = u32::try_from(entry.stamp.size).unwrap_or(u32::MAX);
-            *facts = Facts { modified: entry.stamp.order(), length };
         }
         self.record_change(entry.id);
         self.entries.insert(entry.path.clone(), entry);
@@ -192,10 +179,6 @@ impl Table {
 
     pub(super) fn entry(&self, id: Id) -> Option<&Arc<Entry>> {
         self.slots.get(id as usize)?.as_ref()
-    }
-
-    pub(super) fn facts(&self, id: Id) -> Facts {
-        self.facts.get(id as usize).copied().unwrap_or_default()
     }
 
     /// The average length of a text in bytes.
