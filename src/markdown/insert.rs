@@ -152,7 +152,11 @@ fn at_heading(
     let lines = match position {
         Position::After if text_end < last => text_end..text_end,
         Position::Before | Position::After => around(heading.start..end, position),
-        Position::Start | Position::End => around(heading.end..text_end, position),
+        Position::Start => {
+            let start = text_start(note, heading.end..text_end);
+            start..start
+        }
+        Position::End => text_end..text_end,
         // All that a section as it is read has.
         Position::Replace => {
             (heading.end..last).find(|line| note.kind(*line) != Some(Kind::Blank)).unwrap_or(last)
@@ -160,6 +164,14 @@ fn at_heading(
         }
     };
     Ok((lines, Vec::new()))
+}
+
+/// The line at which the text of a section begins: in a board of the plugin Kanban, behind the mark
+/// of a lane whose cards are complete.
+fn text_start(note: &Note<'_>, section: Range<usize>) -> usize {
+    let first = section.clone().find(|line| note.kind(*line) != Some(Kind::Blank));
+    let mark = first.filter(|line| note.line(*line).trim() == "**Complete**");
+    mark.map_or(section.start, |mark| mark + 1)
 }
 
 /// The line behind the text of a section. A rule at its end separates it from the next one, in a
@@ -186,7 +198,7 @@ fn new_headings(note: &Note<'_>, wanted: &str) -> Option<(usize, Vec<String>)> {
             Ok(number) => {
                 let heading = headings.get(number)?;
                 let section = heading.lines.end..note.section_end(&headings, number);
-                (usize::from(heading.level) + 1, note.behind_text(section), Vec::new())
+                (usize::from(heading.level) + 1, text_end(note, section), Vec::new())
             }
             Err(PartError::Missing(_)) => {
                 let (at, created) = new_headings(note, above)?;
@@ -490,7 +502,7 @@ mod tests {
 
     #[test]
     fn a_rule_at_the_end_of_a_section_stays_there() {
-        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n- [x] a\n\n\n***\n\n## \
+        let board = "---\n\nkanban-plugin: board\n\n---\n\n## Done\n\n**Complete**\n- [x] a\n\n\n***\n\n## \
                      Archive\n\n- [x] z\n\n%% kanban:settings\n```\n{}\n```\n%%\n";
         for (lane, card) in [("Done", "- [x] a\n"), ("Archive", "- [x] z\n")] {
             assert_eq!(
@@ -501,6 +513,8 @@ mod tests {
         let parts = "# A\n\na\n\n---\n\n# B\n\nb\n";
         let added = put(parts, Target::Heading("A"), Position::End, "n");
         assert_eq!(added, "# A\n\na\n\nn\n\n---\n\n# B\n\nb\n");
+        let start = put(board, Target::Heading("Done"), Position::Start, "- [x] n");
+        assert_eq!(start, board.replace("- [x] a\n", "- [x] n\n- [x] a\n"));
         let after = put(board, Target::Heading("Done"), Position::After, "- [x] n");
         assert_eq!(after, board.replace("- [x] a\n", "- [x] a\n- [x] n\n"));
     }
