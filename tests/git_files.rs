@@ -21,6 +21,19 @@ fn a_name_in_another_unicode_form_is_the_same_file_to_git() {
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
 
+/// On the branch it has the name that it had on disk, where it is gone.
+#[cfg(feature = "notes")]
+#[test]
+fn what_is_deleted_or_moved_under_another_unicode_form_is_gone_from_git() {
+    let repository =
+        Repository::with(&[("nai\u{308}ve.md", &note("a")), ("U\u{308}/b.md", &note("b"))]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    server.call("vault_delete", json!({ "paths": ["na\u{ef}ve.md"] }));
+    server.call("vault_move", json!({ "path": "\u{dc}", "to": "New" }));
+    assert_eq!(repository.git(&["ls-tree", "-r", "--name-only", "HEAD"]).trim(), "New/b.md");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+}
+
 #[test]
 fn files_whose_names_are_not_utf_8_are_not_overwritten() {
     let repository = two();

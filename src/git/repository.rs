@@ -5,7 +5,7 @@ use super::process::{Runner, no_answer};
 use super::settings::Settings;
 use super::{Failure, Folders, Options, Refusal};
 use crate::disk;
-use crate::vault::{self, Vault, VaultPath};
+use crate::vault::{self, Vault, VaultPath, composed};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -219,9 +219,18 @@ impl Repository {
         disk::discard(&self.pending_file());
     }
 
-    /// A note's name in the repository: its path from the top.
+    /// A note's name in the repository: its path from the top, in the Unicode form that it has on
+    /// disk, or if it is not there any more, on the branch.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
-        format!("{}{}", self.folders.prefix, self.vault.spelled(path))
+        let of = |path: &str| format!("{}{path}", self.folders.prefix);
+        let (name, spelled) = (of(path.as_str()), of(&self.vault.spelled(path)));
+        let is_committed = |name: &String| self.committed.contains_key(Path::new(name));
+        if name.is_ascii() || spelled != name || is_committed(&spelled) {
+            return spelled;
+        }
+        let names = self.committed.keys().filter_map(|name| name.to_str());
+        let other = names.filter(|other| !other.is_ascii()).find(|other| composed(other) == name);
+        other.map_or(name.clone(), str::to_owned)
     }
 
     /// Reads a note on disk and on the branch, as one that is deleted.
