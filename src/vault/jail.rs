@@ -4,6 +4,7 @@
 use super::error::Error;
 use super::path::{VaultPath, composed, is_hidden};
 use super::scope::{GrantedFolders, Hidden};
+use super::spelling::{Spellings, has_composed_twin};
 use crate::disk::{self, Folder};
 use std::borrow::Cow;
 use std::fs::{self, Metadata};
@@ -26,6 +27,7 @@ pub(super) struct Jail {
     /// something is hidden or limited by a grant, each folder is looked at.
     folds_names: bool,
     hidden: Arc<Hidden>,
+    pub(super) spellings: Arc<Spellings>,
     /// `None`: everything.
     pub(super) folders: Option<Arc<GrantedFolders>>,
 }
@@ -39,7 +41,7 @@ impl Jail {
         let mut names =
             fs::read_dir(&root)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let folds_names = names.any(|name| has_other_spelling(&root, &name));
-        Ok(Jail { root, folds_names, hidden, folders: None })
+        Ok(Jail { root, folds_names, hidden, spellings: Arc::default(), folders: None })
     }
 
     /// The same for another caller.
@@ -89,7 +91,7 @@ impl Jail {
             let path = format!("{folder}/{}", composed(&name));
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             self.hidden.hides(&path, || is_folder)
-                || all && is_hidden(&name)
+                || all && (is_hidden(&name) || has_composed_twin(on_disk, &name))
                 || is_folder && self.has_hidden(&path, &entry.path(), all, depth - 1)
         })
     }
@@ -189,21 +191,9 @@ impl Jail {
         Ok(())
     }
 
-    /// A path as it is on disk: a name that exists only in another Unicode form gets that form. Of
-    /// two that differ only in that, the one in NFC is served.
+    /// A path as it is on disk.
     pub(super) fn spelled<'a>(&self, path: &'a str) -> Cow<'a, str> {
-        if path.is_ascii() {
-            return path.into();
-        }
-        let (mut above, mut on_disk) = (self.root.clone(), String::new());
-        for name in path.split('/') {
-            let is_there = name.is_ascii() || above.join(name).symlink_metadata().is_ok();
-            let other = if is_there { None } else { find_equivalent_name(&above, name) };
-            let name = other.as_deref().unwrap_or(name);
-            above.push(name);
-            on_disk = if on_disk.is_empty() { name.into() } else { format!("{on_disk}/{name}") };
-        }
-        on_disk.into()
+        self.spellings.spelled(&self.root, path)
     }
 
     /// The absolute path of what is at a path, or would be.
@@ -293,15 +283,6 @@ fn has_other_spelling(folder: &Path, name: &str) -> bool {
     others.iter().any(|other| other != name && is_same(other))
 }
 
-/// A name in this folder that is `wanted` in NFC.
-fn find_equivalent_name(folder: &Path, wanted: &str) -> Option<String> {
-    let names = fs::read_dir(folder)
-        .ok()?
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok());
-    names.into_iter().find(|name| !name.is_ascii() && composed(name) == wanted)
-}
-
 /// A missing name, or a path through something that is not a folder.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -320,6 +301,7 @@ mod tests {
             root: "/nowhere".into(),
             folds_names: false,
             hidden: Arc::default(),
+            spellings: Arc::default(),
             folders: Some(Arc::new(folders)),
         };
         for (path, shows, may_change) in [

@@ -158,7 +158,7 @@ impl Vault {
             let entry = entry?;
             let Ok(name) = entry.file_name().into_string() else { continue };
             let path = joined(folder.as_str(), &name);
-            match walk::classify(&self.jail, &path, &entry, &name) {
+            match walk::classify(&self.jail, on_disk, &path, &entry, &name) {
                 Ok(found) => {
                     children.extend(found.map(|found| (composed(&name).into_owned(), found)));
                 }

@@ -7,8 +7,8 @@
 //!
 //! # Rules
 //!
-//! 1. Paths are relative to the root, and in NFC; where a name is in another form on disk, `jail`
-//!    finds it. A `..` segment, NUL, backslash or control character is refused.
+//! 1. Paths are relative to the root, and in NFC; where a name is in another form on disk,
+//!    `spelling` finds it. A `..` segment, NUL, backslash or control character is refused.
 //! 2. Hidden files and folders (any name that starts with `.`, Syncthing's temporary files and
 //!    conflict copies, what `HIDE` names, and what a grant does not cover) are never listed, read,
 //!    searched or written.
@@ -27,7 +27,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`path`], `scope`, `jail` | which paths are served, to whom, and where they are on disk |
+//! | [`path`], `scope`, `jail`, `spelling` | which paths are served, to whom, and where they are on disk |
 //! | `events`, `walk`, `refresh`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
 //! | `view` | as much of that as a grant covers |
 //! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
@@ -90,6 +90,7 @@ mod results;
 pub mod rewrite;
 mod scope;
 pub mod search;
+mod spelling;
 mod table;
 #[cfg(feature = "notes")]
 mod tag;

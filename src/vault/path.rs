@@ -12,14 +12,17 @@ use std::path::Path;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
-/// A name in NFC. macOS wrote names in NFD, models write NFC, and both look the same. A name in
-/// ASCII is on disk as it is: the few that would become one, such as by a Kelvin sign, stay.
-pub fn composed(name: &str) -> Cow<'_, str> {
-    if name.is_ascii() {
-        return name.into();
+/// A path or name in NFC. A name in ASCII is on disk as it is: the few that would become one, such
+/// as by a Kelvin sign, stay.
+pub fn composed(path: &str) -> Cow<'_, str> {
+    if path.is_ascii() {
+        return path.into();
     }
-    let composed: String = name.nfc().collect();
-    if composed.is_ascii() { name.into() } else { composed.into() }
+    let compose = |name: &str| {
+        let composed: String = name.nfc().collect();
+        if composed.is_ascii() { name.to_owned() } else { composed }
+    };
+    path.split('/').map(compose).collect::<Vec<String>>().join("/").into()
 }
 
 /// A path below the root as a string, separated by `/` on every platform; `None` if it is not

@@ -4,7 +4,8 @@ use super::entry::Stamp;
 use super::error::{description, warn_once};
 use super::index::Index;
 use super::jail::Jail;
-use super::path::{composed, is_hidden, is_odd, joined};
+use super::path::{is_hidden, is_odd, joined};
+use super::spelling::has_composed_twin;
 use crate::clock;
 use crate::disk;
 use crate::limits;
@@ -100,17 +101,20 @@ impl Walk<'_> {
             log::info!("removed an unfinished write from an earlier run in {:?}", folder.below);
         }
         let path = joined(&folder.below, name);
-        match classify(&index.jail, &path, entry, name) {
+        match classify(&index.jail, &folder.on_disk, &path, entry, name) {
             Ok(None) if is_odd(name) && !is_hidden(name) => {
                 skip("a name with a control character or a backslash")
             }
-            Ok(None) if has_composed_twin(entry, name) => {
+            Ok(None) if has_composed_twin(&folder.on_disk, name) => {
                 skip("two names that differ only in their Unicode form, of which one")
             }
             Ok(None) => {}
             _ if path.len() > limits::PATH_BYTES => skip("a path that is too long"),
             Err(error) => warn(&path, &error),
-            Ok(Some(Kind::File(metadata))) => (self.see)(&path, Stamp::of(&metadata)),
+            Ok(Some(Kind::File(metadata))) => {
+                index.jail.spellings.learn(&path, name);
+                (self.see)(&path, Stamp::of(&metadata));
+            }
             Ok(Some(Kind::Folder)) if folder.depth >= limits::DEPTH => {
                 skip("folders nested too deeply")
             }
@@ -130,17 +134,6 @@ fn warn(path: &str, error: &io::Error) {
     warn_once("unreadable files", format!("{path:?} cannot be read: {}", description(error)));
 }
 
-/// Whether a name is not in NFC, and another that differs only in that is beside it, which is
-/// served.
-fn has_composed_twin(entry: &DirEntry, name: &str) -> bool {
-    let composed = composed(name);
-    let is_other = || {
-        let (own, other) = (entry.path(), entry.path().with_file_name(&*composed));
-        other.symlink_metadata().is_ok() && !disk::is_same_file(&own, &other)
-    };
-    composed != name && is_other()
-}
-
 /// What a directory entry is, if it is served: not hidden, and a regular file or a folder (rules 2
 /// and 3 of the vault).
 ///
@@ -148,6 +141,7 @@ fn has_composed_twin(entry: &DirEntry, name: &str) -> bool {
 /// Why it cannot be read, unless it no longer exists.
 pub(super) fn classify(
     jail: &Jail,
+    folder: &Path,
     path: &str,
     entry: &DirEntry,
     name: &str,
@@ -156,7 +150,7 @@ pub(super) fn classify(
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
         _ => Err(error),
     };
-    if is_hidden(name) || is_odd(name) || !jail.shows(path) || has_composed_twin(entry, name) {
+    if is_hidden(name) || is_odd(name) || !jail.shows(path) || has_composed_twin(folder, name) {
         return Ok(None);
     }
     let kind = match entry.file_type() {

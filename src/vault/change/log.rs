@@ -237,13 +237,29 @@ impl Log {
     }
 }
 
-/// The lines of a part of the log. The former version wrote paths in the form that they have on
-/// disk.
+/// The lines of a part of the log.
 fn lines_of(log: &[u8]) -> impl DoubleEndedIterator<Item = Line> {
     log.split(|&byte| byte == b'\n').filter_map(|line| {
-        let line = std::str::from_utf8(line).ok()?;
-        serde_json::from_str(&composed(line)).ok()
+        let mut line: Line = serde_json::from_slice(line).ok()?;
+        line.did.compose_paths();
+        Some(line)
     })
+}
+
+impl Did {
+    /// The former version wrote paths in the form that they have on disk.
+    fn compose_paths(&mut self) {
+        let paths = match self {
+            Did::Wrote { path, .. } | Did::Trashed { path, .. } => [Some(path), None],
+            Did::Renamed { from, to } => [Some(from), Some(to)],
+            Did::Done { .. } | Did::Ended { .. } | Did::Undone { .. } | Did::Dropped { .. } => {
+                [None, None]
+            }
+        };
+        for path in paths.into_iter().flatten() {
+            *path = composed(path).into_owned();
+        }
+    }
 }
 
 impl OpenLog<'_> {

@@ -9,7 +9,7 @@ use super::step::Step;
 use crate::disk;
 use crate::limits;
 use crate::vault::error::Error;
-use crate::vault::path::{VaultPath, rest_below};
+use crate::vault::path::{VaultPath, joined, rest_below};
 use crate::vault::{Vault, etag};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -144,7 +144,7 @@ impl<'a> Planned<'a> {
         let children = on_disk.read_dir().into_iter().flatten().flatten();
         children.into_iter().any(|child| {
             let Ok(name) = child.file_name().into_string() else { return true };
-            let (now, then) = (format!("{now}/{name}"), format!("{then}/{name}"));
+            let (now, then) = (joined(now, &name), joined(then, &name));
             if child.file_type().is_ok_and(|kind| kind.is_dir()) {
                 return self.has_files(&child.path(), &now, &then);
             }
