@@ -108,6 +108,11 @@ impl Table {
         Some(before)
     }
 
+    /// Whether [`Table::follow`] has nothing to take over.
+    pub(super) fn has_followed(&self, whole: &Table) -> bool {
+        self.followed == whole.version
+    }
+
     /// Takes over what has changed in the table of the whole vault, as far as `shows` allows. The
     /// entries are shared, and keep their ids.
     pub(super) fn follow(&mut self, whole: &Table, shows: &dyn Fn(&str) -> bool) {

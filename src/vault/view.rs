@@ -71,7 +71,13 @@ impl View {
 
     /// Takes over what the index has by now.
     fn follow(&self) {
-        if let Some((folders, table)) = &self.part {
+        let Some((folders, table)) = &self.part else { return };
+        // Mostly nothing has changed, and readers go on. The own table is locked first, as below.
+        let is_current = {
+            let own = table.read().unpoisoned();
+            self.index.with_table(|whole| own.has_followed(whole))
+        };
+        if !is_current {
             let mut own = table.write().unpoisoned();
             self.index.with_table(|whole| own.follow(whole, &|path| folders.may_read(path)));
         }
