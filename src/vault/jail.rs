@@ -116,8 +116,9 @@ impl Jail {
         if !self.shows(path.as_str()) {
             return Err(self.absent(path));
         }
-        self.refuse_alias(path)?;
-        let on_disk = self.on_disk(path.as_str()).map_err(|error| self.refusal(path, error))?;
+        let spelled = self.spelled(path.as_str());
+        self.refuse_alias(path, &spelled)?;
+        let on_disk = self.on_disk(&spelled).map_err(|error| self.refusal(path, error))?;
         // The root is held open itself, under a link of /proc.
         let found = if path.is_root() { on_disk.metadata() } else { on_disk.symlink_metadata() };
         let found = found.map_err(|error| self.refusal(path, error))?;
@@ -141,10 +142,9 @@ impl Jail {
         }
     }
 
-    /// The path of a name in a folder that is held open.
-    fn on_disk(&self, path: &str) -> io::Result<ResolvedPath> {
-        let path = self.spelled(path);
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    /// The path of a name, as it is spelled on disk, in a folder that is held open.
+    fn on_disk(&self, spelled: &str) -> io::Result<ResolvedPath> {
+        let (folder, name) = spelled.rsplit_once('/').unwrap_or(("", spelled));
         let folder = Folder::open(&self.root, Path::new(folder))?;
         let path = if name.is_empty() { folder.path().into() } else { folder.path().join(name) };
         Ok(ResolvedPath { path, folder })
@@ -172,9 +172,9 @@ impl Jail {
     /// counts only as its folder lists it. FAT, NTFS and SMB have short names, also for hidden
     /// files (`OBSIDI~1` is `.obsidian`); these, macOS and some folders of Linux take
     /// names in another case, or another Unicode form.
-    fn refuse_alias(&self, path: &VaultPath) -> Result<(), Error> {
+    fn refuse_alias(&self, path: &VaultPath, spelled: &str) -> Result<(), Error> {
         let mut above = self.root.clone();
-        for name in self.spelled(path.as_str()).split('/') {
+        for name in spelled.split('/') {
             let may_be_alias = is_short_name(name)
                 || (self.folds_names || !self.is_everything()) && has_other_spelling(&above, name);
             if may_be_alias && above.join(name).symlink_metadata().is_ok() {
