@@ -164,7 +164,7 @@ fn limited(files: &[(&str, &[u8])], grant: &str, hide: &str) -> (Folder, Server)
     (folder, server)
 }
 
-fn called(server: &Server, tool: &str, arguments: Value) -> Value {
+pub(crate) fn called(server: &Server, tool: &str, arguments: Value) -> Value {
     server
         .post_with(
             LIMITED,

@@ -1,6 +1,7 @@
 //! Grants by folder: an answer under a grant equals the answer of a vault that holds only the
 //! folders of the grant.
 
+use crate::grant_choice::called;
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -400,16 +401,7 @@ fn what_a_grant_does_not_let_a_login_change_stays() {
     fs::write(folder.vault().join("Inbox/Target.md"), "x").unwrap();
     fs::write(folder.vault().join("Journal/Source.md"), "See [[Inbox/Target]] #mine.").unwrap();
     let before = tree(&folder.vault());
-    let call = |tool: &str, arguments: Value| {
-        server
-            .post_with(
-                LIMITED,
-                "",
-                &request("tools/call", json!({ "name": tool, "arguments": arguments })),
-            )
-            .json()["result"]
-            .clone()
-    };
+    let call = |tool: &str, arguments: Value| called(server, tool, arguments);
     for (tool, arguments) in [
         ("vault_write", json!({ "path": "Journal/Source.md", "content": "x" })),
         ("vault_write", json!({ "path": "Journal/new/x.md", "content": "x" })),

@@ -2,8 +2,14 @@
 //! leaves.
 
 use crate::links::{after_move, all, serve, text, vault};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
+
+/// The paths of the files that a result says were left alone.
+fn left_alone(done: &Value) -> Vec<&str> {
+    let rows = done["left_alone"].as_array().unwrap();
+    rows.iter().map(|row| row["path"].as_str().unwrap()).collect()
+}
 
 #[test]
 fn headings_are_renamed_with_the_links_to_them() {
@@ -171,13 +177,7 @@ fn tags_are_renamed_wherever_they_are_tags_and_nowhere_else() {
         "---\r\ntags:\r\n  - New/one # mine\r\n  - \"#New/one/x\"\r\n  - zold\r\n---\r\n"
     );
     assert_eq!(text(&folder, "text.md"), "---\ntags: a New/one b\n---\n");
-    let left: Vec<&str> = done["left_alone"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(left, ["q.md", "x.base"]);
+    assert_eq!(left_alone(&done), ["q.md", "x.base"]);
     assert_eq!(
         server.call("vault_list_all", json!({ "tag": "New/one" }))["files"]
             .as_array()
@@ -296,13 +296,7 @@ fn a_tag_is_renamed_only_where_it_is_a_tag_afterwards() {
         ("---\nx: &a old\ntags: *a\n---\n#older\n".into(), "---\na: [\n---\n#older\n".into())
     );
     assert_eq!(text(&folder, "json.md"), "---\n{\"tags\": [\"old\"]}\n---\n");
-    let left: Vec<&str> = done["left_alone"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(left, ["alias.md", "json.md"]);
+    assert_eq!(left_alone(&done), ["alias.md", "json.md"]);
     for name in ["null", "1e3", "0x1F", "true", "_"] {
         rename("older", name);
         assert_eq!(
