@@ -2,8 +2,8 @@
 //! small binary.
 //!
 //! This page is the map. Every file begins by saying what it holds; every top-level module has a
-//! row in the table; a test (`tests/tidy.rs`) reads the table below and fails when a module uses
-//! one that its row does not name.
+//! row in the table. A module uses only those above it that its row names, which a test
+//! (`tests/tidy.rs`) holds.
 //!
 //! # Modules
 //!
@@ -22,30 +22,34 @@
 //! | `cursor` | cursors of paged lists | |
 //! | `network` | networks of IP addresses | |
 //! | `quota` | a shared number of permits | `clock` `lock` |
-//! | `principal` | who is asking, and what they may do | `vault` |
 //! | `disk` | the one writer: whole files, atomically and durably | `secret` `slice` |
-//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
-//! | `text` | the loops of index and search over text: folding, filter, matching, expressions, snippets, JSON strings | `limits` `slice` |
+//! | `text` | text as it is compared: folding, words, compact texts in memory | `limits` `slice` |
 //! | `yaml` | YAML as values, with a budget | `limits` |
+//! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
+//! | `settings` | the table of settings | |
+//! | `vault` | the folder: paths, the index of its files, reading; changes nothing, knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
+//! | `principal` | who is asking, and what they may do | `vault` |
+//! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `quota` `secret` `slice` `text` `vault` |
+//! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |
+//! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `quota` `search` `slice` `text` `vault` |
+//! | `notes` | parts of notes, tasks, templates, and the expression language of Obsidian's Bases | `calendar` `change` `clock` `limits` `links` `markdown` `slice` `text` `vault` `yaml` |
+//! | `store` | the vault with its search, its links and the way to change it; what tools get | `change` `links` `lock` `search` `vault` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `network` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
-//! | `vault` | the folder: paths, index, search, reading, writing; knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
-//! | `notes` | the expression language of Obsidian's Bases, and bases | `calendar` `clock` `limits` `markdown` `slice` `text` `vault` `yaml` |
-//! | `git` | the vault as a git repository | `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |
-//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `clock` `limits` `lock` `markdown` `secret` `slice` `vault` `yaml` |
+//! | `git` | the vault as a git repository | `change` `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |
+//! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `change` `clock` `limits` `lock` `markdown` `secret` `slice` `store` `vault` `yaml` |
 //! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `slice` `vault` |
-//! | `agent` | confined Claude Code sessions over a copy of the vault | `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `vault` `wiki` |
-//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `clock` `cursor` `git` `limits` `markdown` `notes` `object` `principal` `slice` `text` `uri` `vault` |
-//! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `text` `tools` `vault` |
-//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `secret` `tools` `uri` `vault` |
+//! | `agent` | confined Claude Code sessions over a copy of the vault | `change` `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `store` `vault` `wiki` |
+//! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `change` `clock` `cursor` `git` `limits` `links` `markdown` `notes` `object` `principal` `search` `slice` `store` `text` `uri` `vault` |
+//! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `search` `text` `tools` `vault` |
+//! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `change` `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `search` `secret` `store` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
-//! | `settings` | the table of settings | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
-//! | `commands` | what each command does: wiring | `accomplishments` `agent` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `tools` `vault` `web` `wiki` |
+//! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `store` `tools` `vault` `web` `wiki` |
 //!
 //! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control
 //! socket is made by `commands`), no module but `process` starts another program (and the
@@ -68,7 +72,7 @@
 //! | the method, the scope, the tool | `mcp/methods`, `mcp/mod`, `mcp/tools` | -32601, 403 `insufficient_scope`, -32602 |
 //! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
 //! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
-//! | the edit; a line in the log, with the old bytes; the new bytes on the disk; the last check; the rename | `vault/change`, `disk` | the same; the old bytes are in place |
+//! | the edit; a line in the log, with the old bytes; the new bytes on the disk; the last check; the rename | `change/write`, `change/apply`, `disk` | the same; the old bytes are in place |
 //! | the index is updated; one line in the log | `vault/index`, `mcp/tools` | |
 //! | the answer, in one write; or an event stream, if the client asked for progress | `http/conn`, `http/events` | a peer that does not read is disconnected; its disconnect cancels (2026-07-28) |
 //!
@@ -87,6 +91,7 @@ pub mod accomplishments;
 #[cfg(feature = "agent")]
 pub mod agent;
 pub mod calendar;
+pub mod change;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -98,6 +103,8 @@ pub mod form;
 pub mod git;
 pub mod http;
 pub mod limits;
+#[cfg(feature = "notes")]
+pub mod links;
 pub mod lock;
 pub mod markdown;
 pub mod mcp;
@@ -112,10 +119,12 @@ pub mod process;
 pub mod prompts;
 pub mod quota;
 pub mod rpc;
+pub mod search;
 pub mod secret;
 pub mod settings;
 pub mod slice;
 pub mod stdio;
+pub mod store;
 pub mod text;
 pub mod tools;
 pub mod uri;

@@ -6,8 +6,9 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use unicode_normalization::UnicodeNormalization;
+use vault_sync_mcp::search::Search;
+use vault_sync_mcp::search::results::{Hit, Query};
 use vault_sync_mcp::text::words::query_words;
-use vault_sync_mcp::vault::search::{Hit, Query};
 use vault_sync_mcp::vault::{Vault, composed};
 
 /// Texts by chance: words of letters that are hard to fold.
@@ -64,7 +65,7 @@ fn a_search_finds_what_a_slow_one_finds() {
     let bytes: Vec<(&str, &[u8])> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())).collect();
     let folder = Folder::with(&bytes);
-    let vault = Vault::open(&folder.vault()).unwrap();
+    let search = Search::new(Vault::open(&folder.vault()).unwrap());
     for round in 0..if thorough() { 400 } else { 120 } {
         let query = match round % 4 {
             0 => chance.word(),
@@ -104,7 +105,7 @@ fn a_search_finds_what_a_slow_one_finds() {
             right = having(&counting);
         }
         let wanted = Query { text: &query, max_results: 1000, ..Query::default() };
-        let found = vault.search(&wanted, &|_, _| true).unwrap();
+        let found = search.run(&wanted, &|_, _| true).unwrap();
         let (whole, partly): (Vec<&Hit>, Vec<&Hit>) =
             found.hits.iter().partition(|hit| hit.missing.is_empty());
         assert_eq!(partly.len(), found.partial, "{query:?}");

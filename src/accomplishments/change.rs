@@ -5,9 +5,10 @@ use super::canvas::EditedCanvas;
 use super::note::Note;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, malformed, text};
+use crate::change::step::Step;
 use crate::clock::Moment;
 use crate::limits;
-use crate::vault::change::step::Step;
+use crate::store::Store;
 use crate::vault::{Error as VaultError, Vault, VaultPath, etag};
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ struct Open<T> {
 #[derive(Debug)]
 pub(super) struct Change<'a> {
     pub(super) projects: &'a Accomplishments,
-    pub(super) vault: &'a Vault,
+    pub(super) store: &'a Store,
     pub(super) snapshot: &'a Snapshot,
     notes: BTreeMap<VaultPath, Open<Note>>,
     canvases: BTreeMap<VaultPath, Open<EditedCanvas>>,
@@ -38,16 +39,16 @@ impl Accomplishments {
     /// What `plan` said, or why the files could not be written.
     pub(super) fn change<T>(
         &self,
-        vault: &Vault,
+        store: &Store,
         plan: impl Fn(&mut Change<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let alone = vault.alone();
+        let alone = store.changes().alone();
         for _ in 0..limits::EDIT_ATTEMPTS {
-            vault.refresh_now()?;
-            let snapshot = self.snapshot_of_index(vault)?;
+            store.vault().refresh_now()?;
+            let snapshot = self.snapshot_of_index(store.vault())?;
             let mut change = Change {
                 projects: self,
-                vault,
+                store,
                 snapshot: &snapshot,
                 notes: BTreeMap::new(),
                 canvases: BTreeMap::new(),
@@ -75,7 +76,7 @@ impl Change<'_> {
         let open = match self.notes.remove(path) {
             Some(open) => open,
             None => {
-                let bytes = self.vault.bytes(path)?;
+                let bytes = self.store.vault().bytes(path)?;
                 Open {
                     now: Note::new(text(bytes.clone(), path)?, path.as_str())?,
                     before: Some(bytes),
@@ -123,7 +124,7 @@ impl Change<'_> {
     ) -> Result<&mut EditedCanvas, Error> {
         let open = match self.canvases.remove(path) {
             Some(open) => open,
-            None => match self.vault.bytes_if_any(path)? {
+            None => match self.store.vault().bytes_if_any(path)? {
                 Some(bytes) => Open {
                     now: EditedCanvas::new(text(bytes.clone(), path)?, path.as_str())?,
                     before: Some(bytes),
@@ -131,7 +132,7 @@ impl Change<'_> {
                 None if make && *path == self.projects.options.canvas => {
                     Open { now: EditedCanvas::new(String::new(), path.as_str())?, before: None }
                 }
-                None => return Err(super::no_canvas(self.vault, path)),
+                None => return Err(super::no_canvas(self.store.vault(), path)),
             },
         };
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
@@ -154,8 +155,8 @@ impl Change<'_> {
     /// [`VaultError::Malformed`] for one that cannot be read and names the file; the vault's.
     pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
         let mut found = Vec::new();
-        for entry in self.vault.files_below(&VaultPath::root(), ".canvas") {
-            let text = match self.vault.text(&entry) {
+        for entry in self.store.vault().files_below(&VaultPath::root(), ".canvas") {
+            let text = match self.store.vault().text(&entry) {
                 // A canvas of that size is not one that this program edits.
                 Err(VaultError::TooLarge { .. }) => continue,
                 other => other?,
@@ -187,7 +188,7 @@ impl Change<'_> {
             .projects
             .canvas(target.or(source))
             .unwrap_or_else(|_| self.projects.options.canvas.clone());
-        let is_on_canvas = match self.projects.canvas_at(self.vault, &named) {
+        let is_on_canvas = match self.projects.canvas_at(self.store.vault(), &named) {
             Err(Error::CanvasNotFound(_)) => false,
             canvas => canvas?.node_of(&accomplishment.path).is_some(),
         };
@@ -205,9 +206,9 @@ impl Change<'_> {
     /// Moves a note, before anything in it is changed, and rewrites the links to it.
     ///
     /// # Errors
-    /// As [`Vault::move_file`].
+    /// As [`Links::move_file`](crate::links::Links::move_file).
     pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
-        for step in self.vault.steps_of_move(from, to)? {
+        for step in self.store.links().steps_of_move(self.store.changes(), from, to)? {
             match step {
                 Step::Write { path, before: Some(before), after: Some(after) } if path == *to => {
                     let note = self.note(from)?;

@@ -6,6 +6,7 @@ use super::change::Change;
 use super::position::position_for;
 use super::snapshot::{Accomplishment, Snapshot};
 use super::{Accomplishments, Error, new_id};
+use crate::store::Store;
 use crate::vault::{Vault, VaultPath};
 use serde::Serialize;
 use std::collections::hash_map::Entry;
@@ -203,12 +204,12 @@ impl Accomplishments {
     /// [`Error::CanvasNotFound`], or the vault's.
     pub fn set_dependency(
         &self,
-        vault: &Vault,
+        store: &Store,
         blocker: &str,
         blocked: &str,
         add: bool,
     ) -> Result<(Option<Position>, String), Error> {
-        let (position, message, canvas) = self.change(vault, |change| {
+        let (position, message, canvas) = self.change(store, |change| {
             let snapshot = change.snapshot;
             let accomplishment = snapshot.find(blocked)?;
             let others: Vec<String> =
@@ -266,8 +267,9 @@ impl Accomplishments {
             };
             Ok((position, message, path))
         })?;
-        let disagree =
-            self.on_canvas(vault, &self.snapshot(vault)?, &canvas).is_ok_and(|(_, agrees)| !agrees);
+        let disagree = self
+            .on_canvas(store.vault(), &self.snapshot(store.vault())?, &canvas)
+            .is_ok_and(|(_, agrees)| !agrees);
         Ok((position, message + if disagree { DISAGREE } else { "" }))
     }
 
@@ -277,10 +279,10 @@ impl Accomplishments {
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`Malformed`](crate::vault::Error::Malformed), or the vault's.
-    pub fn sync(&self, vault: &Vault, path: &VaultPath) -> Result<Synced, Error> {
-        self.change(vault, |change| {
+    pub fn sync(&self, store: &Store, path: &VaultPath) -> Result<Synced, Error> {
+        self.change(store, |change| {
             let snapshot = change.snapshot;
-            let canvas = self.canvas_at(vault, path)?;
+            let canvas = self.canvas_at(store.vault(), path)?;
             let (drawn, mut errors) = drawn_on(&canvas, snapshot);
             let on_canvas = snapshot.with_node_on(&canvas);
             let shown: BTreeSet<&str> = on_canvas.iter().map(|found| found.id.as_str()).collect();

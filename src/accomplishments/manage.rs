@@ -12,12 +12,13 @@ use super::snapshot::{Accomplishment, number_of};
 use super::status::TASK_STATUSES;
 use super::task::{self, Task, TaskInNote};
 use super::{Accomplishments, Error, invalid, new_id, one_of};
+use crate::change::step::Step;
 use crate::clock::Moment;
 use crate::limits;
 use crate::markdown::parts;
 use crate::markdown::properties::flow;
-use crate::vault::change::step::Step;
-use crate::vault::{Vault, VaultPath};
+use crate::store::Store;
+use crate::vault::VaultPath;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -67,7 +68,7 @@ impl Accomplishments {
     /// [`Error::CanvasNotFound`], [`Invalid`](crate::vault::Error::Invalid), or the vault's.
     pub fn create(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: Option<&str>,
         data: &Data<'_>,
     ) -> Result<FullAccomplishment, Error> {
@@ -82,7 +83,7 @@ impl Accomplishments {
         let title = checked_title(data.title.ok_or_else(|| missing("title"))?)?;
         let effort = data.effort.ok_or_else(|| missing("effort"))?;
         let canvas_path = self.canvas(data.canvas_source)?;
-        self.change(vault, |change| {
+        self.change(store, |change| {
             let path = VaultPath::file(&format!(
                 "{}/{}.md",
                 self.options.folder.as_str(),
@@ -144,7 +145,7 @@ impl Accomplishments {
     /// what the caller has read.
     pub fn update(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         data: &Data<'_>,
         if_match: Option<&str>,
@@ -155,7 +156,7 @@ impl Accomplishments {
             ));
         }
         let title = data.title.map(checked_title).transpose()?;
-        let changed = self.change_note(vault, id, if_match, |change, accomplishment| {
+        let changed = self.change_note(store, id, if_match, |change, accomplishment| {
             let path = &accomplishment.path;
             if let Some(title) = title.as_ref().filter(|title| **title != accomplishment.title) {
                 retitle(change, accomplishment, title)?;
@@ -194,8 +195,8 @@ impl Accomplishments {
     ///
     /// # Errors
     /// As [`Accomplishments::update`].
-    pub fn delete(&self, vault: &Vault, id: &str, if_match: Option<&str>) -> Result<(), Error> {
-        self.change(vault, |change| {
+    pub fn delete(&self, store: &Store, id: &str, if_match: Option<&str>) -> Result<(), Error> {
+        self.change(store, |change| {
             let accomplishment = change.snapshot.find(id)?.clone();
             let path = &accomplishment.path;
             change.must_match(path, if_match)?;
@@ -226,7 +227,7 @@ impl Accomplishments {
     /// vault's.
     pub fn add_task(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         data: &TaskData<'_>,
         if_match: Option<&str>,
@@ -235,7 +236,7 @@ impl Accomplishments {
         let (Some(_), Some(_)) = (data.name, data.goal) else {
             return Err(missing(if data.name.is_none() { "name" } else { "goal" }));
         };
-        self.change_tasks(vault, id, if_match, |note| {
+        self.change_tasks(store, id, if_match, |note| {
             let before: Vec<Task> = note.tasks().into_iter().map(|found| found.task).collect();
             let number = before.iter().map(|task| task.number).max().unwrap_or(0).saturating_add(1);
             let nothing = Task { number, status: "Open", ..Task::default() };
@@ -257,13 +258,13 @@ impl Accomplishments {
     /// As [`Accomplishments::add_task`], and [`Error::TaskNotFound`].
     pub fn update_task(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         task_id: &str,
         data: &TaskData<'_>,
         if_match: Option<&str>,
     ) -> Result<Task, Error> {
-        self.change_tasks(vault, id, if_match, |note| edit_task(note, id, task_id, data))
+        self.change_tasks(store, id, if_match, |note| edit_task(note, id, task_id, data))
     }
 
     /// Removes a task and renumbers the others.
@@ -272,12 +273,12 @@ impl Accomplishments {
     /// As [`Accomplishments::update_task`].
     pub fn remove_task(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         task_id: &str,
         if_match: Option<&str>,
     ) -> Result<(), Error> {
-        self.change_tasks(vault, id, if_match, |note| {
+        self.change_tasks(store, id, if_match, |note| {
             let tasks = note.tasks();
             let (at, found) = find_task(&tasks, id, task_id)?;
             let without = found.removed(&note.text);
@@ -299,14 +300,14 @@ impl Accomplishments {
     /// As [`Accomplishments::update_task`].
     pub fn focus(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         in_progress: Option<bool>,
         task: Option<(&str, &str)>,
         if_match: Option<&str>,
     ) -> Result<(FullAccomplishment, Option<Task>), Error> {
         let with_status = |status| TaskData { status: Some(status), ..TaskData::default() };
-        self.change_note(vault, id, if_match, |change, found| {
+        self.change_note(store, id, if_match, |change, found| {
             let note = change.note(&found.path)?;
             let task = task
                 .map(|(task_id, status)| edit_task(note, id, task_id, &with_status(status)))
@@ -328,25 +329,25 @@ impl Accomplishments {
 
     fn change_tasks<T>(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         if_match: Option<&str>,
         edit: impl Fn(&mut Note) -> Result<T, Error>,
     ) -> Result<T, Error> {
         Ok(self
-            .change_note(vault, id, if_match, |change, found| edit(change.note(&found.path)?))?
+            .change_note(store, id, if_match, |change, found| edit(change.note(&found.path)?))?
             .1)
     }
 
     /// Makes a change that begins with the note of an accomplishment; gives it as it is afterwards.
     fn change_note<T>(
         &self,
-        vault: &Vault,
+        store: &Store,
         id: &str,
         if_match: Option<&str>,
         edit: impl Fn(&mut Change<'_>, &Accomplishment) -> Result<T, Error>,
     ) -> Result<(FullAccomplishment, T), Error> {
-        self.change(vault, |change| {
+        self.change(store, |change| {
             let snapshot = change.snapshot;
             let found = snapshot.find(id)?;
             change.must_match(&found.path, if_match)?;

@@ -1,6 +1,6 @@
 //! Projects planned on a canvas: accomplishments are notes, their dependencies the edges between
 //! them. People edit both in Obsidian at the same time, so both are changed in place, and together
-//! or not at all ([`crate::vault::change`]).
+//! or not at all ([`crate::change`]).
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,10 +40,9 @@ pub use snapshot::{Accomplishment, Snapshot};
 pub use status::TASK_STATUSES;
 pub use task::Task;
 
-use crate::limits;
-use crate::secret;
 use crate::slice::Part;
 use crate::vault::{Error as VaultError, Vault, VaultPath};
+use crate::{limits, secret};
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

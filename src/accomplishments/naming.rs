@@ -82,7 +82,7 @@ pub(super) fn must_be_free(
     {
         return taken(&format!("{} with the title {:?}", other.id, other.title));
     }
-    let files = change.vault.files_below(&path.parent(), ".md");
+    let files = change.store.vault().files_below(&path.parent(), ".md");
     match files.iter().find(|file| {
         own.is_none_or(|own| own.as_str() != &*file.path)
             && fold_name(&file.path) == fold_name(path.as_str())
@@ -124,12 +124,12 @@ pub(super) fn free_id(change: &Change<'_>, id: &str) -> Result<String, Error> {
 
 /// The next id: one above all that occur on any canvas or in a note of the folder.
 pub(super) fn next_id(change: &Change<'_>) -> String {
-    let canvases = change.vault.files_below(&VaultPath::root(), ".canvas");
-    let notes = change.vault.files_below(&change.projects.options.folder, ".md");
+    let canvases = change.store.vault().files_below(&VaultPath::root(), ".canvas");
+    let notes = change.store.vault().files_below(&change.projects.options.folder, ".md");
     let numbers = canvases
         .iter()
         .chain(&notes)
-        .filter_map(|entry| highest(&change.vault.text(entry).ok()?))
+        .filter_map(|entry| highest(&change.store.vault().text(entry).ok()?))
         .max();
     format!("ACC-{:03}", change.projects.raise_highest(numbers.unwrap_or(0)).saturating_add(1))
 }

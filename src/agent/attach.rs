@@ -6,10 +6,9 @@
 
 use super::copy::WorkingCopy;
 use super::{Agent, Failure};
-use crate::disk;
-use crate::limits;
 use crate::markdown::resolve::comparable_name;
 use crate::vault::{Error as VaultError, REFUSED_CHARACTERS, VaultPath};
+use crate::{disk, limits};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -101,10 +100,10 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
         return Err("is not a path".into());
     }
     // A relative path is one in the vault.
-    let given = &agent.vault.root().join(file);
+    let given = &agent.store.vault().root().join(file);
     // For paths that are not allowed the error does not say whether they exist.
     let others = agent.options.attach_dirs.iter().map(PathBuf::as_path);
-    let folders: Vec<&Path> = std::iter::once(agent.vault.root()).chain(others).collect();
+    let folders: Vec<&Path> = std::iter::once(agent.store.vault().root()).chain(others).collect();
     let outside = || {
         format!(
             "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS; send \
@@ -143,12 +142,12 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
         return Err("is not a file".into());
     }
     let in_vault = real
-        .strip_prefix(agent.vault.root())
+        .strip_prefix(agent.store.vault().root())
         .ok()
         .map(|below| below.to_str().and_then(|path| VaultPath::file(path).ok()));
     let in_vault =
         in_vault.map(|path| path.ok_or("has a name that cannot be served")).transpose()?;
-    let served = in_vault.as_ref().map(|path| agent.vault.bytes_if_any(path));
+    let served = in_vault.as_ref().map(|path| agent.store.vault().bytes_if_any(path));
     if matches!(served, Some(Ok(None) | Err(VaultError::NotAllowed { .. }))) {
         return Err("does not exist".into());
     }
@@ -239,9 +238,10 @@ fn asset_path(
             new.iter()
                 .all(|other| comparable_name(other.0.as_str()) != comparable_name(path.as_str()))
         };
-        match agent.vault.bytes_if_any(&path) {
+        match agent.store.vault().bytes_if_any(&path) {
             Ok(Some(known)) if known == bytes => return Ok((path, false)),
-            Ok(None) if is_free(&path) => match agent.vault.may_write(&path, bytes.len()) {
+            Ok(None) if is_free(&path) => match agent.store.changes().may_write(&path, bytes.len())
+            {
                 Ok(()) => return Ok((path, true)),
                 // A name that differs by case only, or that other systems refuse.
                 Err(error) => why = error.to_string(),

@@ -3,10 +3,11 @@
 //! and `undo` hold for sessions too.
 
 use super::{Page, SESSION_DIR, skills};
+use crate::change::step::Step;
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::resolve::comparable_name;
-use crate::vault::change::step::Step;
+use crate::store::Store;
 use crate::vault::{Entry, Error as VaultError, REFUSED_CHARACTERS, Vault, VaultPath, etag};
 use crate::wiki::TREES;
 use std::collections::{HashMap, HashSet};
@@ -176,7 +177,7 @@ impl WorkingCopy {
 
     /// What the session has changed, compared with what the vault has now. `mark` goes into the
     /// names of conflicting pages; `bytes` limits the change, old and new contents together.
-    pub(super) fn changes(&self, vault: &Vault, mark: &str, bytes: usize) -> Changes {
+    pub(super) fn changes(&self, store: &Store, mark: &str, bytes: usize) -> Changes {
         let mut changes = Changes::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
         for path in self.wiki_files(&mut changes.left_out) {
@@ -185,7 +186,7 @@ impl WorkingCopy {
                 Ok(_) if changes.steps.len() >= PAGES => {
                     Err(format!("a session may change {} pages", PAGES))
                 }
-                Ok(bytes) => self.step(vault, &path, bytes, mark, &mut budget),
+                Ok(bytes) => self.step(store, &path, bytes, mark, &mut budget),
                 Err(error) => Err(format!("it cannot be read: {}", error.kind())),
             };
             changes.changed.push(path.clone());
@@ -252,7 +253,7 @@ impl WorkingCopy {
     /// already.
     fn step(
         &self,
-        vault: &Vault,
+        store: &Store,
         path: &str,
         bytes: Vec<u8>,
         mark: &str,
@@ -262,7 +263,7 @@ impl WorkingCopy {
         if !is_writable(path) {
             return Err("no session may change this file".into());
         }
-        let now = match vault.bytes_if_any(&known) {
+        let now = match store.vault().bytes_if_any(&known) {
             // Such as a symbolic link.
             Err(VaultError::NotAllowed { why, .. }) => return Err(why.into()),
             now => now.map_err(|error| error.to_string()),
@@ -278,7 +279,7 @@ impl WorkingCopy {
         if let (Ok(Some(before)), Some(original)) = (&now, self.originals.get(path))
             && etag(before) == *original
         {
-            vault.may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
+            store.changes().may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
         // An empty original was recorded for a missing aliases.md, so that a new one is no
@@ -289,14 +290,14 @@ impl WorkingCopy {
             .is_none_or(|original| path == ALIASES && *original == etag(b""));
         let is_new = matches!(now, Ok(None)) && had_none;
         if is_new
-            && vault.may_write(&known, bytes.len()).is_ok()
+            && store.changes().may_write(&known, bytes.len()).is_ok()
             && budget.new.insert(comparable_name(path))
         {
             return Ok(Some((Step::write(known, None, bytes), None)));
         }
         let kept_as = conflict_name(path, mark);
         let second = VaultPath::file(&kept_as).map_err(|error| error.to_string())?;
-        vault.may_write(&second, bytes.len()).map_err(|error| error.to_string())?;
+        store.changes().may_write(&second, bytes.len()).map_err(|error| error.to_string())?;
         if !budget.new.insert(comparable_name(&kept_as)) {
             return Err("the name of its second page is taken".into());
         }
@@ -360,10 +361,10 @@ impl Changes {
     ///
     /// # Errors
     /// [`VaultError::Busy`] when a page was changed since the steps were computed; the vault's.
-    pub(super) fn apply(&self, vault: &Vault) -> Result<(), VaultError> {
+    pub(super) fn apply(&self, changes: &crate::change::Changes) -> Result<(), VaultError> {
         if self.steps.is_empty() {
             return Ok(());
         }
-        vault.change(&self.steps).map(drop)
+        changes.change(&self.steps).map(drop)
     }
 }

@@ -8,12 +8,11 @@ use super::ledger::Session;
 use super::session::{self, PreparedSession, SessionRequest, Task};
 use super::transcript::End;
 use super::{Agent, Failure, Filed, Overrides, Page, Progress, Watcher, Work};
-use crate::limits;
-use crate::secret;
-use crate::vault::change::commits::{Author, Committed};
-use crate::vault::change::step::Step;
+use crate::change::commits::{Author, Committed};
+use crate::change::step::Step;
 use crate::vault::{Vault, VaultPath};
 use crate::wiki::{TREES, links};
+use crate::{limits, secret};
 use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -202,7 +201,8 @@ impl Agent {
         id: &str,
         has_finished: bool,
     ) -> (Filed, Option<String>) {
-        let vault = self.vault.on_behalf_of(author);
+        let store = self.store.on_behalf_of(author);
+        let vault = store.vault();
         let mark = format!("{} {}", author.tool, id.chars().take(8).collect::<String>());
         let mut tries = 1..APPLY_TRIES;
         loop {
@@ -225,7 +225,7 @@ impl Agent {
                 .chain(refused.iter().cloned())
                 .collect::<Vec<_>>();
             let mut changes =
-                copy.changes(&vault, &mark, limits::CHANGE_BYTES.saturating_sub(used));
+                copy.changes(&store, &mark, limits::CHANGE_BYTES.saturating_sub(used));
             if has_finished || !changes.steps.is_empty() {
                 changes.pages.extend(
                     brought
@@ -239,7 +239,7 @@ impl Agent {
             }
             changes.refused.extend(refused);
             changes.changed.extend(attachments);
-            let made = vault.refresh_now().and_then(|()| changes.apply(&vault));
+            let made = vault.refresh_now().and_then(|()| changes.apply(store.changes()));
             if made.is_err() && tries.next().is_some() {
                 std::thread::sleep(APPLY_PAUSE);
                 continue;
@@ -255,7 +255,7 @@ impl Agent {
             let replaced = replaced_in(commit.as_ref());
             changes.pages.retain(|page| !replaced.contains(&page.path));
             let was_replaced = !replaced.is_empty();
-            let remote_images = remote_images(&vault, &changes.pages);
+            let remote_images = remote_images(vault, &changes.pages);
             let filed = Filed {
                 pages: changes.pages,
                 conflicts: changes.conflicts,
@@ -509,6 +509,6 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 
 /// The vault's files, to look up names that a session gave.
 pub(super) fn vault_files(agent: &Agent) -> links::Pages {
-    let files = agent.vault.files_below(&VaultPath::root(), "");
+    let files = agent.store.vault().files_below(&VaultPath::root(), "");
     links::Pages::of(files.iter().map(|entry| entry.path.as_ref()))
 }

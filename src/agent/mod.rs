@@ -44,10 +44,10 @@ pub use attach::AttachedFile;
 pub use confine::is_supported as is_landlock_supported;
 pub use copy::Conflict;
 
+use crate::change::commits::{Commits, Committed};
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
-use crate::vault::Vault;
-use crate::vault::change::commits::{Commits, Committed};
+use crate::store::Store;
 use gate::Gate;
 use job::Job;
 use ledger::Ledger;
@@ -300,7 +300,7 @@ impl Failure {
 /// The sessions of one vault.
 #[derive(Debug)]
 pub struct Agent {
-    vault: Arc<Vault>,
+    store: Store,
     commits: Option<Arc<dyn Commits>>,
     options: Options,
     gate: Arc<Gate>,
@@ -316,12 +316,12 @@ pub struct Agent {
 impl Agent {
     /// Sessions on a vault; their changes are committed by `commits`, where the vault has a
     /// repository.
-    pub fn new(vault: Arc<Vault>, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
+    pub fn new(store: Store, commits: Option<Arc<dyn Commits>>, options: Options) -> Agent {
         let gate = Gate::new(options.concurrency);
         let callers =
             Quota::new(Bounds { total: options.callers, per_owner: options.callers, waiting: 0 });
         Agent {
-            vault,
+            store,
             commits,
             ledger: Ledger::of(options.state.as_deref()),
             options,
@@ -353,7 +353,7 @@ impl Agent {
     pub fn has_skills(&self) -> bool {
         [Work::Ingest, Work::Query].into_iter().all(|work| {
             let needed = work.skill();
-            skills::of(self.vault.root(), &needed).iter().any(|skill| skill.name == needed)
+            skills::of(self.store.vault().root(), &needed).iter().any(|skill| skill.name == needed)
         })
     }
 

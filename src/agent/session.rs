@@ -5,10 +5,9 @@ use super::copy::ALIASES;
 use super::gate::Ticket;
 use super::ledger::Session;
 use super::session_dir::SessionDir;
-use super::skills;
 use super::supervise::{LaunchSpec, SUPERVISE};
 use super::transcript::{End, Transcript};
-use super::{Agent, Failure, Key, Progress, SessionLimits, Watcher, Work, command};
+use super::{Agent, Failure, Key, Progress, SessionLimits, Watcher, Work, command, skills};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::process::{self, Ended, Process, SpawnOptions};
@@ -111,19 +110,19 @@ fn prepare<'a>(
     let key = agent.options.key.clone().ok_or_else(|| Failure::Failed(super::NO_KEY.into()))?;
     agent.check_version().map_err(Failure::Failed)?;
     let skill = asked.work.skill();
-    let skills = skills::of(agent.vault.root(), &skill);
+    let skills = skills::of(agent.store.vault().root(), &skill);
     if skills.iter().all(|known| known.name != skill) {
         return Err(Failure::Failed(format!(
             "The vault has no skill {skill} (a file .claude/skills/{skill}/SKILL.md); \
              vault-sync-mcp init-wiki writes the ones that belong to these tools."
         )));
     }
-    let _ = agent.vault.refresh_now();
-    let system_prompt = system_prompt(skills::instructions(agent.vault.root()).as_deref());
+    let _ = agent.store.vault().refresh_now();
+    let system_prompt = system_prompt(skills::instructions(agent.store.vault().root()).as_deref());
     let keep_going = || !agent.must_stop(watcher);
     let dir = SessionDir::make(
         agent.options.state.as_deref(),
-        &agent.vault,
+        agent.store.vault(),
         &skills,
         &system_prompt,
         &keep_going,

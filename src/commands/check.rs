@@ -13,14 +13,14 @@ pub(super) fn check(raw: &Raw) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.warnings.clone();
-    let (vault, trouble) = probes::probe(&config, Purpose::Network, true, &mut mistakes).unzip();
+    let (store, trouble) = probes::probe(&config, Purpose::Network, true, &mut mistakes).unzip();
     if let Some(trouble) = trouble.flatten() {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
-    let session_description = vault
+    let session_description = store
         .as_ref()
-        .and_then(|vault| systems::check_agent(&config, vault, &mut mistakes, &mut notes));
-    if let Some(Err(error)) = vault.as_ref().map(|vault| vault.refresh()) {
+        .and_then(|store| systems::check_agent(&config, store, &mut mistakes, &mut notes));
+    if let Some(Err(error)) = store.as_ref().map(|store| store.vault().refresh()) {
         mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
     }
     let is_listen_wrong = mistakes.iter().any(|mistake| mistake.setting == "LISTEN_ADDR");
@@ -38,8 +38,9 @@ pub(super) fn check(raw: &Raw) -> u8 {
             what: format!("cannot be used: {error}{}", serve::hint(&error)),
         }),
     }
-    if let Some(vault) = vault {
-        notes.extend(missing_folders(&config, &vault));
+    if let Some(store) = store {
+        let vault = store.vault();
+        notes.extend(missing_folders(&config, vault));
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }

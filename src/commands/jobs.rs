@@ -99,8 +99,8 @@ pub(super) fn fix(config: Config) -> u8 {
     if config.read_only {
         return print_mistakes(["READ_ONLY is set: lint --fix would change pages"].iter());
     }
-    let Some((vault, _)) = open_vault(&config) else { return FAILED };
-    let found = match lint::lint(&vault) {
+    let Some((store, _)) = open_vault(&config) else { return FAILED };
+    let found = match lint::lint(store.vault()) {
         Ok(found) if found.is_empty() => return print("The wiki keeps its rules.\n"),
         Ok(found) => wiki::table(&found),
         Err(error) => {
@@ -109,8 +109,8 @@ pub(super) fn fix(config: Config) -> u8 {
     };
     print(&found);
     let agent = Arc::new(Agent::new(
-        Arc::clone(&vault),
-        systems::open(&config, &vault).commits,
+        store.clone(),
+        systems::open(&config, &store).commits,
         config.agent.clone(),
     ));
     let fixing = Arc::clone(&agent);
@@ -128,7 +128,7 @@ pub(super) fn fix(config: Config) -> u8 {
             "\n{summary}\n\n{pages}\n{} pages written, {cost:.2} dollars.\n",
             written.len()
         ));
-        wiki::report(lint::lint(&vault))
+        wiki::report(lint::lint(store.vault()))
     };
     until_signal(work, move || {
         agent.stop();

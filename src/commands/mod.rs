@@ -19,13 +19,14 @@ mod wiki;
 
 #[cfg(feature = "agent")]
 use crate::agent::supervise;
+use crate::change::log::Log;
 use crate::cli::{self, Raw};
 use crate::clock::Moment;
 use crate::config::{Config, Environment, Purpose};
 use crate::mcp::Server;
+use crate::store::Store;
 use crate::tools::Toolset;
 use crate::vault::Vault;
-use crate::vault::change::log::Log;
 use log::LevelFilter;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -210,26 +211,26 @@ fn until_signal(
 
 /// Opens the vault with its log and, unless read-only, takes back what a crash has left half done
 /// in it. Logs why and gives `None` if it cannot be opened.
-fn open_vault(config: &Config) -> Option<(Arc<Vault>, Option<Arc<Log>>)> {
+fn open_vault(config: &Config) -> Option<(Store, Option<Arc<Log>>)> {
     let vault = Vault::open_with(&config.vault_path, Arc::clone(&config.hidden))
         .inspect_err(|error| log::error!("the vault cannot be opened: {error}"))
         .ok()?;
     let log = config.state_dir.as_deref().filter(|_| config.versions).map(Log::at);
-    let vault = Arc::new(vault.with_log(log.clone()));
+    let store = Store::new(vault, log.clone());
     if !config.read_only {
-        vault.recover();
+        store.changes().recover();
     }
-    Some((vault, log))
+    Some((store, log))
 }
 
 /// The protocol engine over the configured vault, with its watcher thread. Logs why and gives
 /// `None` if it cannot start.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.warnings.iter().for_each(|note| log::warn!("{note}"));
-    let (vault, changes) = open_vault(config)?;
-    let systems = systems::open(config, &vault);
+    let (store, changes) = open_vault(config)?;
+    let systems = systems::open(config, &store);
     let engine = Server::new(
-        Arc::clone(&vault),
+        store.clone(),
         &config.toolsets,
         config.read_only,
         config.options.clone(),
@@ -244,14 +245,14 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
         .any(|set| config.toolsets.contains(set));
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
-        match vault.refresh() {
+        match store.vault().refresh() {
             Ok(()) => {
                 log::info!(
                     "index complete: {} files in {} ms",
-                    vault.size(),
+                    store.vault().size(),
                     started.elapsed().as_millis()
                 );
-                vault.prepare_search();
+                store.search().prepare();
             }
             Err(error) => log::error!("{error}"),
         }
@@ -260,7 +261,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
         }
         if reads_frontmatter {
             // Reads the frontmatter of all notes, whichever property is asked for.
-            let _ = vault.values_of("context");
+            let _ = store.vault().values_of("context");
         }
     });
     filling.inspect_err(|error| log::error!("no thread: {error}")).ok()?;

@@ -4,6 +4,7 @@
 use super::systems;
 use crate::config::{Config, Mistake, Purpose};
 use crate::disk;
+use crate::store::Store;
 use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub(super) fn probe(
     purpose: Purpose,
     is_check: bool,
     mistakes: &mut Vec<Mistake>,
-) -> Option<(Arc<Vault>, Option<String>)> {
+) -> Option<(Store, Option<String>)> {
     let mut add = |setting, what: String| mistakes.push(Mistake { setting, what });
     // The folder itself is created once all else is right.
     if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
@@ -48,7 +49,7 @@ pub(super) fn probe(
     let opened = Vault::open_with(&config.vault_path, Arc::clone(&config.hidden));
     let opened = opened
         .inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
-    let vault = Arc::new(opened.ok()?);
-    let trouble = systems::check_repository(config, &vault, is_check, mistakes);
-    Some((vault, trouble))
+    let store = Store::new(opened.ok()?, None);
+    let trouble = systems::check_repository(config, &store, is_check, mistakes);
+    Some((store, trouble))
 }

@@ -12,24 +12,24 @@
     )
 )]
 
+use crate::change::commits::Commits;
 use crate::config::{Config, Mistake};
+use crate::store::Store;
 use crate::tools::{Systems, Toolset};
-use crate::vault::Vault;
-use crate::vault::change::commits::Commits;
 use std::sync::Arc;
 
 #[cfg(feature = "git")]
-fn git(config: &Config, vault: &Arc<Vault>) -> Option<crate::git::Git> {
+fn git(config: &Config, store: &Store) -> Option<crate::git::Git> {
     config
         .toolsets
         .contains(&Toolset::Git)
-        .then(|| crate::git::Git::new(Arc::clone(vault), config.git.clone()))
+        .then(|| crate::git::Git::new(store.changes().clone(), config.git.clone()))
 }
 
-pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
+pub(super) fn open(config: &Config, store: &Store) -> Systems {
     let mut systems = Systems::default();
     #[cfg(feature = "git")]
-    if let Some(git) = git(config, vault).map(Arc::new) {
+    if let Some(git) = git(config, store).map(Arc::new) {
         if !config.read_only {
             git.recover();
         }
@@ -43,11 +43,8 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
     }
     #[cfg(feature = "agent")]
     if config.toolsets.contains(&Toolset::Agent) {
-        let agent = crate::agent::Agent::new(
-            Arc::clone(vault),
-            systems.commits.clone(),
-            config.agent.clone(),
-        );
+        let agent =
+            crate::agent::Agent::new(store.clone(), systems.commits.clone(), config.agent.clone());
         systems.agent = Some(Arc::new(agent));
     }
     systems
@@ -57,12 +54,12 @@ pub(super) fn open(config: &Config, vault: &Arc<Vault>) -> Systems {
 /// writing at the moment.
 pub(super) fn check_repository(
     config: &Config,
-    vault: &Arc<Vault>,
+    store: &Store,
     is_check: bool,
     mistakes: &mut Vec<Mistake>,
 ) -> Option<String> {
     #[cfg(feature = "git")]
-    if let Some(git) = git(config, vault) {
+    if let Some(git) = git(config, store) {
         match git.check() {
             Ok(()) if is_check => return git.unready_reason(),
             Ok(()) => {}
@@ -78,14 +75,14 @@ pub(super) fn check_repository(
 /// how its sessions would run.
 pub(super) fn check_agent(
     config: &Config,
-    vault: &Arc<Vault>,
+    store: &Store,
     mistakes: &mut Vec<Mistake>,
     notes: &mut Vec<String>,
 ) -> Option<String> {
     #[cfg(feature = "agent")]
     if config.toolsets.contains(&Toolset::Agent) {
         let options = &config.agent;
-        let agent = crate::agent::Agent::new(Arc::clone(vault), None, options.clone());
+        let agent = crate::agent::Agent::new(store.clone(), None, options.clone());
         if !agent.has_skills() {
             notes.push(
                 "the vault lacks skills for toolset agent: vault-sync-mcp init-wiki writes them"

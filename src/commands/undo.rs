@@ -2,13 +2,14 @@
 
 use super::grants::{folder, refuse_other_user, whole_id};
 use super::{FAILED, WRONG, fail, print, systems};
+use crate::change::commits::Author;
+use crate::change::log::{Log, UNDO};
+use crate::change::undo::Undone;
 use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config::Config;
+use crate::store::Store;
 use crate::vault::Vault;
-use crate::vault::change::commits::Author;
-use crate::vault::change::log::{Log, UNDO};
-use crate::vault::change::undo::Undone;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub(super) fn undo(
     let log = Log::at(&state_dir);
     let vault = Vault::open(&config.vault_path)
         .map_err(|error| failed(format!("the vault cannot be opened: {}", error.kind())))?;
-    let vault = Arc::new(vault.with_log(Some(Arc::clone(&log))));
+    let store = Store::new(vault, Some(Arc::clone(&log)));
     let now = Moment::read();
     let kept = log.past().map_err(|error| failed(format!("STATE_DIR: {}", error.kind())))?;
     let logins: BTreeSet<String> = kept.lines.into_iter().map(|line| line.by).collect();
@@ -48,9 +49,10 @@ pub(super) fn undo(
     };
     let login = login.as_str();
     // Opening the toolsets finishes what a crash has interrupted in the repository.
-    let commits = if dry_run { None } else { systems::open(config, &vault).commits };
+    let commits = if dry_run { None } else { systems::open(config, &store).commits };
     let since = Moment(now.0.saturating_sub(since.as_secs()));
-    let mut undone = vault
+    let mut undone = store
+        .changes()
         .undo(login, since, dry_run, commits.clone())
         .map_err(|error| failed(error.to_string()))?;
     let mut replaced = Vec::new();

@@ -42,13 +42,13 @@ impl Git {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(Vec<Version>, bool), Failure> {
         let runner = self.runner(cancelled)?;
-        if !self.vault.shows(path.as_str()) {
+        if !self.changes.vault.shows(path.as_str()) {
             return Ok((Vec::new(), false));
         }
         let prefix = &self.folders(cancelled)?.prefix;
         // Without --max-count, which with -c and --follow also counts merges that did not change
         // the note.
-        let name = format!("{prefix}{}", self.vault.spelled(path));
+        let name = format!("{prefix}{}", self.changes.vault.spelled(path));
         // Separators that occur in no message; any fixed ones might.
         let id = crate::secret::new_id();
         let trailer = |key: &str| format!("%(trailers:key={key},valueonly,separator=%x20)");
@@ -78,7 +78,7 @@ impl Git {
                 continue;
             };
             // What it was under a name that is not served is not shown either.
-            if version.path.as_deref().is_some_and(|then| !self.vault.shows(then)) {
+            if version.path.as_deref().is_some_and(|then| !self.changes.vault.shows(then)) {
                 break;
             }
             match after {
@@ -130,7 +130,7 @@ impl Git {
                 path.as_str()
             ))
         };
-        if !self.vault.shows(path.as_str()) {
+        if !self.changes.vault.shows(path.as_str()) {
             return Err(missing());
         }
         let commit = &*commit.to_ascii_lowercase();
@@ -151,7 +151,7 @@ impl Git {
                 Ok(Output { ok: false, ..kind })
             }
         };
-        let mut output = in_commit(&self.vault.spelled(path))?;
+        let mut output = in_commit(&self.changes.vault.spelled(path))?;
         if !output.ok {
             let (versions, _) = self.history(path, None, usize::MAX, cancelled)?;
             let then = versions

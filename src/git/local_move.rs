@@ -101,11 +101,11 @@ fn move_files<'a>(
 ) -> Result<(), Failure> {
     if let Some(checkout) = incoming {
         let moved = checkout.apply();
-        let _ = repository.vault.refresh_now();
+        let _ = repository.changes.vault.refresh_now();
         *kept = moved?;
     }
     for target in targets.iter().filter(|target| target.before != target.after) {
-        match repository.vault.replace_known(
+        match repository.changes.replace_known(
             &target.path,
             target.before.as_deref(),
             target.after.as_deref(),
@@ -124,7 +124,7 @@ fn move_files<'a>(
 
 /// Restores the note; for a commit that was not pushed.
 fn put_back(repository: &Repository, target: &Target) {
-    if let Err(error) = repository.vault.replace_known(
+    if let Err(error) = repository.changes.replace_known(
         &target.path,
         target.after.as_deref(),
         target.before.as_deref(),

@@ -2,9 +2,8 @@
 
 use super::process::Runner;
 use super::{Failure, LOCK};
-use crate::disk;
-use crate::limits;
-use crate::vault::TRASH;
+use crate::change::TRASH;
+use crate::{disk, limits};
 use std::path::Path;
 
 pub(super) fn wait_for(

@@ -38,11 +38,12 @@ mod uncommitted;
 
 pub use history::Version;
 
+use crate::change::Changes;
+use crate::change::commits::{Author, Commits, Committed, Left, Noted};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::quota::{Bounds, Permit, Quota};
-use crate::vault::change::commits::{Author, Commits, Committed, Left, Noted};
-use crate::vault::{self, Vault, VaultPath, etag};
+use crate::vault::{self, VaultPath, etag};
 use folders::Folders;
 use index::Index;
 use process::Runner;
@@ -74,11 +75,11 @@ pub struct Options {
 /// The vault's repository.
 #[derive(Debug)]
 pub struct Git {
-    vault: Arc<Vault>,
+    changes: Changes,
     options: Options,
     folders: OnceLock<Folders>,
     /// For [`Commits::begin_changes`].
-    changes: Arc<Quota>,
+    turn: Arc<Quota>,
 }
 
 /// A change to one note.
@@ -162,9 +163,9 @@ const LOCK: &str = ".neurostack-write.lock";
 
 impl Git {
     /// The repository that a vault is in.
-    pub fn new(vault: Arc<Vault>, options: Options) -> Git {
-        let changes = Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX });
-        Git { vault, options, folders: OnceLock::new(), changes }
+    pub fn new(changes: Changes, options: Options) -> Git {
+        let turn = Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX });
+        Git { changes, options, folders: OnceLock::new(), turn }
     }
 
     /// Whether git exists, is new enough, and accepts the vault's repository; for the start.
@@ -189,7 +190,7 @@ impl Git {
 
     /// Why nothing can be written at the moment, if so: another branch, a merge in progress.
     pub fn unready_reason(&self) -> Option<String> {
-        let opened = self.runner(&|| false).and_then(|runner| self.open(&self.vault, &runner));
+        let opened = self.runner(&|| false).and_then(|runner| self.open(&self.changes, &runner));
         opened.err().map(|failure| failure.to_string())
     }
 
@@ -204,7 +205,7 @@ impl Git {
             }
             let _lock = self.lock(&runner)?;
             repository::remove_leftovers(&self.folders(runner.cancelled)?.git_dir, &runner)?;
-            let repository = self.open(&self.vault, &runner)?;
+            let repository = self.open(&self.changes, &runner)?;
             local_move::recover(&repository, &runner).map(drop)
         });
         if let Err(failure) = recovered {
@@ -220,13 +221,13 @@ impl Git {
     /// brought in, or a note to be deleted committed.
     pub fn change(
         &self,
-        vault: &Vault,
+        changes: &Changes,
         wanted: &NoteChange<'_>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Done, Failure> {
         let NoteChange { after, if_match, author, .. } = *wanted;
         let runner = self.runner(cancelled)?;
-        let (_lock, mut repository) = self.begin(vault, &runner)?;
+        let (_lock, mut repository) = self.begin(changes, &runner)?;
         let path = wanted.path;
         let name = repository.name_of(path);
         let read_state = |repository: &Repository| {
@@ -248,7 +249,7 @@ impl Git {
         // is pushed.
         drop(Index::lock(&repository)?);
         if after.is_some() || note.before.is_some() {
-            vault.may_write(path, after.map_or(0, <[u8]>::len))?;
+            changes.may_write(path, after.map_or(0, <[u8]>::len))?;
         }
         if note.file.old.is_none() && (after.is_some() || note.before.is_some()) {
             repository.refuse_clash(&name)?;
@@ -259,7 +260,7 @@ impl Git {
         if after.is_none() {
             if note.before.is_some() && !is_committed && if_match.is_some() {
                 self.commit_before_deletion(&repository, &runner, path, author)?;
-                repository = self.open(vault, &runner)?;
+                repository = self.open(changes, &runner)?;
                 (note, is_committed) = read_state(&repository)?;
             }
             if note.before.is_none() && note.file.old.is_none() {
@@ -329,13 +330,13 @@ impl Git {
     /// Takes the locks and opens the repository, after finishing what a crash interrupted.
     fn begin(
         &self,
-        vault: &Vault,
+        changes: &Changes,
         runner: &Runner<'_>,
     ) -> Result<([std::fs::File; 2], Repository), Failure> {
         let locks = self.lock(runner)?;
-        let mut repository = self.open(vault, runner)?;
+        let mut repository = self.open(changes, runner)?;
         if local_move::recover(&repository, runner)? {
-            repository = self.open(vault, runner)?;
+            repository = self.open(changes, runner)?;
         }
         Ok((locks, repository))
     }
@@ -350,7 +351,7 @@ impl Git {
         author: &Author,
     ) -> Result<(Committed, Vec<Refusal>), Failure> {
         let runner = self.runner(&|| false)?;
-        let (_locks, mut repository) = self.begin(&self.vault, &runner)?;
+        let (_locks, mut repository) = self.begin(&self.changes, &runner)?;
         loop {
             drop(Index::lock(&repository)?);
             let (targets, refused) = self.targets_from_disk(&repository, &runner, paths.iter())?;
@@ -362,7 +363,7 @@ impl Git {
                     Err(conflict @ Failure::Conflict(..)) => conflict,
                     made => return made.map(|made| (made, refused)),
                 };
-            let mut now = self.open(&self.vault, &runner)?;
+            let mut now = self.open(&self.changes, &runner)?;
             if now.head == repository.head {
                 let Ok((words, replaced)) = publish::take_theirs(&repository, &runner, &targets)
                 else {
@@ -374,7 +375,7 @@ impl Git {
                         refused,
                     ));
                 }
-                now = self.open(&self.vault, &runner)?;
+                now = self.open(&self.changes, &runner)?;
             }
             // The remote's versions are those on disk, and the branch has them now: what else there
             // is goes on top.
@@ -469,14 +470,14 @@ impl Git {
         })
     }
 
-    fn open(&self, vault: &Vault, runner: &Runner<'_>) -> Result<Repository, Failure> {
-        Repository::open(vault, runner, self.folders(runner.cancelled)?, &self.options)
+    fn open(&self, changes: &Changes, runner: &Runner<'_>) -> Result<Repository, Failure> {
+        Repository::open(changes, runner, self.folders(runner.cancelled)?, &self.options)
     }
 
     /// Runs git in the vault's folder, before its repository is known.
     fn outside<'a>(&self, cancelled: &'a dyn Fn() -> bool) -> Runner<'a> {
         Runner {
-            folder: self.vault.root().to_path_buf(),
+            folder: self.changes.vault.root().to_path_buf(),
             deadline: Deadline::after(self.options.timeout),
             cancelled,
             index: None,
@@ -488,14 +489,14 @@ impl Git {
         if let Some(folders) = self.folders.get() {
             return Ok(folders);
         }
-        let found = Folders::find(self.vault.root(), self.outside(cancelled))?;
+        let found = Folders::find(self.changes.vault.root(), self.outside(cancelled))?;
         Ok(self.folders.get_or_init(|| found))
     }
 
     /// Takes the lock that excludes all other writes with these tools, also those of other
     /// processes, other vaults and other working trees of the repository.
     fn lock(&self, runner: &Runner<'_>) -> Result<[std::fs::File; 2], Failure> {
-        let path = self.vault.root().join(LOCK);
+        let path = self.changes.vault.root().join(LOCK);
         if path.is_symlink() {
             return Err(Failure::Refused(format!("{LOCK} is a link; remove it")));
         }
@@ -521,7 +522,7 @@ fn paths_of(files: &[String]) -> BTreeSet<VaultPath> {
 
 impl Commits for Git {
     fn begin_changes(&self, gives_up: &dyn Fn() -> bool) -> Option<Permit> {
-        let attempt = || match self.changes.take("", limits::HANG_UP_EVERY) {
+        let attempt = || match self.turn.take("", limits::HANG_UP_EVERY) {
             None if gives_up() => Err(()),
             permit => Ok(permit),
         };
@@ -550,9 +551,9 @@ impl Commits for Git {
         let started = clock::instant();
         let list = self.uncommitted().map_err(|failure| failure.to_string())?;
         let own = paths_of(changed);
-        let (earlier, others) = list.as_left_and_changed(&own, &self.vault);
+        let (earlier, others) = list.as_left_and_changed(&own, &self.changes.vault);
         // Another process may have taken them off the list since they were noted.
-        list.add(&uncommitted::left_now(&own, &self.vault));
+        list.add(&uncommitted::left_now(&own, &self.changes.vault));
         let (mut words, mut replaced) = (Vec::new(), Vec::new());
         let mut commit = |paths: &BTreeSet<VaultPath>| -> Result<_, Failure> {
             loop {

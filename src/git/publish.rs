@@ -1,12 +1,11 @@
 //! Pushing a commit, after putting it on top of what is new on the remote.
 
-use super::Failure;
 use super::checkout::Checkout;
 use super::commit::{self, Built};
-use super::local_move;
 use super::objects::{File, committed, differences, is_ancestor, merge_base};
 use super::process::Runner;
 use super::repository::{FETCHED, Repository, Target};
+use super::{Failure, local_move};
 use crate::disk;
 use std::time::Duration;
 
@@ -96,7 +95,7 @@ pub(super) fn take_theirs(
     runner: &Runner<'_>,
     targets: &[Target],
 ) -> Result<(String, Vec<String>), Failure> {
-    let vault = &repository.vault;
+    let changes = &repository.changes;
     let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
     let incoming = |target: &Target| {
         checkout.files.iter().find(|file| target.is(file)).map(|file| file.new.clone())
@@ -126,9 +125,9 @@ pub(super) fn take_theirs(
         for target in &replaced {
             let committed = checkout.old_bytes(&target.file)?;
             if let Some(text) = &target.before {
-                copies.push((target, vault.copy_to_trash(&target.path, text)?));
+                copies.push((target, changes.copy_to_trash(&target.path, text)?));
             }
-            vault.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
+            changes.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
             restored.push((target, committed));
         }
         local_move::fast_forward(repository, runner, checkout)
@@ -136,19 +135,19 @@ pub(super) fn take_theirs(
     if let Err(failure) = replace() {
         for (target, committed) in restored {
             if let Err(error) =
-                vault.replace_known(&target.path, committed.as_deref(), target.before.as_deref())
+                changes.replace_known(&target.path, committed.as_deref(), target.before.as_deref())
             {
                 log::error!("git: {} could not be put back: {error}", target.path.as_str());
             }
         }
         // A text that was put back needs no copy.
         let is_restored = |target: &Target| {
-            vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before)
+            changes.vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before)
         };
         copies
             .iter()
             .filter(|(target, _)| is_restored(target))
-            .for_each(|(_, copy)| disk::discard(&vault.root().join(copy)));
+            .for_each(|(_, copy)| disk::discard(&changes.vault.root().join(copy)));
         return Err(failure);
     }
     let names: Vec<String> =

@@ -4,8 +4,9 @@ use super::objects::{Entry, File, Files, Staged, clashes, committed, staged};
 use super::process::{Runner, no_answer};
 use super::settings::Settings;
 use super::{Failure, Folders, Options, Refusal};
+use crate::change::Changes;
 use crate::disk;
-use crate::vault::{self, Vault, VaultPath, composed};
+use crate::vault::{self, VaultPath, composed};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Repository {
     /// On behalf of the caller, for the kept versions of its changes.
-    pub(super) vault: Vault,
+    pub(super) changes: Changes,
     pub(super) folders: Folders,
     /// The branch's full name.
     pub(super) branch: String,
@@ -108,7 +109,7 @@ impl Repository {
     /// # Errors
     /// [`Failure::Refused`] when its state forbids any change.
     pub(super) fn open(
-        vault: &Vault,
+        changes: &Changes,
         runner: &Runner<'_>,
         folders: &Folders,
         options: &Options,
@@ -153,9 +154,9 @@ impl Repository {
         let scratch = Scratch::create(git_dir)?;
         let index = fingerprint(git_dir);
         let (committed, staged) = (committed(runner, head.as_deref())?, staged(runner)?);
-        let (vault, folders) = (vault.clone(), folders.clone());
+        let (changes, folders) = (changes.clone(), folders.clone());
         Ok(Repository {
-            vault,
+            changes,
             folders,
             branch,
             head,
@@ -223,7 +224,7 @@ impl Repository {
     /// disk, or if it is not there any more, on the branch.
     pub(super) fn name_of(&self, path: &VaultPath) -> String {
         let of = |path: &str| format!("{}{path}", self.folders.prefix);
-        let (name, spelled) = (of(path.as_str()), of(&self.vault.spelled(path)));
+        let (name, spelled) = (of(path.as_str()), of(&self.changes.vault.spelled(path)));
         let is_committed = |name: &String| self.committed.contains_key(Path::new(name));
         if name.is_ascii() || spelled != name || is_committed(&spelled) {
             return spelled;
@@ -246,14 +247,15 @@ impl Repository {
         limit: u64,
     ) -> Result<Target, Failure> {
         let refused = |why: &str| Err(Failure::Refused(format!("{} {why}", path.as_str())));
-        let mut on_disk = self.vault.root().to_path_buf();
-        let spelled = self.vault.spelled(path);
+        let mut on_disk = self.changes.vault.root().to_path_buf();
+        let spelled = self.changes.vault.spelled(path);
         let mut segments = spelled.split('/').peekable();
         while let Some(segment) = segments.next() {
             on_disk.push(segment);
             if on_disk.is_symlink() {
                 // A link that leads out of the vault is refused as everywhere.
-                if let Err(error @ vault::Error::NotAllowed { .. }) = self.vault.bytes_if_any(path)
+                if let Err(error @ vault::Error::NotAllowed { .. }) =
+                    self.changes.vault.bytes_if_any(path)
                 {
                     return Err(Failure::Vault(error));
                 }
@@ -289,7 +291,7 @@ impl Repository {
         Ok(Target {
             path: path.clone(),
             file,
-            before: self.vault.bytes_if_any_up_to(path, limit)?,
+            before: self.changes.vault.bytes_if_any_up_to(path, limit)?,
             after: None,
         })
     }

@@ -4,9 +4,9 @@
 //! that git refuses for good, such as one that it ignores, is dropped. The call's result names
 //! both.
 
+use crate::change::commits::{Left, Noted};
 use crate::disk;
 use crate::lock::Unpoisoned;
-use crate::vault::change::commits::{Left, Noted};
 use crate::vault::{Vault, VaultPath};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

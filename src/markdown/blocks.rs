@@ -4,12 +4,11 @@
 //! containers are not headings of the note, as in Obsidian.
 
 use super::frontmatter;
-use super::html::begins_html;
 use super::marks::{
     can_interrupt_paragraph, cells, columns, fence, heading, is_delimiter_row, is_odd, is_rule,
     item, unclosed, underline, unquoted,
 };
-use super::open::{Fence, Opaque, Open};
+use super::open::{Fence, Opaque, Open, begins_html};
 use crate::slice::Part;
 use std::ops::Range;
 

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`frontmatter`] | the YAML block at the start of a note, and the tags in it |
-//! | [`blocks`], `marks`, `open`, `html` | lines, headings, list items, code, comments and math |
+//! | [`blocks`], `marks`, `open` | lines, headings, list items, code, comments and math |
 //! | [`inline`], `closers` | inline elements of a block: code, comments, math and tags; where each can close |
 //! | [`links`], [`mod@resolve`] | links with their targets, and the files that these resolve to |
 //! | [`parts`] | headings with their sections, blocks with ids, tasks |
@@ -19,7 +19,6 @@ mod closers;
 mod comments;
 pub mod edit;
 pub mod frontmatter;
-mod html;
 pub mod inline;
 pub mod insert;
 mod joins;

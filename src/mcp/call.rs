@@ -3,8 +3,8 @@
 use super::progress::Progress;
 use super::{Exchange, Revision, Server, Subscription};
 use crate::rpc::{Error, Id, Params};
+use crate::store::Store;
 use crate::tools::Context;
-use crate::vault::Vault;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -43,18 +43,29 @@ impl<'a> Call<'a> {
     }
 
     /// The vault as the caller sees it.
-    pub fn vault(&self) -> Vault {
-        self.server.vault_of(self.exchange.principal)
+    pub fn store(&self) -> Store {
+        self.server.store_of(self.exchange.principal)
     }
 
     /// What a tool or prompt works with: the vault as it may use it, and where it reports progress.
     pub(super) fn context<'b>(
         &'b self,
-        vault: &'b Vault,
+        store: &'b Store,
         progress: &'b Progress<'_>,
     ) -> Context<'b> {
         let Server { systems, options, .. } = self.server;
-        Context { vault, systems, principal: self.exchange.principal, options, requester: progress }
+        Context {
+            vault: store.vault(),
+            search: store.search(),
+            #[cfg(feature = "notes")]
+            links: store.links(),
+            changes: store.changes(),
+            store,
+            systems,
+            principal: self.exchange.principal,
+            options,
+            requester: progress,
+        }
     }
 
     /// The `cursor` of a list.

@@ -4,8 +4,8 @@
 use super::call::{Answer, Call, internal_error};
 use super::resources::TEMPLATE;
 use crate::rpc::Error;
+use crate::search::complete::CompletionKind;
 use crate::tools::reply::fitting;
-use crate::vault::complete::CompletionKind;
 use serde_json::{Value, json};
 
 /// Completions in one answer (MCP, "Completion").
@@ -46,7 +46,8 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
     let (found, total) = call
-        .vault()
+        .store()
+        .search()
         .complete(completed_from, typed, COMPLETIONS)
         .map_err(|error| internal_error("completion/complete", error))?;
     let values = fitting(found.into_iter());

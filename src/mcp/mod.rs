@@ -36,8 +36,9 @@ use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Id, Message, Params};
+use crate::store::Store;
 use crate::tools::{Options, Resource, Systems, Tool, Toolset};
-use crate::vault::{Vault, VaultPath};
+use crate::vault::VaultPath;
 use call::{Answer, Call};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
@@ -51,7 +52,7 @@ const BATCH_ANSWER_BYTES: usize = 2 * 1024 * 1024;
 
 /// The MCP server, shared by all threads and transports.
 pub struct Server {
-    vault: Arc<Vault>,
+    store: Store,
     /// What toolsets need besides the vault.
     pub systems: Systems,
     tools: Vec<&'static Tool>,
@@ -107,7 +108,7 @@ impl Server {
     /// A server over a vault, with the tools and prompts of some toolsets; without those that write
     /// if `read_only`.
     pub fn new(
-        vault: Arc<Vault>,
+        store: Store,
         toolsets: &[Toolset],
         read_only: bool,
         options: Options,
@@ -115,7 +116,7 @@ impl Server {
     ) -> Server {
         let offered = |needs: Access| !read_only || needs == Access::Read;
         Server {
-            vault,
+            store,
             systems,
             tools: Toolset::offered(toolsets, |tool| offered(tool.needs())),
             tools_of_folders: Toolset::offered(toolsets, |tool| {
@@ -141,15 +142,15 @@ impl Server {
     }
 
     /// The vault as a caller sees it.
-    pub fn vault_of(&self, principal: &Principal) -> Vault {
-        self.vault.within(principal.folders.as_ref())
+    pub fn store_of(&self, principal: &Principal) -> Store {
+        self.store.within(principal.folders.as_ref())
     }
 
     /// The folders of the vault on the first two levels, for a person to choose from, at most
     /// `max`; and whether these are all.
     pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
         let below = |folder: &VaultPath| {
-            let children = self.vault.list(folder).unwrap_or_default().into_iter();
+            let children = self.store.vault().list(folder).unwrap_or_default().into_iter();
             let folders = children.filter(|(_, stamp)| stamp.is_none());
             folders.filter_map(|(name, _)| folder.child(&name).ok()).collect::<Vec<VaultPath>>()
         };

@@ -59,8 +59,8 @@ pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
     };
     let sent = call.arguments()?;
     let progress = Progress::of(call.exchange, call.params);
-    let vault = call.vault();
-    let context = call.context(&vault, &progress);
+    let store = call.store();
+    let context = call.context(&store, &progress);
     let contents =
         prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
     let contents = contents.map_err(|error| match error.code {

@@ -3,15 +3,13 @@
 use super::Server;
 use super::call::{Answer, Call, internal_error};
 use super::progress::Progress;
-use crate::cursor;
-use crate::limits;
 use crate::object::without_nulls;
 use crate::rpc::Error;
 use crate::tools::reply::fitting;
 use crate::tools::{Resource, Toolset};
-use crate::uri;
 use crate::vault::read::{Content, Range};
 use crate::vault::{Entry, Error as VaultError, VaultPath, media};
+use crate::{cursor, limits, uri};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -45,7 +43,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
             Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?)
         }
     };
-    let found = call.vault().list_all(None, None, after.as_deref(), RESOURCES_PAGE + 1);
+    let found = call.store().vault().list_all(None, None, after.as_deref(), RESOURCES_PAGE + 1);
     let (_, found) = found.map_err(|error| internal_error("resources/list", error))?;
     let files = fitting(found.iter().take(RESOURCES_PAGE).map(|file| listing(file)));
     let last = found
@@ -109,10 +107,11 @@ pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
             limits::RESOURCE_URI_BYTES
         )));
     }
-    let vault = &call.vault();
+    let store = call.store();
+    let vault = store.vault();
     if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
         let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(vault, &progress))
+        let text = (resource.read)(&call.context(&store, &progress))
             .map_err(|error| internal_error("resources/read", error.message))?;
         let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
         return Ok(Answer::Result(json!({ "contents": contents }).to_string()));

@@ -35,7 +35,7 @@ pub fn listen(call: &Call<'_>) -> Result<Answer, Error> {
 /// -32600 outside a session, -32602 without a URI or with too many.
 pub fn subscribe(call: &Call<'_>) -> Result<Answer, Error> {
     let uri = call.text("uri")?;
-    session_of(call)?.add(&call.vault(), uri)?;
+    session_of(call)?.add(&call.store(), uri)?;
     Ok(Answer::Result("{}".into()))
 }
 

@@ -5,12 +5,12 @@
 //! it does not listen, and a client that comes back is notified of what changed meanwhile.
 
 use super::Server;
-use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::principal::Principal;
 use crate::rpc::{Error, Id, Params, encode};
-use crate::uri;
-use crate::vault::{GrantedFolders, IndexedState, Vault, VaultPath};
+use crate::store::Store;
+use crate::vault::{GrantedFolders, IndexedState, VaultPath};
+use crate::{limits, uri};
 use serde_json::{Map, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -52,7 +52,7 @@ struct Known {
     /// The resources asked for, by URI.
     resources: BTreeMap<String, (VaultPath, Option<IndexedState>)>,
     /// The vault as its login sees it: the numbers above are those of its index.
-    vault: Option<Vault>,
+    store: Option<Store>,
 }
 
 /// The state of each file that was looked up in this round, by grant.
@@ -144,8 +144,9 @@ impl Subscription {
     ///
     /// # Errors
     /// -32602 when there are too many.
-    pub(super) fn add(&self, vault: &Vault, uri: &str) -> Result<(), Error> {
+    pub(super) fn add(&self, store: &Store, uri: &str) -> Result<(), Error> {
         let Some(path) = path_of(uri) else { return Ok(()) };
+        let vault = store.vault();
         // Later states are compared with the one now; with the last index, if the vault is
         // unavailable.
         let _ = vault.refresh_with_timeout();
@@ -164,18 +165,19 @@ impl Subscription {
     /// Records the current state of the vault as what the client knows, unless a state was recorded
     /// before.
     pub fn record_current_state(&self, server: &Server) {
-        let vault = server.vault_of(&self.principal);
+        let store = server.store_of(&self.principal);
+        let vault = store.vault();
         // If the vault is unavailable, the first refresh that succeeds finds the difference.
         let _ = vault.refresh_with_timeout();
         let mut known = self.known.lock().unpoisoned();
-        if self.listen_id.is_some() && known.vault.is_none() {
+        if self.listen_id.is_some() && known.store.is_none() {
             known
                 .resources
                 .values_mut()
                 .for_each(|(path, state)| *state = Some(vault.indexed_state(path)));
         }
         known.listing.get_or_insert(vault.listing_generation());
-        known.vault.get_or_insert(vault);
+        known.store.get_or_insert(store);
     }
 
     /// Notifies the client of what has changed since the last notification. `states` has those that
@@ -185,7 +187,8 @@ impl Subscription {
         if !self.is_open() {
             return;
         }
-        let Some(vault) = self.known.lock().unpoisoned().vault.clone() else { return };
+        let Some(store) = self.known.lock().unpoisoned().store.clone() else { return };
+        let vault = store.vault();
         // If the vault is unavailable, the last index is compared.
         let _ = vault.refresh_with_timeout();
         let states = states.entry(self.principal.folders.clone()).or_default();

@@ -3,13 +3,12 @@
 use super::call::{Answer, Call};
 use super::progress::Progress;
 use super::{Exchange, Server};
-use crate::clock;
-use crate::limits;
+use crate::change::commits::Author;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Params};
 use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
-use crate::vault::change::commits::Author;
+use crate::{clock, limits};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -81,8 +80,8 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         tool.name,
         call.server.systems.commits.clone(),
     ));
-    let vault = call.vault().on_behalf_of(&author);
-    let context = call.context(&vault, &progress);
+    let store = call.store().on_behalf_of(&author);
+    let context = call.context(&store, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         // An `ingest` takes minutes, and commits by itself.

@@ -27,7 +27,7 @@ fn watch_once(server: &Server) {
     drop(server.has_subscriptions.wait_while(open, |open| open.is_empty()).unpoisoned());
     // A panic must not end the notifications of all clients for good.
     let sent = catch_unwind(AssertUnwindSafe(|| {
-        if server.vault.wait_for_change().is_ok() {
+        if server.store.vault().wait_for_change().is_ok() {
             let open: Vec<Arc<Subscription>> =
                 server.subscriptions.lock().unpoisoned().iter().filter_map(Weak::upgrade).collect();
             // A folder is scanned once, however many subscriptions name it, by however many URIs.

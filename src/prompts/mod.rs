@@ -4,9 +4,9 @@
 mod vault;
 
 use crate::principal::Access;
+use crate::search::complete::CompletionKind;
 use crate::tools::{Arguments, Context, Error, Field, Toolset};
 use crate::vault::VaultPath;
-use crate::vault::complete::CompletionKind;
 use serde_json::{Map, Value};
 
 /// One prompt.

@@ -5,10 +5,10 @@ use crate::calendar::DateTime;
 use crate::clock::Moment;
 use crate::limits;
 use crate::principal::Access;
+use crate::search::complete::CompletionKind;
 use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, optional, required};
 use crate::tools::{Context, Error};
-use crate::vault::complete::CompletionKind;
 use crate::vault::read::{Content as Read, Range};
 use crate::vault::{Entry, Vault, VaultPath, media};
 use std::fmt::Write;
@@ -69,7 +69,8 @@ fn review_day(context: &Context<'_>, date: Option<&str>) -> Result<Vec<Content>,
             // Notes for future days are not reviewed; a day of slack, because the client may be in
             // another time zone.
             let tomorrow = Moment::read().after(ONE_DAY).rfc3339();
-            let mut days = vault.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
+            let mut days =
+                context.search.complete(CompletionKind::Day, "", usize::MAX)?.0.into_iter();
             let newest = days
                 .find(|day| tomorrow.get(..10).is_some_and(|tomorrow| day.as_str() <= tomorrow));
             let mut last_days =

@@ -39,7 +39,7 @@ fn quick_check(c: char) -> IsNormalized {
 }
 
 /// Whether a character may be composed with the one before it.
-pub(super) fn may_join(c: char) -> bool {
+pub(crate) fn may_join(c: char) -> bool {
     is_mark(c) || quick_check(c) == IsNormalized::Maybe
 }
 

@@ -1,21 +1,15 @@
-//! The inner loops of indexing and searching the text of notes: functions on data in memory,
-//! without files, protocol or clock.
+//! Text as it is compared: functions on data in memory, without files, protocol or clock.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`mod@fold`] | case folding |
 //! | [`kept`] | a compact text that is searched ignoring case, and mapping back to the original |
-//! | [`pattern`] | regular expressions |
-//! | [`query`], `condition` | Obsidian's search language, and its conditions on files |
 //! | [`words`] | the words of a query, their stems and their spellings |
-//! | [`mod@snippet`] | the text around a match |
 
-mod condition;
 pub mod fold;
+#[cfg(fuzzing)]
+pub mod fuzz;
 pub mod kept;
-pub mod pattern;
-pub mod query;
-pub mod snippet;
 pub mod words;
 
 use serde::Serialize;
@@ -56,7 +50,7 @@ pub fn escape_html(text: &str) -> String {
 
 /// The text between two marks at the beginning of a text, and the text after the second; a mark may
 /// be escaped with a backslash.
-fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
+pub(crate) fn unescaped(text: &str, mark: char) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(mark)?;
     let mut is_escaped = false;
     let end = inner.find(|c| {

@@ -1,5 +1,6 @@
 //! `vault_history`: the kept versions of a note.
 
+use crate::change::log::Line;
 use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::{Git, Version};
@@ -12,7 +13,6 @@ use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
-use crate::vault::change::log::Line;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_history",
@@ -65,7 +65,7 @@ fn rows_of(
     if let (Some(git), None) = (&context.systems.git, &context.principal.folders) {
         return commits(context, git, path, after);
     }
-    let mut lines = context.vault.history(path)?;
+    let mut lines = context.changes.history(path)?;
     // A version that is gone: from the newest again.
     let first = lines
         .iter()

@@ -38,13 +38,18 @@ use crate::accomplishments::Accomplishments;
 #[cfg(feature = "agent")]
 use crate::agent::Agent;
 use crate::calendar::Zone;
+use crate::change::Changes;
+use crate::change::commits::Commits;
 use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::Git;
+#[cfg(feature = "notes")]
+use crate::links::Links;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
+use crate::search::Search;
+use crate::store::Store;
 use crate::text::fold::fold;
-use crate::vault::change::commits::Commits;
 use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
@@ -297,8 +302,17 @@ impl Systems {
 
 /// What a tool works with.
 pub struct Context<'a> {
-    /// The vault.
+    /// The files.
     pub vault: &'a Vault,
+    /// Searching them.
+    pub search: &'a Search,
+    /// The links between them.
+    #[cfg(feature = "notes")]
+    pub links: &'a Links,
+    /// Changing them.
+    pub changes: &'a Changes,
+    /// All of these, for systems that need several.
+    pub store: &'a Store,
     /// What toolsets need in addition.
     pub systems: &'a Systems,
     /// Who calls.
@@ -379,13 +393,13 @@ impl Context<'_> {
         {
             return Ok(kept);
         }
-        Ok(self.vault.existing_or_deleted(&path)?.unwrap_or(path))
+        Ok(self.changes.existing_or_deleted(&path)?.unwrap_or(path))
     }
 
     /// The path of a file that is gone and of which a version is kept, as that has it; not of files
     /// of its name in other folders.
     fn kept_at(&self, path: &VaultPath) -> Result<Option<VaultPath>, Error> {
-        match self.vault.existing_or_deleted(path) {
+        match self.changes.existing_or_deleted(path) {
             Ok(kept) => Ok(kept.filter(|kept| fold(kept.as_str()) == fold(path.as_str()))),
             Err(VaultError::Ambiguous { .. }) => Ok(None),
             Err(error) => Err(error.into()),

@@ -2,10 +2,9 @@
 
 use super::path::rest_below;
 use crate::clock::Moment;
-use crate::disk;
-use crate::limits;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
+use crate::{disk, limits};
 use std::fs::Metadata;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -19,7 +18,7 @@ const MTIME_TICK: Duration = Duration::from_millis(40);
 const MTIME_COARSE_TICK: Duration = Duration::from_secs(3);
 
 /// The number of an entry while it is in the table: its slot.
-pub(super) type Id = u32;
+pub(crate) type Id = u32;
 
 /// Identifies a state of a file without reading it (rule 6 of the vault).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +38,7 @@ fn nanoseconds(duration: Duration) -> i64 {
 }
 
 impl Stamp {
-    pub(super) fn of(metadata: &Metadata) -> Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Stamp {
         let ((device, inode), (mtime, ctime)) = (disk::identity(metadata), disk::times(metadata));
         Stamp { size: metadata.len(), mtime, ctime, inode, device }
     }
@@ -51,7 +50,7 @@ impl Stamp {
 
     /// Whether it is of the same file, with a text written at the same time; a rename changes the
     /// ctime.
-    pub(super) fn is_same_file_as(&self, other: &Stamp) -> bool {
+    pub(crate) fn is_same_file_as(&self, other: &Stamp) -> bool {
         Stamp { ctime: other.ctime, ..*self } == *other
     }
 
@@ -61,19 +60,19 @@ impl Stamp {
     }
 
     /// Sort key by modification time, oldest first.
-    pub(super) fn order(&self) -> i64 {
+    pub(crate) fn order(&self) -> i64 {
         self.mtime
     }
 
     /// Whether the file was written at most `age` before `now`.
-    pub(super) fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
+    pub(crate) fn is_younger_than(&self, age: Duration, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         (now.saturating_sub(nanoseconds(age))..=now).contains(&self.mtime)
     }
 
     /// Whether the file could have changed after `seen` without its stamp showing it: the file
     /// system's clock ticks in steps, and two changes within one step leave the same time.
-    pub(super) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
+    pub(crate) fn may_hide_a_change(&self, seen: SystemTime) -> bool {
         let seen = seen.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
         let coarse = self.mtime % 1_000_000_000 == 0;
         let tick = if coarse { MTIME_COARSE_TICK } else { MTIME_TICK };
@@ -95,29 +94,29 @@ pub struct Entry {
     /// Tags of its frontmatter and its text, without `#`; empty for anything but Markdown.
     pub tags: Box<[Box<str>]>,
     /// The folded path, if folding changes it.
-    pub(super) folded_path: Option<Box<str>>,
+    pub(crate) folded_path: Option<Box<str>>,
     /// The folded tags, if folding changes any.
-    pub(super) folded_tags: Option<Box<[Box<str>]>>,
-    pub(super) text: Text,
+    pub(crate) folded_tags: Option<Box<[Box<str>]>>,
+    pub(crate) text: Text,
     /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the
     /// memory of its text.
-    pub(super) properties: OnceLock<Option<Box<str>>>,
+    pub(crate) properties: OnceLock<Option<Box<str>>>,
     /// Its number in the table.
-    pub(super) id: Id,
+    pub(crate) id: Id,
     /// The stamp does not prove that the file is unchanged; look again.
-    pub(super) uncertain: bool,
+    pub(crate) uncertain: bool,
     /// It was read right after this program wrote it.
-    pub(super) written_by_us: AtomicBool,
+    pub(crate) written_by_us: AtomicBool,
     /// The table's version at the last change of the file; reading an unchanged file again keeps
     /// it.
-    pub(super) version: u64,
+    pub(crate) version: u64,
     /// The number of the check that read it ([`Index::checks`](super::index::Index::checks)).
-    pub(super) check: u64,
+    pub(crate) check: u64,
 }
 
 impl Entry {
     /// The same file under another path. The text, most of what an entry takes, is shared.
-    pub(super) fn at(&self, path: Arc<str>) -> Entry {
+    pub(crate) fn at(&self, path: Arc<str>) -> Entry {
         Entry {
             folded_path: folded_if_other(&path),
             path,
@@ -144,7 +143,7 @@ impl Entry {
         !matches!(self.text, Text::None | Text::NotKept { .. })
     }
 
-    pub(super) fn written_by_us(&self) -> bool {
+    pub(crate) fn written_by_us(&self) -> bool {
         self.written_by_us.load(Ordering::Acquire)
     }
 
@@ -154,24 +153,24 @@ impl Entry {
     }
 
     /// The path, folded.
-    pub(super) fn folded_path(&self) -> &str {
+    pub(crate) fn folded_path(&self) -> &str {
         self.folded_path.as_deref().unwrap_or(&self.path)
     }
 
     /// The folded path in which words are searched, without `.md`: every note has that, so only a
     /// query that names it should match it.
-    pub(super) fn searched_path(&self) -> &str {
+    pub(crate) fn searched_path(&self) -> &str {
         let path = self.folded_path();
         path.strip_suffix(".md").unwrap_or(path)
     }
 
     /// The folded path in which to search for a folded text.
-    pub(super) fn path_for(&self, wanted: &[u8]) -> &str {
+    pub(crate) fn path_for(&self, wanted: &[u8]) -> &str {
         if wanted.ends_with(b".md") { self.folded_path() } else { self.searched_path() }
     }
 
     /// The tags, folded.
-    pub(super) fn folded_tags(&self) -> &[Box<str>] {
+    pub(crate) fn folded_tags(&self) -> &[Box<str>] {
         self.folded_tags.as_deref().unwrap_or(&self.tags)
     }
 
@@ -182,7 +181,7 @@ impl Entry {
     }
 
     /// The folded text; empty if its text is not searched.
-    pub(super) fn folded_text(&self) -> &str {
+    pub(crate) fn folded_text(&self) -> &str {
         match &self.text {
             Text::Kept(text) => text.folded(),
             Text::None | Text::NotKept { .. } => "",
@@ -190,7 +189,7 @@ impl Entry {
     }
 
     /// The cost of searching its text, in bytes of kept text.
-    pub(super) fn search_cost(&self) -> u64 {
+    pub(crate) fn search_cost(&self) -> u64 {
         self.folded_text().len() as u64
     }
 
@@ -202,18 +201,18 @@ impl Entry {
 }
 
 /// The folded path, if folding changes it.
-pub(super) fn folded_if_other(path: &str) -> Option<Box<str>> {
+pub(crate) fn folded_if_other(path: &str) -> Option<Box<str>> {
     Some(fold(path)).filter(|folded| folded != path).map(String::into_boxed_str)
 }
 
 /// The last segment of a path.
-pub(super) fn name_of(path: &str) -> &str {
+pub(crate) fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
 /// What of a file's content is kept for search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Text {
+pub(crate) enum Text {
     /// The text.
     Kept(Kept),
     /// Not text: found by name only.
@@ -230,7 +229,7 @@ pub(super) enum Text {
 
 impl Text {
     /// Bytes that it takes in memory, with the index's overhead.
-    pub(super) fn kept_bytes(&self) -> u64 {
+    pub(crate) fn kept_bytes(&self) -> u64 {
         match self {
             Text::Kept(text) => text.bytes() + limits::INDEX_ENTRY_BYTES,
             Text::NotKept { frontmatter, .. } => frontmatter.len() as u64,

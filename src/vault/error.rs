@@ -4,11 +4,12 @@
 
 use crate::limits;
 use crate::lock::Unpoisoned;
-use serde_json::Value;
+use crate::markdown::insert::Target;
+use crate::markdown::parts::PartError;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::io;
 use std::sync::Mutex;
+use std::{fmt, io};
 
 /// A refusal or failure of a vault operation; one variant per reaction.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ pub enum Error {
 
 /// Logs a warning, once, so that the log has one line per problem, and not one per walk; of each
 /// kind the first [`limits::WARNINGS`], the others with `LOG_LEVEL=debug`.
-pub(super) fn warn_once(about: &'static str, warning: String) {
+pub(crate) fn warn_once(about: &'static str, warning: String) {
     static WARNINGS: Mutex<BTreeMap<&str, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
     let mut warnings = WARNINGS.lock().unpoisoned();
     let known = warnings.entry(about).or_default();
@@ -130,7 +131,7 @@ pub(super) fn warn_once(about: &'static str, warning: String) {
 
 /// The system's description of a failure, without a path. `std` has a kind for most, and calls the
 /// others (EIO, EMFILE) "uncategorized".
-pub(super) fn description(cause: &io::Error) -> String {
+pub(crate) fn description(cause: &io::Error) -> String {
     let kind = cause.kind().to_string();
     match cause.raw_os_error().map(io::Error::from_raw_os_error) {
         Some(plain) if kind.starts_with("uncategorized") => {
@@ -141,8 +142,47 @@ pub(super) fn description(cause: &io::Error) -> String {
 }
 
 impl Error {
+    /// The error for a part of a note that is missing, ambiguous, or not to be changed.
+    pub fn of_part(target: Target<'_>, error: PartError) -> Error {
+        let (what, wanted) = match target {
+            Target::Heading(wanted) => ("heading", wanted),
+            Target::Block(id) => ("block", id),
+            Target::Note | Target::Line(_) => ("part", ""),
+        };
+        match error {
+            PartError::Missing(known) => Error::NoTarget {
+                what: format!(
+                    "There is no {what} {wanted:?}{}",
+                    if known.is_empty() { "; the note has none" } else { "" }
+                ),
+                known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
+            },
+            PartError::Several(lines) => {
+                let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
+                Error::Ambiguous {
+                    what: format!("More than one {what} matches {wanted:?}"),
+                    candidates: candidates
+                        .map(|(line, text)| json!({ "line": line, "text": text }))
+                        .collect(),
+                }
+            }
+            PartError::NoLine(lines) => Error::NoTarget {
+                what: format!("The note has no such line; it has {lines}"),
+                known: Vec::new(),
+            },
+            PartError::Frontmatter => Error::Invalid(
+                "That line is part of the frontmatter; use vault_set_properties for properties.".into(),
+            ),
+            PartError::WholeNote => Error::Invalid(
+                "where: before, after and replace need a heading, block or line; vault_write replaces \
+                 a whole note."
+                    .into(),
+            ),
+        }
+    }
+
     /// Turns [`Error::NotFound`] into `None`.
-    pub(super) fn none_if_missing<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+    pub(crate) fn none_if_missing<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
         match found {
             Err(Error::NotFound { .. }) => Ok(None),
             other => other.map(Some),
@@ -150,7 +190,7 @@ impl Error {
     }
 
     /// The error for a failure of the operating system.
-    pub(super) fn disk(doing: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn disk(doing: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |cause| match cause.kind() {
             io::ErrorKind::NotFound => Error::NotFound { path, hint: String::new() },

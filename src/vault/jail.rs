@@ -21,19 +21,19 @@ const LINK: &str = "it is, or lies below, a symbolic link, which is not served; 
 /// The vault's root, with every symbolic link in its path resolved, and the part of it that the
 /// caller may see.
 #[derive(Debug, Clone)]
-pub(super) struct Jail {
+pub(crate) struct Jail {
     root: PathBuf,
     /// Whether the file system takes a name in another spelling. Not asked for again below: where
     /// something is hidden or limited by a grant, each folder is looked at.
     folds_names: bool,
     hidden: Arc<Hidden>,
-    pub(super) spellings: Arc<Spellings>,
+    pub(crate) spellings: Arc<Spellings>,
     /// `None`: everything.
-    pub(super) folders: Option<Arc<GrantedFolders>>,
+    pub(crate) folders: Option<Arc<GrantedFolders>>,
 }
 
 impl Jail {
-    pub(super) fn new(root: &Path, hidden: Arc<Hidden>) -> io::Result<Jail> {
+    pub(crate) fn new(root: &Path, hidden: Arc<Hidden>) -> io::Result<Jail> {
         let root = root.canonicalize()?;
         if !fs::metadata(&root)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
@@ -45,17 +45,17 @@ impl Jail {
     }
 
     /// The same for another caller.
-    pub(super) fn within(&self, folders: &Arc<GrantedFolders>) -> Jail {
+    pub(crate) fn within(&self, folders: &Arc<GrantedFolders>) -> Jail {
         Jail { folders: Some(Arc::clone(folders)), ..self.clone() }
     }
 
     /// Whether nothing is hidden, and no grant limits the caller.
-    pub(super) fn is_everything(&self) -> bool {
+    pub(crate) fn is_everything(&self) -> bool {
         self.folders.is_none() && self.hidden.is_empty()
     }
 
     /// Whether the caller may see a path, if it exists on disk.
-    pub(super) fn shows(&self, path: &str) -> bool {
+    pub(crate) fn shows(&self, path: &str) -> bool {
         let is_granted = |folders: &Arc<GrantedFolders>| {
             path.is_empty()
                 || folders.may_read(path)
@@ -66,7 +66,7 @@ impl Jail {
     }
 
     /// Whether the caller's grant allows changing or creating a file.
-    pub(super) fn may_change(&self, path: &str) -> bool {
+    pub(crate) fn may_change(&self, path: &str) -> bool {
         self.folders.as_ref().is_none_or(|folders| folders.may_change(path))
             && !self.hidden.hides(path, || self.is_folder(path))
     }
@@ -78,7 +78,7 @@ impl Jail {
     /// Whether a folder contains anything on disk that the owner hides or, with `all`, dotfiles and
     /// conflict copies, which move along with their folder but are not deleted with it: a client
     /// cannot know of them.
-    pub(super) fn has_hidden(&self, folder: &str, on_disk: &Path, all: bool, depth: usize) -> bool {
+    pub(crate) fn has_hidden(&self, folder: &str, on_disk: &Path, all: bool, depth: usize) -> bool {
         if self.hidden.is_empty() && !all || depth == 0 {
             return false;
         }
@@ -97,22 +97,22 @@ impl Jail {
     }
 
     /// Device and inode of the folder that is currently at the root's path.
-    pub(super) fn identity(&self) -> Option<(u64, u64)> {
+    pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         fs::metadata(&self.root).ok().map(|found| disk::identity(&found))
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// The path of a file or folder that exists. Nothing else is served: no symbolic link, nothing
     /// below one, no named pipe (rule 3 of the vault).
-    pub(super) fn existing(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+    pub(crate) fn existing(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         self.look_up(path).map(|(on_disk, _)| on_disk)
     }
 
     /// As [`Jail::existing`], and what was found there.
-    pub(super) fn look_up(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
+    pub(crate) fn look_up(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
         if !self.shows(path.as_str()) {
             return Err(self.absent(path));
         }
@@ -151,7 +151,7 @@ impl Jail {
     }
 
     /// A folder that exists, held open itself.
-    pub(super) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+    pub(crate) fn folder(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         if !self.look_up(path)?.1.is_dir() {
             let why = "it is a file, not a folder";
             return Err(Error::NotAllowed { path: path.as_str().into(), why });
@@ -164,7 +164,7 @@ impl Jail {
 
     /// The path on disk of a dotfile that no client may name: `.trash`, Obsidian's settings. `name`
     /// never comes from a client.
-    pub(super) fn own_or_obsidian_file(&self, name: &str) -> io::Result<ResolvedPath> {
+    pub(crate) fn own_or_obsidian_file(&self, name: &str) -> io::Result<ResolvedPath> {
         self.on_disk(name)
     }
 
@@ -192,22 +192,22 @@ impl Jail {
     }
 
     /// A path as it is on disk.
-    pub(super) fn spelled<'a>(&self, path: &'a str) -> Cow<'a, str> {
+    pub(crate) fn spelled<'a>(&self, path: &'a str) -> Cow<'a, str> {
         self.spellings.spelled(&self.root, path)
     }
 
     /// The absolute path of what is at a path, or would be.
-    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+    pub(crate) fn absolute(&self, path: &str) -> PathBuf {
         self.root.join(&*self.spelled(path))
     }
 
     /// The resolved path of a name to move something to; creates its folder if missing.
-    pub(super) fn new_name(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
+    pub(crate) fn new_name(&self, path: &VaultPath) -> Result<ResolvedPath, Error> {
         Ok(self.created_folder(&path.parent())?.child(path.name()))
     }
 
     /// The nearest existing folder above a path that may not exist.
-    pub(super) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
+    pub(crate) fn deepest_existing_folder(&self, path: &VaultPath) -> PathBuf {
         let mut folder = path.parent();
         while !folder.is_root() && self.absolute(folder.as_str()).symlink_metadata().is_err() {
             folder = folder.parent();
@@ -239,7 +239,7 @@ impl Jail {
 
 /// A path on disk, in a folder that is held open; dereferences to [`Path`].
 #[derive(Debug)]
-pub(super) struct ResolvedPath {
+pub(crate) struct ResolvedPath {
     path: PathBuf,
     /// Keeps `path` valid: the folder itself, where [`Jail::folder`] has made this, else the one
     /// that has the name.

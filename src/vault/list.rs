@@ -2,9 +2,9 @@
 
 use super::entry::{Entry, Stamp};
 use super::error::{Error, description};
+use super::index::walk::{self, Kind};
 use super::jail::ResolvedPath;
 use super::path::{VaultPath, composed, joined};
-use super::walk::{self, Kind};
 use super::{Vault, suggestion};
 use crate::text::fold::fold;
 use std::fs;
@@ -18,7 +18,7 @@ pub type Page = (usize, Vec<Arc<Entry>>);
 pub type Child = (String, Option<Stamp>);
 
 /// A tag to filter by, folded; `None` if it is empty.
-pub(super) fn wanted_tag(tag: Option<&str>) -> Option<String> {
+pub(crate) fn wanted_tag(tag: Option<&str>) -> Option<String> {
     let tag = fold(tag?.trim().trim_start_matches('#').trim_end_matches('/'));
     Some(tag).filter(|tag| !tag.is_empty())
 }

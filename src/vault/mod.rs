@@ -28,108 +28,54 @@
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `scope`, `jail`, `spelling` | which paths are served, to whom, and where they are on disk |
-//! | `events`, `walk`, `refresh`, `index`, `load`, `table`, `entry` | what is in the vault, kept in memory, checked against the disk (rule 6) |
-//! | `view` | as much of that as a grant covers |
-//! | `word_index`, `posting`, `postings`, `candidate`, `rank`, `condition`, `hit` | the parts of search: which files have a word, how relevant they are, which conditions they have to meet, what is shown |
-//! | `query_words`, `correct` | the words of a query: replacements for those that no file has, and weights |
-//! | `results`, `page` | a search and its results: their order, and what is shown of each |
-//! | `parallel` | work on all cores |
-//! | [`list`], [`read`], [`search`], `grep`, [`complete`] | the operations that read |
+//! | `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `entry` | a file as the index has it |
+//! | [`list`], [`read`] | lists of files, and their contents |
 //! | `names`, `obsidian` | how tools name a file, and what Obsidian's settings say about names and folders |
-//! | `notes` | parts of notes, tasks, properties of several notes |
-//! | `links` | which links mean which files |
-//! | `template` | the text of a new note |
-//! | `rewrite`, `move_file`, `tag` | moving files and updating the links to them, renaming headings and tags, deleting files |
-//! | [`change`] | changing files, all together or not at all, also after a crash; kept versions and undoing |
 //! | [`properties`] | frontmatter as values, and notes selected by them |
 //! | [`media`] | the kind of a file, by its name |
+//! | `parallel` | work on all cores |
 //! | [`error`] | refusals and failures |
-//!
-//! Without toolset `notes` there is no `notes`, `template`, `links`, `rewrite`, `move_file` or
-//! `tag`, without `context` no `grep`.
 
-mod candidate;
-pub mod change;
-pub mod complete;
-mod condition;
-mod correct;
-mod entry;
+pub mod entry;
 pub mod error;
-#[cfg_attr(not(target_os = "linux"), path = "no_events.rs")]
-mod events;
-#[cfg(fuzzing)]
-pub mod fuzz;
-#[cfg(feature = "context")]
-pub mod grep;
-mod hit;
-mod index;
-mod jail;
-#[cfg(feature = "notes")]
-pub mod links;
+pub mod index;
+pub(crate) mod jail;
 pub mod list;
-mod load;
 pub mod media;
-#[cfg(feature = "notes")]
-mod move_file;
 mod names;
-#[cfg(feature = "notes")]
-pub mod notes;
 mod obsidian;
-mod page;
-mod parallel;
+pub(crate) mod parallel;
 pub mod path;
-mod posting;
-mod postings;
 pub mod properties;
-mod query_words;
-mod rank;
 pub mod read;
-mod refresh;
-mod results;
-#[cfg(feature = "notes")]
-pub mod rewrite;
 mod scope;
-pub mod search;
 mod spelling;
-mod table;
-#[cfg(feature = "notes")]
-mod tag;
-#[cfg(feature = "notes")]
-mod template;
-mod view;
-mod walk;
-mod word_index;
 
+use crate::quota::{Bounds, Permit, Quota};
 use crate::slice::Part;
-pub use change::TRASH;
+use crate::text::fold::fold;
+use crate::text::words::is_spelling;
+use crate::{clock, limits, secret};
 pub use entry::{Entry, Stamp};
 pub use error::Error;
+use index::Index;
+pub use index::table::IndexedState;
+use index::view::View;
+use jail::{Jail, ResolvedPath};
 pub use names::Named;
+use parallel::cores;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, composed, refused_elsewhere};
 pub use read::bytes_that_fit;
 pub use scope::{GrantedFolders, Hidden};
-pub use table::IndexedState;
-
-use crate::clock;
-use crate::limits;
-use crate::lock::Unpoisoned;
-use crate::quota::{Bounds, Permit, Quota};
-use crate::text::fold::fold;
-use crate::text::words::is_spelling;
-use change::commits::Author;
-use change::log::Log;
-use index::Index;
-use jail::{Jail, ResolvedPath};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::Metadata;
-use std::io;
-use std::ops::Deref;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
-use view::View;
+use std::sync::Arc;
 
 /// Costly calls (searches by regular expression, queries, readings of old versions) that may wait
 /// per core while one per core runs; further ones are refused, so that workers remain available.
@@ -138,75 +84,18 @@ const COSTLY_CALLS_WAITING_PER_CORE: usize = 2;
 const SUGGESTED: usize = 1_000;
 /// Characters that are enough of a name to suggest files with it in theirs.
 const PART_OF_NAME_CHARS: usize = 4;
-/// Views of the vault for grants limited to folders, each with its own tables.
-const VAULT_PARTS: usize = 8;
+/// Bytes of a file that are read at a time where it is hashed without being held in memory.
+const HASHED_AT_ONCE: usize = 64 * 1024;
 
-/// One vault, shared by all threads, as one of its callers sees it.
+/// One vault, or the part of it that a grant covers, shared by all threads: its files, from the
+/// index and from the disk. It only reads.
 #[derive(Debug, Clone)]
 pub struct Vault {
-    shared: Arc<Shared>,
-    /// Where changes are recorded.
-    log: Option<Arc<Log>>,
-    /// On whose behalf files are changed. What `None` changes is not recorded.
-    author: Option<Arc<Author>>,
-}
-
-impl Deref for Vault {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.shared
-    }
-}
-
-/// The state of a vault, or of the part that a grant covers, shared by its callers.
-#[derive(Debug)]
-pub struct Shared {
-    jail: Jail,
-    view: View,
-    locks: Arc<Locks>,
+    pub(crate) jail: Arc<Jail>,
+    /// The way to entries.
+    pub(crate) view: Arc<View>,
     /// Permits for what is costly: regular expressions, queries, and reading the log of versions.
     costly_calls: Arc<Quota>,
-    /// The whole vault, where this is a part of it.
-    whole: Option<Arc<Shared>>,
-    /// The parts for callers whose grant is limited to folders, the last used at the end.
-    parts: Mutex<Vec<Arc<Shared>>>,
-    postings_cache: postings::Cache,
-    #[cfg(feature = "notes")]
-    links: Mutex<Arc<links::LinkIndex>>,
-}
-
-/// Locks shared by the whole vault and its parts.
-#[derive(Debug)]
-struct Locks {
-    /// Held while the vault is changed.
-    changes: Mutex<()>,
-    /// The permit for reading the links of notes: a note of many lines takes much memory while it
-    /// is read.
-    #[cfg(feature = "notes")]
-    links: Arc<Quota>,
-}
-
-impl Shared {
-    fn new(
-        jail: Jail,
-        view: View,
-        locks: Arc<Locks>,
-        costly_calls: Arc<Quota>,
-        whole: Option<Arc<Shared>>,
-    ) -> Shared {
-        Shared {
-            jail,
-            view,
-            locks,
-            costly_calls,
-            whole,
-            parts: Mutex::default(),
-            postings_cache: postings::Cache::default(),
-            #[cfg(feature = "notes")]
-            links: Mutex::default(),
-        }
-    }
 }
 
 impl Vault {
@@ -222,44 +111,22 @@ impl Vault {
     /// As [`Vault::open`], but leaves out what the owner hides.
     pub fn open_with(root: &Path, hidden: Arc<Hidden>) -> io::Result<Vault> {
         let jail = Jail::new(root, hidden)?;
-        let locks = Locks {
-            changes: Mutex::new(()),
-            #[cfg(feature = "notes")]
-            links: Quota::new(Bounds { total: 1, per_owner: 1, waiting: usize::MAX }),
-        };
         let costly_calls = Quota::new(Bounds {
             total: cores(),
             per_owner: usize::MAX,
             waiting: cores() * COSTLY_CALLS_WAITING_PER_CORE,
         });
         let view = View::of_all(Arc::new(Index::new(jail.clone())));
-        let shared = Shared::new(jail, view, Arc::new(locks), costly_calls, None);
-        Ok(Vault { shared: Arc::new(shared), log: None, author: None })
+        Ok(Vault { jail: Arc::new(jail), view: Arc::new(view), costly_calls })
     }
 
     /// The part of the vault that a grant covers.
-    pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Vault {
-        let Some(folders) = folders else { return self.clone() };
-        let mut parts = self.parts.lock().unpoisoned();
-        let known = parts.iter().position(|part| part.jail.folders.as_ref() == Some(folders));
-        let part = match known {
-            Some(at) => parts.remove(at),
-            None => {
-                let jail = self.jail.within(folders);
-                let (locks, costly_calls) =
-                    (Arc::clone(&self.locks), Arc::clone(&self.costly_calls));
-                let (view, whole) = (self.view.part(folders), Arc::clone(&self.shared));
-                Arc::new(Shared::new(jail, view, locks, costly_calls, Some(whole)))
-            }
-        };
-        // A part in use, by a call or by a client that listens, stays.
-        if parts.len() >= VAULT_PARTS
-            && let Some(idle) = parts.iter().position(|part| Arc::strong_count(part) == 1)
-        {
-            parts.remove(idle);
+    pub fn within(&self, folders: &Arc<GrantedFolders>) -> Vault {
+        Vault {
+            jail: Arc::new(self.jail.within(folders)),
+            view: Arc::new(self.view.part(folders)),
+            costly_calls: Arc::clone(&self.costly_calls),
         }
-        parts.push(Arc::clone(&part));
-        Vault { shared: part, ..self.clone() }
     }
 
     /// A permit for a costly call, of which one per core runs at a time.
@@ -270,19 +137,11 @@ impl Vault {
         self.costly_calls.take("", limits::SEARCH_TIME).ok_or(Error::Overloaded)
     }
 
-    /// The whole vault, for what belongs to no caller.
-    fn whole(&self) -> Vault {
-        Vault {
-            shared: Arc::clone(self.shared.whole.as_ref().unwrap_or(&self.shared)),
-            ..self.clone()
-        }
-    }
-
     /// Refuses a change that the caller's grant does not allow.
     ///
     /// # Errors
     /// [`Error::NotGranted`].
-    fn check_grant(&self, path: &str) -> Result<(), Error> {
+    pub(crate) fn check_grant(&self, path: &str) -> Result<(), Error> {
         if self.jail.may_change(path) {
             return Ok(());
         }
@@ -297,17 +156,6 @@ impl Vault {
         let granted =
             folders.map(|folder| format!("{}/", folder.as_str())).collect::<Vec<_>>().join(", ");
         Err(Error::NotGranted { path: path.into(), granted })
-    }
-
-    /// This vault, but changes are recorded in `log`, and what they replace is kept.
-    pub fn with_log(self, log: Option<Arc<Log>>) -> Vault {
-        Vault { log, ..self }
-    }
-
-    /// The vault for one tool call: its changes are recorded in the author, and what they replace
-    /// is kept.
-    pub fn on_behalf_of(&self, author: &Arc<Author>) -> Vault {
-        Vault { author: Some(Arc::clone(author)), ..self.clone() }
     }
 
     /// Brings the index up to date by rule 6. Every operation that needs it does this by itself.
@@ -343,11 +191,6 @@ impl Vault {
     /// As [`Vault::refresh`].
     pub fn refresh_now(&self) -> Result<(), Error> {
         self.view.take_changes(clock::instant())
-    }
-
-    /// Starts building the word index, so that the first search has it.
-    pub fn prepare_search(&self) {
-        drop(self.word_index());
     }
 
     /// The indexed files below a folder whose paths end with `suffix`, ignoring case, sorted by
@@ -428,7 +271,7 @@ impl Vault {
     }
 
     /// Where an existing file or folder is on disk, and what was found there.
-    fn locate(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
+    pub(crate) fn locate(&self, path: &VaultPath) -> Result<(ResolvedPath, Metadata), Error> {
         self.jail.look_up(path).or_else(|error| {
             if !matches!(error, Error::NotFound { .. }) {
                 return Err(error);
@@ -509,17 +352,26 @@ fn suggestion(found: &[String], otherwise: &str) -> String {
     }
 }
 
-/// The number of processor cores, determined once.
-fn cores() -> usize {
-    static CORES: OnceLock<usize> = OnceLock::new();
-    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+/// The hash by which bytes are known: SHA-256 in hex.
+pub fn hash(bytes: &[u8]) -> String {
+    secret::hex(&Sha256::digest(bytes))
+}
+
+/// As [`hash`], of a file too large to be held in memory.
+pub fn hash_of_all(mut file: impl Read) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; HASHED_AT_ONCE];
+    while let count @ 1.. = file.read(&mut buffer)? {
+        digest.update(buffer.part(..count));
+    }
+    Ok(secret::hex(&digest.finalize()))
 }
 
 /// The etag of a file's bytes: the first 16 hex digits of their SHA-256. It tells contents apart,
 /// not versions: a file changed back has its old etag again.
 pub fn etag(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
-    crate::secret::hex(digest.part(..8))
+    secret::hex(digest.part(..8))
 }
 
 /// Lines as people count them: `a\nb\n` has two, `a\nb` too, the empty text none.

@@ -7,12 +7,11 @@ use super::obsidian::{PERIODS, Periodic};
 use super::path::refused_elsewhere;
 use super::{Entry, Error, Vault, VaultPath};
 use crate::calendar::DateTime;
-use crate::limits;
 use crate::markdown::links::split_subpath;
 use crate::markdown::resolve::{Files, Resolved, comparable_name, resolve};
-use crate::percent;
 use crate::slice::Part;
 use crate::text::fold::fold;
+use crate::{limits, percent};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -230,7 +229,7 @@ impl Vault {
     ///
     /// # Errors
     /// [`Error::Invalid`].
-    pub(super) fn check_new_name(
+    pub(crate) fn check_new_name(
         &self,
         path: &VaultPath,
         instead_of: Option<&VaultPath>,

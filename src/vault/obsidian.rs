@@ -10,21 +10,21 @@ const OBSIDIAN_BYTES: u64 = 1024 * 1024;
 
 /// Where daily, weekly or monthly notes are kept, and how they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Periodic {
-    pub(super) folder: String,
+pub(crate) struct Periodic {
+    pub(crate) folder: String,
     /// A moment.js format.
-    pub(super) format: String,
+    pub(crate) format: String,
     /// The path of the template, with or without `.md`.
-    pub(super) template: Option<String>,
+    pub(crate) template: Option<String>,
 }
 
 /// The kinds of periodic notes: name, here and in the plugin's settings, and default format.
-pub(super) const PERIODS: [(&str, &str); 3] =
+pub(crate) const PERIODS: [(&str, &str); 3] =
     [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
 
 impl Vault {
     /// A file in `.obsidian`, parsed as JSON; null if it is missing or malformed.
-    pub(super) fn obsidian(&self, name: &str) -> Value {
+    pub(crate) fn obsidian(&self, name: &str) -> Value {
         let path = format!(".obsidian/{name}");
         let read = || {
             let on_disk = self.jail.own_or_obsidian_file(&path).ok()?;
@@ -41,7 +41,7 @@ impl Vault {
 
     /// The settings of one kind of periodic notes; `None` if it is not configured, which daily
     /// notes need not be.
-    pub(super) fn periodic(&self, member: &str, default_format: &str) -> Option<Periodic> {
+    pub(crate) fn periodic(&self, member: &str, default_format: &str) -> Option<Periodic> {
         let plugin = self.obsidian("plugins/periodic-notes/data.json");
         let own = plugin
             .get(member)
@@ -83,7 +83,7 @@ impl Vault {
     }
 
     /// The folder in which a note named without a path is created.
-    pub(super) fn new_note_folder(&self) -> String {
+    pub(crate) fn new_note_folder(&self) -> String {
         let app = self.obsidian("app.json");
         let text = |name: &str| app.get(name).and_then(Value::as_str).unwrap_or_default();
         if text("newFileLocation") == "folder" {

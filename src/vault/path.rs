@@ -27,12 +27,12 @@ pub fn composed(path: &str) -> Cow<'_, str> {
 
 /// A path below the root as a string, separated by `/` on every platform; `None` if it is not
 /// UTF-8.
-pub(super) fn slash_separated(below: &Path) -> Option<String> {
+pub(crate) fn slash_separated(below: &Path) -> Option<String> {
     Some(below.iter().map(OsStr::to_str).collect::<Option<Vec<_>>>()?.join("/"))
 }
 
 /// The path of a name on disk in a folder.
-pub(super) fn joined(below: &str, name: &str) -> String {
+pub(crate) fn joined(below: &str, name: &str) -> String {
     let name = composed(name);
     if below.is_empty() { name.into_owned() } else { [below, "/", &name].concat() }
 }
@@ -142,7 +142,7 @@ impl VaultPath {
 
     /// Wraps a path without checking it: one that comes from the index, or is made of parts of a
     /// checked path.
-    pub(super) fn unchecked(path: &str) -> VaultPath {
+    pub(crate) fn unchecked(path: &str) -> VaultPath {
         VaultPath(path.to_owned())
     }
 }
@@ -160,7 +160,7 @@ pub fn rest_below<'a>(path: &'a str, above: &str) -> Option<&'a str> {
 }
 
 /// The entries of a map keyed by path that lie below a folder; all of them for the empty path.
-pub(super) fn range_below<'a, V>(
+pub(crate) fn range_below<'a, V>(
     map: &'a BTreeMap<Arc<str>, V>,
     folder: &str,
 ) -> btree_map::Range<'a, Arc<str>, V> {
@@ -176,7 +176,7 @@ pub(super) fn range_below<'a, V>(
 
 /// Whether a name is not served: dotfiles, and Syncthing's temporary files and conflict copies.
 /// HFS+ ignores some characters, so these may precede the dot.
-pub(super) fn is_hidden(name: &str) -> bool {
+pub(crate) fn is_hidden(name: &str) -> bool {
     let ignorable = |c| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     name.trim_start_matches(ignorable).starts_with('.')
         || name.starts_with("~syncthing~")
@@ -225,7 +225,7 @@ pub fn refused_elsewhere(name: &str) -> Option<&'static str> {
 
 /// Whether a name contains a backslash or a control character, which no path may have (rule 1 of
 /// the vault).
-pub(super) fn is_odd(name: &str) -> bool {
+pub(crate) fn is_odd(name: &str) -> bool {
     name.contains(|c: char| c == '\\' || c.is_control())
 }
 

@@ -5,6 +5,7 @@ use super::entry::{Entry, Text};
 use super::error::{Error, warn_once};
 use super::list::wanted_tag;
 use super::media::without_ending;
+use super::parallel::map_parallel;
 use crate::clock::Moment;
 use crate::markdown::frontmatter;
 use crate::text::fold::fold;
@@ -45,7 +46,7 @@ impl Entry {
     }
 
     /// The aliases in the note's frontmatter, folded.
-    pub(super) fn aliases(&self) -> Vec<String> {
+    pub(crate) fn aliases(&self) -> Vec<String> {
         // Most notes have none, and their properties need not be parsed.
         let has_key =
             |frontmatter: &str, key: &[u8]| memmem::find(frontmatter.as_bytes(), key).is_some();
@@ -172,7 +173,7 @@ impl Vault {
         let notes: Vec<Arc<Entry>> = self
             .view
             .read(|entries| entries.values().filter(|entry| entry.is_note()).cloned().collect());
-        let wanted = self.map_parallel(
+        let wanted = map_parallel(
             &notes,
             &|entry| entry.search_cost(),
             &|entry| entry.satisfies(criteria, &tags),
@@ -202,7 +203,7 @@ impl Vault {
         let entries = self.files_below(&super::VaultPath::root(), "");
         let unread: Vec<&Arc<Entry>> =
             entries.iter().filter(|entry| entry.properties.get().is_none()).collect();
-        self.map_parallel(
+        map_parallel(
             &unread,
             &|entry| entry.search_cost(),
             &|entry| entry.properties_json().is_some(),
@@ -286,7 +287,7 @@ fn matches(value: &Value, wanted: &Value) -> bool {
     }
 }
 
-pub(super) fn text_of_value(value: &Value) -> String {
+pub(crate) fn text_of_value(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Bool(truth) => truth.to_string(),

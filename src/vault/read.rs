@@ -1,15 +1,13 @@
 //! Reading one file: a range of lines, or an image, audio file or PDF as bytes.
 
-use super::change::log::hash_of_all;
 use super::entry::{Entry, Stamp, Text};
 use super::error::Error;
+use super::index::walk::{self, StampedBytes};
 use super::media::{self, Kind};
 use super::path::VaultPath;
-use super::walk::{self, StampedBytes};
-use super::{Vault, count_lines, etag};
-use crate::disk;
-use crate::limits;
+use super::{Vault, count_lines, etag, hash_of_all};
 use crate::slice::Part;
+use crate::{disk, limits};
 use std::fs::Metadata;
 use std::io::Read as _;
 use std::path::Path;
@@ -227,7 +225,7 @@ impl Vault {
 ///
 /// # Errors
 /// [`Error::NotText`].
-pub(super) fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
+pub(crate) fn utf8<'a>(path: &VaultPath, bytes: &'a [u8]) -> Result<&'a str, Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) if memchr::memchr(0, bytes).is_none() => Ok(text),
         _ => Err(not_text(path, bytes)),
@@ -269,7 +267,7 @@ fn bytes_on_disk(
 }
 
 /// Refuses a folder.
-pub(super) fn check_is_file(path: &VaultPath, found: &Metadata) -> Result<(), Error> {
+pub(crate) fn check_is_file(path: &VaultPath, found: &Metadata) -> Result<(), Error> {
     match found.is_dir() {
         true => Err(Error::NotAllowed {
             path: path.as_str().into(),
@@ -280,7 +278,7 @@ pub(super) fn check_is_file(path: &VaultPath, found: &Metadata) -> Result<(), Er
 }
 
 /// Bytes as text, with U+FFFD for what is not UTF-8.
-pub(super) fn text_of(bytes: Vec<u8>) -> String {
+pub(crate) fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -16,16 +16,16 @@ pub struct GrantedFolders {
 }
 
 impl GrantedFolders {
-    pub(super) fn may_read(&self, path: &str) -> bool {
+    pub(crate) fn may_read(&self, path: &str) -> bool {
         self.read.as_ref().is_none_or(|folders| is_in(folders, path)) || self.may_change(path)
     }
 
-    pub(super) fn may_change(&self, path: &str) -> bool {
+    pub(crate) fn may_change(&self, path: &str) -> bool {
         is_in(&self.write, path)
     }
 
     /// Whether a folder contains one of these that exists, or that may be created.
-    pub(super) fn is_above_granted(&self, path: &str, exists: impl Fn(&VaultPath) -> bool) -> bool {
+    pub(crate) fn is_above_granted(&self, path: &str, exists: impl Fn(&VaultPath) -> bool) -> bool {
         let above = VaultPath::unchecked(path);
         let is_inner = |folder: &&VaultPath| above.contains(folder.as_str());
         self.read.iter().flatten().filter(is_inner).any(exists)
@@ -85,11 +85,11 @@ impl Hidden {
             .map(Hidden)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn hides(&self, path: &str, is_folder: impl Fn() -> bool) -> bool {
+    pub(crate) fn hides(&self, path: &str, is_folder: impl Fn() -> bool) -> bool {
         if self.0.is_empty() {
             return false;
         }

@@ -2,9 +2,8 @@
 //! scripts are not in NFC as they are typed.
 
 use super::path::{composed, joined};
-use crate::disk;
-use crate::limits;
 use crate::lock::Unpoisoned;
+use crate::{disk, limits};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
@@ -13,12 +12,12 @@ use std::sync::Mutex;
 
 /// Names on disk, by path in NFC, as they were last seen.
 #[derive(Debug, Default)]
-pub(super) struct Spellings(Mutex<HashMap<String, String>>);
+pub(crate) struct Spellings(Mutex<HashMap<String, String>>);
 
 impl Spellings {
     /// A path as it is on disk below the root. Of two names that differ only in their form, the one
     /// in NFC is served.
-    pub(super) fn spelled<'a>(&self, root: &Path, path: &'a str) -> Cow<'a, str> {
+    pub(crate) fn spelled<'a>(&self, root: &Path, path: &'a str) -> Cow<'a, str> {
         if path.is_ascii() {
             return path.into();
         }
@@ -51,7 +50,7 @@ impl Spellings {
     }
 
     /// Takes note of a name, so that its folder need not be read to find it.
-    pub(super) fn learn(&self, path: &str, name: &str) {
+    pub(crate) fn learn(&self, path: &str, name: &str) {
         if name.is_ascii() || path.ends_with(name) {
             return;
         }
@@ -65,7 +64,7 @@ impl Spellings {
 
 /// Whether a name is not in NFC, and another that differs only in that is beside it, which is
 /// served.
-pub(super) fn has_composed_twin(folder: &Path, name: &str) -> bool {
+pub(crate) fn has_composed_twin(folder: &Path, name: &str) -> bool {
     let composed = composed(name);
     composed != name && {
         let twin = identity_of(&folder.join(&*composed));

@@ -8,7 +8,7 @@ use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of};
 use crate::calendar::DateTime;
 use crate::clock::Deadline;
 use crate::limits;
-use crate::vault::links::LinkIndex;
+use crate::links::index::LinkIndex;
 use crate::vault::{Entry, Error};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;

@@ -3,9 +3,9 @@
 use super::eval::{Evaluator, Linkers, Outcome};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Moment;
+use crate::links::index::LinkIndex;
 use crate::markdown::links::{Link as NoteLink, Syntax};
 use crate::slice::Part;
-use crate::vault::links::LinkIndex;
 use crate::vault::properties::property_in;
 use crate::vault::{Entry, Error};
 use serde_json::{Map, Value as Json};
@@ -69,7 +69,7 @@ impl<'a> Evaluator<'a> {
 
     /// The links of a note, as the app lists them: with their display texts.
     fn links(&self, entry: &Arc<Entry>, only_embeds: bool) -> Outcome {
-        let (text, links) = self.source.vault.links_in(entry);
+        let (text, links) = self.source.links.links_in(entry);
         self.spend(text.len() / 64 + links.len() * 12)?;
         self.hold(links.iter().map(|link| 2 * link.range.len() + size_of::<Link>()).sum())?;
         let folder = folder_of(entry);
@@ -115,10 +115,7 @@ impl<'a> Evaluator<'a> {
 
     /// The link index, loaded when an expression first needs it.
     fn link_index(&self) -> Option<&LinkIndex> {
-        self.link_index
-            .get_or_init(|| self.source.vault.link_index(self.source.proceed))
-            .as_deref()
-            .ok()
+        self.link_index.get_or_init(|| self.source.links.index(self.source.proceed)).as_deref().ok()
     }
 
     /// Why the link index could not be loaded, if an expression needed it.
@@ -168,12 +165,12 @@ fn memory_of(members: &Map<String, Json>) -> usize {
 
 /// The folder of a file; empty for the root.
 pub(super) fn folder_of(entry: &Entry) -> Rc<str> {
-    crate::vault::links::folder_of(&entry.path).into()
+    crate::links::index::folder_of(&entry.path).into()
 }
 
 /// The folder of a file as the app names it: `/` for the root.
 pub(super) fn shown_folder(entry: &Entry) -> &str {
-    Some(crate::vault::links::folder_of(&entry.path))
+    Some(crate::links::index::folder_of(&entry.path))
         .filter(|folder| !folder.is_empty())
         .unwrap_or("/")
 }

@@ -81,7 +81,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (projects, vault) = (projects(context)?, context.vault);
+    let (projects, store) = (projects(context)?, context.store);
     let data: Data = arguments.read("data")?;
     let (operation, if_match) = (arguments.text("operation"), arguments.maybe("if_match"));
     let named =
@@ -95,11 +95,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         arguments.maybe("id").ok_or_else(|| Error::invalid(format!("Argument id is missing: {ID}")))
     };
     let changed = match operation {
-        "create" => projects.create(vault, arguments.maybe("id"), &data),
-        "update" => projects.update(vault, id()?, &data, if_match),
+        "create" => projects.create(store, arguments.maybe("id"), &data),
+        "update" => projects.update(store, id()?, &data, if_match),
         _ => {
             let id = id()?;
-            projects.delete(vault, id, if_match)?;
+            projects.delete(store, id, if_match)?;
             return Reply::of(&json!({ "success": true, "operation": operation, "id": id }));
         }
     };

@@ -39,7 +39,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (operation, blocker, blocked) =
         (arguments.text("operation"), arguments.text("blocker_id"), arguments.text("blocked_id"));
     let (at, message) =
-        projects.set_dependency(context.vault, blocker, blocked, operation == "add")?;
+        projects.set_dependency(context.store, blocker, blocked, operation == "add")?;
     // JSON Canvas has whole numbers; a person's node may have others.
     let at = at.map(|at| json!({ "x": at.x.round() as i64, "y": at.y.round() as i64 }));
     Reply::of(&without_nulls(json!({

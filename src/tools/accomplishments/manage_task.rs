@@ -45,7 +45,7 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (projects, vault) = (projects(context)?, context.vault);
+    let (projects, store) = (projects(context)?, context.store);
     let (operation, id) = (arguments.text("operation"), arguments.text("accomplishment_id"));
     let if_match = arguments.maybe("if_match");
     let data: TaskData = arguments.read("data")?;
@@ -54,11 +54,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         arguments.maybe("task_id").ok_or_else(missing)
     };
     let task = match operation {
-        "add" => projects.add_task(vault, id, &data, if_match),
-        "update" => projects.update_task(vault, id, task_id()?, &data, if_match),
+        "add" => projects.add_task(store, id, &data, if_match),
+        "update" => projects.update_task(store, id, task_id()?, &data, if_match),
         _ => {
             let task_id = task_id()?;
-            projects.remove_task(vault, id, task_id, if_match)?;
+            projects.remove_task(store, id, task_id, if_match)?;
             return Reply::of(
                 &json!({ "success": true, "operation": operation, "accomplishment_id": id, "task_id": task_id }),
             );

@@ -44,7 +44,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         _ => return wrong("task_id and task_status go together."),
     };
     let (changed, task) = projects(context)?.focus(
-        context.vault,
+        context.store,
         id,
         in_progress,
         task,

@@ -46,7 +46,7 @@ impl Member for &Update {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let projects = projects(context)?;
     let canvas = canvas_of(context, arguments)?;
-    let done = projects.sync(context.vault, &canvas)?;
+    let done = projects.sync(context.store, &canvas)?;
     // Errors first: they are what a person has to fix.
     let errors = fitting(done.errors.iter().map(String::as_str));
     let left = crate::limits::RESULT_CHARS

@@ -2,10 +2,10 @@
 
 use super::{CANVAS_SOURCE, IF_MATCH, canvas_of, line, projects};
 use crate::accomplishments::docs::with_lines;
+use crate::change::write::Overwrite;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::change::write::Overwrite;
 use crate::vault::{Error as VaultError, count_lines};
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     )?;
     let mut line_count = count_lines(content.as_bytes());
     let mut edit = || {
-        context.vault.edit_bytes(&path, if_match, &mut |before| {
+        context.changes.edit_bytes(&path, if_match, &mut |before| {
             let Some(range) = range else { return Ok(content.as_bytes().to_vec()) };
             let malformed = |_| VaultError::Malformed {
                 path: path.as_str().into(),
@@ -100,11 +100,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         })
     };
     let written = match operation {
-        "create" => Some(context.vault.write(&path, content, true, Overwrite::Nothing)?),
+        "create" => Some(context.changes.write(&path, content, true, Overwrite::Nothing)?),
         "delete" => {
-            context.vault.delete(std::slice::from_ref(&path), if_match, &|_, _| {
-                !context.requester.has_cancelled()
-            })?;
+            context.links.delete(
+                context.changes,
+                std::slice::from_ref(&path),
+                if_match,
+                &|_, _| !context.requester.has_cancelled(),
+            )?;
             None
         }
         _ => Some(edit()?),

@@ -3,10 +3,10 @@
 use super::document::{Document, Section};
 use super::{CHUNK_INDEX, CONTEXT, DIGEST, MAX_CHARS, shown_path, wanted_chunk};
 use crate::limits;
-use crate::text::pattern::Expression;
+use crate::search::expression::Expression;
+use crate::search::grep::Occurrences;
 use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::grep::Occurrences;
 use std::borrow::Cow;
 
 /// Maximum characters of context on either side of a match.
@@ -65,7 +65,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let of = if arguments.flag("regex") { Expression::new } else { Expression::of_text };
     let pattern = of(text, arguments.flag("case_sensitive")).map_err(wrong)?;
-    let found = context.vault.grep(
+    let found = context.search.grep(
         &pattern,
         arguments.number("context_chars"),
         &context.proceed("notes searched"),

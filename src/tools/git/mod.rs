@@ -11,10 +11,10 @@ use super::error::{Code, Error};
 use super::result::{Inline, Nullable, result};
 use super::schema::{ANY_TEXT, Field, Shape, optional};
 use super::{Arguments, Context, Tool};
+use crate::change::commits::Author;
 use crate::git::{Done, Failure, Git, NoteChange};
 use crate::markdown::frontmatter;
 use crate::vault::VaultPath;
-use crate::vault::change::commits::Author;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -102,14 +102,14 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
 /// commit.
 ///
 /// # Errors
-/// Those of [`Vault::kept_version`](crate::vault::Vault::kept_version) and [`Git::bytes_in`].
+/// Those of [`Changes::kept_version`](crate::change::Changes::kept_version) and [`Git::bytes_in`].
 pub(super) fn version_bytes(
     context: &Context<'_>,
     path: &VaultPath,
     version: &str,
 ) -> Result<Vec<u8>, Failure> {
     let is_commit = version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match (context.vault.kept_version(path, version), &context.systems.git) {
+    match (context.changes.kept_version(path, version), &context.systems.git) {
         (Err(_), Some(git)) if is_commit => {
             git.bytes_in(path, version, &|| context.requester.has_cancelled())
         }
@@ -142,7 +142,7 @@ fn change(
     // An author of its own: what is replaced is kept for undo, but the change is committed here,
     // and not again after the call.
     let author = Arc::new(Author::new(&context.principal.login, tool, None));
-    let vault = context.vault.on_behalf_of(&author);
+    let vault = context.changes.on_behalf_of(&author);
     let wanted = NoteChange {
         path,
         after,

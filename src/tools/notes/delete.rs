@@ -49,8 +49,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if if_match.is_some() && paths.len() > 1 {
         return Err(Error::invalid("Argument if_match is for one file."));
     }
-    let deleted =
-        context.vault.delete(&paths, if_match, &|_, _| !context.requester.has_cancelled())?;
+    let deleted = context
+        .links
+        .delete(context.changes, &paths, if_match, &|_, _| !context.requester.has_cancelled())?;
     let files: Vec<Value> = deleted
         .files
         .iter()

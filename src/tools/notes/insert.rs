@@ -2,12 +2,12 @@
 
 use super::{BLOCK, HEADING, LINE, PATH, target};
 use crate::markdown::insert::Position;
+use crate::notes::insert::{Inserted, insert};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile, escapes_warning, frontmatter_warning};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
-use crate::vault::notes::Inserted;
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
 pub(super) static TOOL: Tool = Tool {
@@ -88,8 +88,14 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     }
     let create = arguments.flag("create");
     let named = note(context, arguments.text("path"), create)?;
-    let inserted =
-        context.vault.insert(&named, (target, position), text, create, arguments.maybe("if_match"));
+    let inserted = insert(
+        context.changes,
+        &named,
+        (target, position),
+        text,
+        create,
+        arguments.maybe("if_match"),
+    );
     let Inserted { written, line, warning } = inserted.map_err(|error| match error {
         VaultError::NotFound { path, hint } if !create => VaultError::NotFound {
             path,

@@ -1,12 +1,12 @@
 //! `vault_links`: links of the vault.
 
 use super::PATH;
+use crate::links::list::{LinkFilter, VaultLink};
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::fitting;
 use crate::tools::result::{Inline, Member, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::links::{LinkFilter, VaultLink};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_links",
@@ -64,7 +64,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         "unresolved" => LinkFilter::Unresolved,
         "ambiguous" => LinkFilter::Ambiguous,
         name @ ("orphans" | "deadends") => {
-            let found = context.vault.unlinked(name == "deadends", path.as_ref(), &proceed)?;
+            let found = context.links.unlinked(name == "deadends", path.as_ref(), &proceed)?;
             let (paths, next) = paging::page(
                 arguments,
                 &found,
@@ -84,7 +84,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if path.is_none() && matches!(show, LinkFilter::Backlinks | LinkFilter::Outgoing) {
         return Err(Error::invalid(format!("Argument path is missing: {PATH}.")));
     }
-    let found = context.vault.links(show, path.as_ref(), after.as_deref(), &proceed)?;
+    let found = context.links.links(show, path.as_ref(), after.as_deref(), &proceed)?;
     let found_count = found.links.len();
     let links = fitting(found.links.into_iter());
     let has_more = found.has_more || links.len() < found_count;

@@ -15,8 +15,8 @@ mod tasks;
 
 use super::schema::{ANY_TEXT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Reply, Tool};
+use crate::links::plan::Rewritten;
 use crate::markdown::insert::Target;
-use crate::vault::rewrite::Rewritten;
 use serde_json::json;
 
 /// The tools, in the order in which they are listed.

@@ -2,13 +2,13 @@
 
 use super::{CHANGES, DRY_RUN, answer};
 use crate::limits;
+use crate::links::plan::Options;
 use crate::text::fitting_in;
 use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::media::{extension_of, is_note};
-use crate::vault::rewrite::Options;
 use serde_json::{Map, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -75,7 +75,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Some((note, heading)) => {
             let path = note_of_heading(context, note)?;
             let new = new_heading(context, &path, heading, to)?;
-            context.vault.rename_heading(&path, without_brackets(note, heading), new, options)?
+            context.links.rename_heading(
+                context.changes,
+                &path,
+                without_brackets(note, heading),
+                new,
+                options,
+            )?
         }
         None => {
             let path = found?;
@@ -98,7 +104,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 );
                 return Err(Error::invalid(why));
             }
-            context.vault.move_file(&path, &new_path(context, &path, to)?, options)?
+            context.links.move_file(
+                context.changes,
+                &path,
+                &new_path(context, &path, to)?,
+                options,
+            )?
         }
     };
     let moved = rewritten.moved.iter().map(|(from, to)| json!({ "from": from, "to": to }));

@@ -137,6 +137,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let proceed = context.proceed("files looked at");
     let source = Source {
         vault: context.vault,
+        links: context.links,
         zone: &context.options.zone,
         now: Moment::read(),
         proceed: &proceed,

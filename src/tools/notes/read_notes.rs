@@ -12,7 +12,7 @@ use crate::tools::reply::json_of;
 use crate::tools::result::{Members, flag, result, unless_empty};
 use crate::tools::schema::{DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit, notes::target_error};
+use crate::vault::{Error as VaultError, VaultPath, bytes_that_fit};
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 
@@ -152,7 +152,7 @@ fn show(
     let path = context.path(named)?;
     let (text, etag) = context.vault.note(&path)?;
     let note = Note::of(&text);
-    let lines = lines_of(&note, target).map_err(|error| target_error(target, error))?;
+    let lines = lines_of(&note, target).map_err(|error| VaultError::of_part(target, error))?;
     let shown = Shown { path: path.as_str().into(), etag, ..Shown::default() };
     let shown = match view {
         "outline" => outline(context, &path, &note, &lines, shown)?,
@@ -284,7 +284,7 @@ fn outline(
         tasks: Some(json!({ "open": count(is_open), "done": count(is_done) })),
         links_out: Some(links.count()),
         links_in: Some(
-            context.vault.count_links_to(path, &|_, _| !context.requester.has_cancelled())?,
+            context.links.count_links_to(path, &|_, _| !context.requester.has_cancelled())?,
         ),
         ..shown
     })

@@ -1,10 +1,10 @@
 //! `vault_rename_tag`: a tag renamed in all notes.
 
 use super::{CHANGES, DRY_RUN, answer};
+use crate::links::plan::Options;
 use crate::markdown::inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::rewrite::Options;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_rename_tag",
@@ -52,6 +52,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         proceed: &proceed,
     };
     context.vault.refresh()?;
-    let rewritten = context.vault.rename_tag(&from, &to, options)?;
+    let rewritten = context.links.rename_tag(context.changes, &from, &to, options)?;
     answer("tags_updated", &rewritten, options.dry_run)
 }

@@ -32,7 +32,7 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let version = arguments.text("version").trim();
     let path = context.existing_or_deleted(arguments.text("path"))?;
-    let written = context.vault.restore(&path, version).map_err(|error| match error {
+    let written = context.changes.restore(&path, version).map_err(|error| match error {
         // Of what never was there, or is no file.
         VaultError::NoTarget { .. } => context.vault.entry(&path).err().unwrap_or(error).into(),
         VaultError::Conflict(_) => Error::new(

@@ -4,6 +4,7 @@ use super::rename_tag::check_tag;
 use crate::limits;
 use crate::markdown::frontmatter::{self, is_tags};
 use crate::markdown::properties::{name_in, parse, set};
+use crate::notes::edit_all::edit_all;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
@@ -81,8 +82,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             .map_err(|why| VaultError::Malformed { path: path.as_str().into(), why })
     };
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
-        (_, None) => context.vault.edit_all(&paths, &change),
-        ([_], Some(etag)) => context.vault.edit_all(&paths, &|path, text| {
+        (_, None) => edit_all(context.changes, &paths, &change),
+        ([_], Some(etag)) => edit_all(context.changes, &paths, &|path, text| {
             let now = crate::vault::etag(text.as_bytes());
             if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
         }),

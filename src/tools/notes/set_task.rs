@@ -1,12 +1,11 @@
 //! `vault_set_task`: one task ticked or unticked.
 
 use super::{LINE, PATH};
+use crate::notes::tasks::{ChangedTask, Status, set_task};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, defaulted, required};
 use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::notes::ChangedTask;
-use crate::vault::notes::Status;
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
@@ -50,6 +49,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Is(character) => character,
     };
     let ChangedTask { written, before, after } =
-        context.vault.set_task(&path, line, arguments.text("text"), status)?;
+        set_task(context.changes, &path, line, arguments.text("text"), status)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
 }

@@ -4,13 +4,13 @@ use crate::calendar::DateTime;
 use crate::clock::Moment;
 use crate::limits;
 use crate::markdown::tasks::fields_of;
+use crate::notes::tasks::{Status, TaskQuery, VaultTask, tasks};
 use crate::slice::first_chars;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, flag, result};
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::notes::{Status, TaskQuery, VaultTask};
 
 /// Tasks in one page of a list.
 const TASKS_PAGE: usize = 200;
@@ -121,7 +121,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         text: arguments.maybe("text").map(fold),
         due_before: due_before.map(str::to_owned),
     };
-    let found = context.vault.tasks(&query, &context.proceed("notes read"))?;
+    let found = tasks(context.vault, &query, &context.proceed("notes read"))?;
     // A page begins after a path and a line; the padded digits sort as the numbers do.
     let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
     let (tasks, next) = paging::page(arguments, &found, key, TASKS_PAGE, row)?;

@@ -2,10 +2,10 @@
 
 use super::url;
 use crate::limits;
+use crate::search::run::Query;
 use crate::tools::reply::fitting;
 use crate::tools::schema::{Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::search::Query;
 use serde_json::json;
 
 /// Notes returned by `search` in the toolset `research`.
@@ -37,7 +37,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // Pictures cannot be fetched.
     let query =
         Query { text, max_results: 2 * RESEARCH_RESULTS, passages: true, ..Query::default() };
-    let found = context.vault.search(&query, &|_, _| !context.requester.has_cancelled())?;
+    let found = context.search.run(&query, &|_, _| !context.requester.has_cancelled())?;
     let readable =
         found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(RESEARCH_RESULTS);
     let results = readable.map(|hit| {

@@ -1,10 +1,10 @@
 //! `vault_edit`: texts in a file replaced.
 
 use super::{IF_MATCH, PATH, WrittenFile};
+use crate::change::replace_text::Replacement;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::change::replace_text::Replacement;
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put instead";
@@ -89,7 +89,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
              file.",
         ));
     }
-    let (edited, replacements) = context.vault.edit(&path, &edits, arguments.maybe("if_match"))?;
+    let (edited, replacements) =
+        context.changes.edit(&path, &edits, arguments.maybe("if_match"))?;
     Reply::of(&Answer {
         file: WrittenFile::of(&edited),
         replaced: true,

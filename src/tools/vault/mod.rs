@@ -10,8 +10,8 @@ mod write;
 use super::Tool;
 use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, optional};
+use crate::change::write::Written;
 use crate::markdown::frontmatter;
-use crate::vault::change::write::Written;
 
 /// The tools, in the order in which they are listed: the overview of the vault first.
 pub static TOOLS: [&Tool; 6] =

@@ -3,15 +3,14 @@
 use super::PATH;
 #[cfg(feature = "git")]
 use crate::git::Failure;
-use crate::limits;
 use crate::tools::reply::json_of;
 use crate::tools::result::{flag, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::uri;
 use crate::vault::VaultPath;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range, Read};
+use crate::{limits, uri};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
@@ -83,7 +82,7 @@ fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Resu
             }
         });
     }
-    Ok(context.vault.kept_version(path, version)?)
+    Ok(context.changes.kept_version(path, version)?)
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {

@@ -1,15 +1,14 @@
 //! `vault_search`: names, tags and text.
 
-use crate::calendar;
 use crate::clock::Moment;
-use crate::limits;
+use crate::search::run::{Hit, MatchType, Query};
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::json_of;
 use crate::tools::result::{Inline, Members, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::search::{Hit, MatchType, Query};
+use crate::{calendar, limits};
 use serde_json::{Map, Value};
 
 /// Results of one search.
@@ -182,7 +181,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let newest_first = arguments.text("sort") == MODIFIED;
     let snippets = arguments.text("snippets");
     let offset = paging::offset(arguments)?;
-    let found = context.vault.search(
+    let found = context.search.run(
         &Query {
             text: query,
             max_results: arguments.number("max_results"),

@@ -1,10 +1,10 @@
 //! `vault_write`: a whole file.
 
 use super::{IF_MATCH, PATH, WrittenFile, escapes_warning, frontmatter_warning};
+use crate::change::write::Overwrite;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
-use crate::vault::change::write::Overwrite;
 use crate::vault::media::{extension_of, is_note};
 
 pub(super) static TOOL: Tool = Tool {
@@ -61,7 +61,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (false, None) => Overwrite::Anything,
     };
     let content = arguments.text("content");
-    let written = context.vault.write(&path, content, arguments.flag("create_dirs"), over)?;
+    let written = context.changes.write(&path, content, arguments.flag("create_dirs"), over)?;
     let is_shown = !written.created || extension_of(path.name()).is_some();
     Reply::of(&Answer {
         file: WrittenFile::of(&written),

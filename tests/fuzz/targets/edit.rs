@@ -7,5 +7,5 @@ fuzz_target!(|input: &str| {
     // The first two lines are the old and the new text; a `|` in them is a line end.
     let mut parts = input.splitn(3, '\n').map(|part| part.replace('|', "\n"));
     let (Some(old), Some(new), Some(_)) = (parts.next(), parts.next(), parts.next()) else { return };
-    vault_sync_mcp::vault::fuzz::edit(input.splitn(3, '\n').nth(2).unwrap_or_default(), &old, &new);
+    vault_sync_mcp::change::fuzz::edit(input.splitn(3, '\n').nth(2).unwrap_or_default(), &old, &new);
 });

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| vault_sync_mcp::vault::fuzz::folding(text));
+fuzz_target!(|text: &str| vault_sync_mcp::text::fuzz::folding(text));

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use vault_sync_mcp::markdown::{blocks, frontmatter, inline};
-use vault_sync_mcp::text::query;
+use vault_sync_mcp::search::query;
 
 fuzz_target!(|text: &str| {
     let end = frontmatter::end(text);

@@ -1,0 +1,142 @@
+//! Undoing everything that one login did.
+
+use super::Changes;
+use super::commits::{Author, Commits};
+use super::log::{Did, Line, UNDO};
+use super::step::Step;
+use super::take_back::{Back, Planned};
+use crate::clock::Moment;
+use crate::vault::error::Error;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What was undone, or would be, and what was not; each a line of text.
+#[derive(Debug, Default)]
+pub struct Undone {
+    pub done: Vec<String>,
+    pub left: Vec<String>,
+    /// Paths of the files that were changed.
+    pub changed: Vec<String>,
+}
+
+/// How one call is undone.
+#[derive(Default)]
+struct Plan {
+    steps: Vec<Step>,
+    /// What each step does.
+    done: Vec<String>,
+    /// What is left as it is, and why.
+    left: Vec<(String, String)>,
+}
+
+impl Changes {
+    /// Undoes everything that a login has done since a point in time, newest call first. A file
+    /// changed since is left alone; if a file or folder cannot be moved back, its whole call is.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if no versions are kept, or the disk's.
+    pub fn undo(
+        &self,
+        by: &str,
+        since: Moment,
+        dry_run: bool,
+        commits: Option<Arc<dyn Commits>>,
+    ) -> Result<Undone, Error> {
+        let log = self.kept_versions()?;
+        let owner = Arc::new(Author::new("owner", UNDO, commits));
+        let changes = self.on_behalf_of(&owner);
+        changes.vault.refresh_now()?;
+        let alone = changes.alone();
+        // What a crash has left half done is not the login's to undo.
+        if !dry_run {
+            drop(changes.open_log(log)?);
+        }
+        let past = self.past()?;
+        let undone_calls: HashSet<&str> = past
+            .lines
+            .iter()
+            .filter_map(
+                |line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None },
+            )
+            .collect();
+        let is_own = |line: &&Line| {
+            line.by == by
+                && line.at >= since.0
+                && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
+                && !undone_calls.contains(&*line.call)
+        };
+        let own: Vec<&Line> = past.lines.iter().filter(is_own).collect();
+        let mut planned = Planned::of(&changes, log);
+        let (mut undone, mut left) = (Undone::default(), HashSet::new());
+        for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
+            let mut plan = plan_undo(&mut planned, lines)?;
+            if !dry_run && !plan.steps.is_empty() {
+                for step in &plan.steps {
+                    if let Step::Rename { to, .. } = step {
+                        planned.make_room(to);
+                    }
+                }
+                let of = lines.first().map(|line| line.call.clone()).unwrap_or_default();
+                let mark = plan.left.is_empty().then_some(Did::Undone { of });
+                if let Err(error) = alone.apply(std::mem::take(&mut plan.steps), None, mark) {
+                    let why = error.to_string();
+                    plan.left.extend(plan.done.drain(..).map(|what| (what, why.clone())));
+                }
+                planned = Planned::of(&changes, log);
+            }
+            undone.done.extend(plan.done);
+            // Each once.
+            undone.left.extend(
+                plan.left
+                    .into_iter()
+                    .filter(|(path, _)| left.insert(path.clone()))
+                    .map(|(path, why)| format!("{path}: {why}")),
+            );
+        }
+        if !past.is_whole_of(by, since) {
+            undone.left.push(
+                "there were so many changes that some are no longer known; vault_history shows \
+                 what is kept of a note"
+                    .into(),
+            );
+        }
+        undone.changed = owner.changed();
+        Ok(undone)
+    }
+}
+
+/// Plans the steps that undo the changes of a call, the last first.
+fn plan_undo(planned: &mut Planned<'_>, lines: &[&Line]) -> Result<Plan, Error> {
+    let mut plan = Plan::default();
+    // A move that cannot be undone stays, together with everything that belongs to it.
+    for line in lines {
+        if let Did::Renamed { from, to } = &line.did
+            && planned.is_taken(from)
+            && planned.exists(to)
+        {
+            plan.left.push((to.clone(), format!("cannot be moved back, another {from} exists")));
+            return Ok(plan);
+        }
+    }
+    for line in lines.iter().rev() {
+        let when = format!("{} of {}", line.tool, Moment(line.at).rfc3339());
+        match planned.back(&line.did)? {
+            Back::Step(step) => {
+                let path = step.path();
+                plan.done.push(match &line.did {
+                    Did::Renamed { to, .. } => format!("{path}: moved back from {to}; {when}"),
+                    Did::Wrote { before: None, .. } => {
+                        format!("{path}: to the trash; created by {when}")
+                    }
+                    Did::Trashed { .. } => format!("{path}: restored; deleted by {when}"),
+                    _ => format!("{path}: as before {when}"),
+                });
+                planned.assume(&step, &line.did);
+                plan.steps.push(step);
+            }
+            Back::Nothing => {}
+            Back::Left(path, why) => plan.left.push((path, format!("{why} ({when})"))),
+        }
+    }
+    Ok(plan)
+}

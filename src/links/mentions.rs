@@ -1,0 +1,83 @@
+//! Where bases and queries mention what gets another name: only listed, as they may mean something
+//! else.
+
+use crate::links::Links;
+use crate::links::plan::{LeftAlone, left_alone};
+use crate::markdown::blocks::Kind;
+use crate::markdown::parts::Note;
+use crate::text::fold::fold;
+use crate::vault::entry::Entry;
+use crate::vault::parallel::map_parallel;
+use crate::vault::{Error, VaultPath};
+use std::sync::Arc;
+
+/// The languages of code blocks with queries: Obsidian's own, bases, and those of the plugins
+/// Dataview and Tasks.
+const QUERY_BLOCKS: [&str; 5] = ["query", "base", "dataview", "dataviewjs", "tasks"];
+
+impl Links {
+    /// Where bases and query blocks mention a name or tag.
+    pub(crate) fn mentions(
+        &self,
+        name: &str,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<LeftAlone>, Error> {
+        let wanted = fold(name);
+        let word_index = self.search.word_index();
+        let mut entries = self.vault().files_below(&VaultPath::root(), ".base");
+        self.vault().view.with_table(|table| {
+            for kind in QUERY_BLOCKS {
+                let having = self
+                    .search
+                    .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table)
+                    .into_iter();
+                entries.extend(having.filter(|entry| entry.is_note()).cloned());
+            }
+        });
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
+        let look = |entry: &Arc<Entry>| {
+            let is_base = !entry.is_note();
+            let folded = entry.folded_text();
+            if !is_base && !["```", "~~~"].iter().any(|fence| folded.contains(fence)) {
+                return Vec::new();
+            }
+            let text = self.vault().text(entry).unwrap_or_default();
+            let note = Note::of(&text);
+            let mut is_query = is_base;
+            let mut found = Vec::new();
+            for (number, line) in note.lines.iter().enumerate() {
+                let shown = note.line(number);
+                if !is_base {
+                    let info =
+                        shown.trim_start_matches(['>', ' ', '\t']).trim_start_matches(['`', '~']);
+                    is_query = line.kind == Kind::Code
+                        && if line.opens { QUERY_BLOCKS.contains(&info.trim()) } else { is_query };
+                }
+                if is_query && has_word(&fold(shown), &wanted) {
+                    let reason = if is_base { "a base" } else { "a query block" };
+                    found.push(left_alone(
+                        &entry.path,
+                        &note,
+                        line.range.start,
+                        &format!("{reason}: change it by hand if it refers to this"),
+                    ));
+                }
+            }
+            found
+        };
+        Ok(map_parallel(&entries, &|entry| entry.search_cost(), &look, proceed)?
+            .into_iter()
+            .flatten()
+            .collect())
+    }
+}
+
+/// Whether a text contains a word that is not part of a longer one.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let behind = text.get(at + word.len()..).and_then(|behind| behind.chars().next());
+        !before.is_some_and(char::is_alphanumeric) && !behind.is_some_and(char::is_alphanumeric)
+    })
+}

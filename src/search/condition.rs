@@ -1,0 +1,267 @@
+//! Whether a file meets a condition of Obsidian's search language, and where.
+
+use crate::markdown::blocks::{self, Kind, Line};
+use crate::markdown::{inline, properties, tasks};
+use crate::search::expression::Unfinished;
+use crate::search::query::{Condition, Field, Scope, Term};
+use crate::slice::Part;
+use crate::text::fold::fold;
+use crate::vault::entry::{Entry, name_of};
+use crate::vault::path::rest_below;
+use crate::vault::properties::text_of_value;
+use memchr::memmem;
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::ops::Range;
+
+/// Where a condition is met, in [`File::text`]; `None`: at no single range.
+type MatchRange = Option<Range<usize>>;
+
+/// A file against which conditions are checked.
+pub(crate) struct File<'a> {
+    entry: &'a Entry,
+    folded: &'a str,
+    /// The original text, if a condition needs it.
+    original: Option<&'a str>,
+    lines: OnceCell<Vec<Line>>,
+    blocks: OnceCell<Vec<Range<usize>>>,
+    tags: OnceCell<Vec<Range<usize>>>,
+    proceed: &'a dyn Fn() -> bool,
+}
+
+impl<'a> File<'a> {
+    pub(crate) fn new(
+        entry: &'a Entry,
+        folded: &'a str,
+        original: Option<&'a str>,
+        proceed: &'a dyn Fn() -> bool,
+    ) -> File<'a> {
+        File {
+            entry,
+            folded,
+            original,
+            lines: OnceCell::new(),
+            blocks: OnceCell::new(),
+            tags: OnceCell::new(),
+            proceed,
+        }
+    }
+
+    /// The text to which ranges refer.
+    fn text(&self) -> &'a str {
+        self.original.unwrap_or(self.folded)
+    }
+
+    /// Whether all conditions are met; if so, the first range that one of them gives, in the folded
+    /// text.
+    pub(crate) fn find_match(
+        &self,
+        conditions: &[Condition],
+    ) -> Result<Option<MatchRange>, Unfinished> {
+        let found = self.all(conditions, None)?;
+        let in_folded = |range: Range<usize>| {
+            let Some(original) = self.original else { return range };
+            let folded_length =
+                |end: usize| original.get(..end).map_or(0, |before| fold(before).len());
+            let start = folded_length(range.start).min(self.folded.len());
+            start..folded_length(range.end).clamp(start, self.folded.len())
+        };
+        Ok(found.map(|found_at| found_at.map(in_folded)))
+    }
+
+    fn all(
+        &self,
+        conditions: &[Condition],
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
+        let mut first = None;
+        for condition in conditions {
+            match self.find(condition, part)? {
+                None => return Ok(None),
+                Some(found_at) => first = first.or(found_at),
+            }
+        }
+        Ok(Some(first))
+    }
+
+    /// Where a condition is met in a part of the text, or without one in the whole file; `None` if
+    /// it is not met.
+    fn find(
+        &self,
+        condition: &Condition,
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
+        Ok(match condition {
+            Condition::Has(field, term) => return self.find_term(*field, term, part),
+            Condition::Tag(name) => match part {
+                None => self.entry.has_tag(name).then_some(None),
+                Some(part) => self.find_tag(name, part).map(Some),
+            },
+            Condition::Property(name, value) => {
+                has_property(self.entry, name, value.as_deref()).then(|| self.find_key(name))
+            }
+            Condition::Not(condition) => match self.find(condition, part)? {
+                Some(_) => None,
+                None => Some(None),
+            },
+            Condition::All(conditions) => return self.all(conditions, part),
+            Condition::Any(conditions) => {
+                for condition in conditions {
+                    if let Some(found_at) = self.find(condition, part)? {
+                        return Ok(Some(found_at));
+                    }
+                }
+                None
+            }
+            Condition::Within(scope, condition) => {
+                // A nested scope scans all lines for each part of the outer one.
+                if !(self.proceed)() {
+                    return Err(Unfinished);
+                }
+                for range in self.parts(*scope, part) {
+                    if let Some(found_at) = self.find(condition, Some(&range))? {
+                        return Ok(Some(Some(found_at.unwrap_or(range))));
+                    }
+                }
+                None
+            }
+        })
+    }
+
+    fn find_term(
+        &self,
+        field: Field,
+        term: &Term,
+        part: Option<&Range<usize>>,
+    ) -> Result<Option<MatchRange>, Unfinished> {
+        let part_of_path = |path: &'a str| if field == Field::Name { name_of(path) } else { path };
+        let path = part_of_path(&self.entry.path);
+        if part.is_none() && field != Field::Content {
+            let in_path_or_tags = match term {
+                Term::Folded(wanted) => {
+                    let tag =
+                        wanted.strip_prefix('#').filter(|tag| !tag.is_empty()).unwrap_or(wanted);
+                    let in_tags = || self.entry.folded_tags().iter().any(|own| own.contains(tag));
+                    let is_any = field == Field::Any;
+                    let path = if is_any {
+                        self.entry.path_for(wanted.as_bytes())
+                    } else {
+                        part_of_path(self.entry.folded_path())
+                    };
+                    path.contains(wanted) || is_any && in_tags()
+                }
+                Term::Exact(wanted) if field == Field::Any && !wanted.ends_with(".md") => {
+                    path.strip_suffix(".md").unwrap_or(path).contains(wanted)
+                }
+                Term::Exact(wanted) => path.contains(wanted),
+                Term::Regex(expression) => expression.find(path, self.proceed)?.is_some(),
+            };
+            if in_path_or_tags {
+                return Ok(Some(None));
+            }
+        }
+        if matches!(field, Field::Name | Field::Path) || !self.entry.has_searched_text() {
+            return Ok(None);
+        }
+        let range = part.cloned().unwrap_or(0..self.text().len());
+        let text = self.text().part(range.clone());
+        let found = |at: usize, length: usize| Some(range.start + at..range.start + at + length);
+        Ok(match term {
+            Term::Folded(wanted) if self.original.is_none() => {
+                memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
+            }
+            // A match in the folded text gives no range in the original.
+            Term::Folded(wanted) if part.is_none() => {
+                self.folded.contains(wanted.as_str()).then_some(None)
+            }
+            Term::Folded(wanted) => fold(text).contains(wanted).then_some(None),
+            Term::Exact(wanted) => {
+                memmem::find(text.as_bytes(), wanted.as_bytes()).map(|at| found(at, wanted.len()))
+            }
+            Term::Regex(expression) => {
+                expression.find(text, self.proceed)?.map(|at| found(at.start, at.len()))
+            }
+        })
+    }
+
+    /// The range of a property's key in the note.
+    fn find_key(&self, name: &str) -> MatchRange {
+        if self.original.is_none() {
+            return properties::key_range(self.text(), name);
+        }
+        let own = self
+            .entry
+            .properties()?
+            .into_iter()
+            .map(|(own, _)| own)
+            .find(|own| fold(own) == *name)?;
+        properties::key_range(self.text(), &own)
+    }
+
+    /// An inline tag in a part, or one nested below it.
+    fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
+        let tags = self.tags.get_or_init(|| inline::tags(self.text()));
+        let mut inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
+        inside
+            .find(|tag| {
+                rest_below(&fold(self.text().part(tag.start + 1..tag.end)), wanted).is_some()
+            })
+            .cloned()
+    }
+
+    /// The lines, blocks, sections or tasks of the text, or of a part of it.
+    fn parts(&self, scope: Scope, part: Option<&Range<usize>>) -> Vec<Range<usize>> {
+        let lines = self.lines.get_or_init(|| blocks::lines(self.text()));
+        let blocks = || self.blocks.get_or_init(|| blocks::blocks(lines));
+        let mut parts: Vec<Range<usize>> = match scope {
+            Scope::Line => lines.iter().map(|line| line.range.clone()).collect(),
+            Scope::Block => blocks().clone(),
+            Scope::Section => blocks::sections(lines),
+            Scope::Task | Scope::TaskTodo | Scope::TaskDone => {
+                let wanted = |status: char| match scope {
+                    Scope::TaskTodo => tasks::is_open(status),
+                    Scope::TaskDone => tasks::is_done(status),
+                    _ => true,
+                };
+                let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
+                // A task goes on to the end of its block.
+                let block_of = |line: &Line| {
+                    blocks().get(blocks().partition_point(|block| block.end < line.range.end))
+                };
+                // Inside of a line it ends with the line.
+                let most = part.map_or(usize::MAX, |part| part.end);
+                let end_of = |line: &Line| {
+                    block_of(line)
+                        .map_or(line.range.end, |block| block.end.min(most).max(line.range.end))
+                };
+                tasks.map(|line| line.content..end_of(line)).collect()
+            }
+        };
+        parts.retain(|own| part.is_none_or(|part| part.start <= own.start && own.end <= part.end));
+        parts
+    }
+}
+
+/// Whether a note has a property and, if given, this value; names and values are compared folded,
+/// and any item of a list matches.
+fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
+    entry.properties().is_some_and(|properties| {
+        let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
+        // A link is meant by its target.
+        let target = |own: &str| {
+            own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned)
+        };
+        let equals = |own: &Value, wanted: &str| {
+            let own = fold(&text_of_value(own));
+            own == wanted
+                || own.is_empty() && wanted == "null"
+                || target(&own).is_some_and(|target| target == wanted)
+        };
+        own.is_some_and(|own| match (value, own) {
+            (None, _) => true,
+            (Some("null"), Value::Array(items)) if items.is_empty() => true,
+            (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
+            (Some(wanted), own) => equals(own, wanted),
+        })
+    })
+}
