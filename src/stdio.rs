@@ -1,9 +1,8 @@
 //! MCP over stdin and stdout: one JSON message per line. For clients that start the program
 //! themselves; whoever can do that may do everything, so there is no login.
 //!
-//! One thread reads, another dispatches. Whatever may wait for files or for the first index, tool
-//! calls above all, runs on a thread of its own, so that it holds up no other. All other messages
-//! are answered by the dispatching thread, in order.
+//! One thread reads, and answers at once what needs no files. Whatever may wait for files or for the
+//! first index, tool calls above all, is answered by another, so that it holds up no other.
 
 use crate::clock::Moment;
 use crate::limits;
@@ -13,21 +12,18 @@ use crate::mcp::{
     Exchange, Listener, Outcome, Revision, Server, Session, Subscription, era, methods,
 };
 use crate::principal::Principal;
-use crate::quota::{Bounds, Permit, Quota};
+use crate::quota::Permit;
 use crate::rpc::{self, Error, Id, Incoming, Message};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::Scope;
-use std::time::Duration;
 
-/// Calls of a client on stdio that run at the same time; further ones wait for one to end.
+/// Calls of a client on stdio that run at the same time; further ones wait for one to end. Sessions
+/// of Claude Code, which take minutes, have bounds of their own.
 const CALLS: usize = 16;
-/// How long one waits before it runs all the same: longer than a git push may take.
-const CALL_WAIT: Duration = Duration::from_secs(60);
 
 /// Serves one client until its end of the pipe closes.
 ///
@@ -40,6 +36,7 @@ pub fn serve(
 ) -> io::Result<()> {
     let client = Client {
         server: Arc::clone(server),
+        calls: Calls::default(),
         principal: Principal::local(),
         pipe: Arc::new(Pipe { output: Mutex::new(Box::new(output)), open: AtomicBool::new(true) }),
         session: OnceLock::new(),
@@ -48,15 +45,12 @@ pub fn serve(
         requests: Requests::default(),
         subscriptions: Mutex::default(),
     };
-    let (queue, work) = sync_channel(limits::STDIO_QUEUE);
     let client = &client;
     std::thread::scope(|scope| {
         // Requests before the end of input are still answered: the scope waits for them, but
         // sessions of Claude Code are stopped.
-        std::thread::Builder::new()
-            .name("stdio".into())
-            .spawn_scoped(scope, move || client.dispatch_all(scope, work))?;
-        let read = client.read_all(input, queue);
+        let read = client.read_all(input, scope);
+        client.calls.close();
         server.systems.stop();
         server.systems.wait_for_writing_sessions();
         read
@@ -94,8 +88,65 @@ struct Line {
     running: Option<Running>,
 }
 
+/// The calls that wait, and the threads that answer them: one for each call that runs, which then
+/// waits for another.
+#[derive(Default)]
+struct Calls {
+    state: Mutex<State>,
+    /// A call has come, or no more will.
+    came: Condvar,
+    /// A call has been taken.
+    taken: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Line>,
+    threads: usize,
+    idle: usize,
+    is_closed: bool,
+}
+
+impl Calls {
+    /// Adds a call, once there is room; gives whether it needs another thread.
+    fn add(&self, call: Line) -> bool {
+        let state = self.state.lock().unpoisoned();
+        let is_full = |state: &mut State| state.waiting.len() >= limits::STDIO_QUEUE;
+        let mut state = self.taken.wait_while(state, is_full).unpoisoned();
+        state.waiting.push_back(call);
+        let needs_thread = state.waiting.len() > state.idle && state.threads < CALLS;
+        state.threads += usize::from(needs_thread);
+        self.came.notify_one();
+        needs_thread
+    }
+
+    /// The next call; `None` when there will be no more.
+    fn next(&self) -> Option<Line> {
+        let mut state = self.state.lock().unpoisoned();
+        state.idle += 1;
+        let must_wait = |state: &mut State| state.waiting.is_empty() && !state.is_closed;
+        let mut state = self.came.wait_while(state, must_wait).unpoisoned();
+        state.idle -= 1;
+        self.taken.notify_one();
+        state.waiting.pop_front()
+    }
+
+    /// Takes back the last call, whose thread could not be started; false if another has it.
+    fn take_back(&self) -> bool {
+        let mut state = self.state.lock().unpoisoned();
+        state.threads -= 1;
+        state.waiting.pop_back().is_some()
+    }
+
+    fn close(&self) {
+        self.state.lock().unpoisoned().is_closed = true;
+        self.came.notify_all();
+    }
+}
+
 struct Client {
     server: Arc<Server>,
+    calls: Calls,
     principal: Principal,
     pipe: Arc<Pipe>,
     /// Set by the legacy handshake, which is for the whole process.
@@ -110,7 +161,11 @@ struct Client {
 }
 
 impl Client {
-    fn read_all(&self, input: impl Read, queue: SyncSender<Line>) -> io::Result<()> {
+    fn read_all<'scope>(
+        &'scope self,
+        input: impl Read,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> io::Result<()> {
         let mut lines = BufReader::new(input);
         let mut line = Vec::new();
         loop {
@@ -128,7 +183,6 @@ impl Client {
                 lines.skip_until(b'\n')?;
                 Err(Error::invalid_request("the message is too long"))
             };
-            // Here, since the dispatching thread may be answering the request.
             let cancelled =
                 incoming.iter().flat_map(Incoming::messages).filter_map(Message::cancelled_id);
             cancelled.for_each(|id| self.cancel(&id));
@@ -140,9 +194,7 @@ impl Client {
                 Ok(Incoming::One(Message::Request { id, .. })) => Some(self.requests.begin(id)),
                 _ => None,
             };
-            if queue.send(Line { incoming, running }).is_err() {
-                return Ok(());
-            }
+            self.dispatch(Line { incoming, running }, scope);
         }
     }
 
@@ -154,50 +206,44 @@ impl Client {
         }
     }
 
-    /// Gives each message that may wait for the vault a thread of its own; answers other messages
-    /// one after the other, in order.
-    fn dispatch_all<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, work: Receiver<Line>) {
-        let calls = Quota::new(Bounds { total: CALLS, per_owner: usize::MAX, waiting: usize::MAX });
-        for line in work {
-            let message = line.incoming.as_ref().ok().and_then(Incoming::one);
-            let Some(message) = message.filter(|message| may_wait_for_vault(message)) else {
-                if !self.answer_line(line) {
-                    return;
+    /// Answers a line, or hands it to another thread if it may wait for the vault.
+    fn dispatch<'scope>(&'scope self, line: Line, scope: &'scope Scope<'scope, '_>) {
+        let message = line.incoming.as_ref().ok().and_then(Incoming::one);
+        let Some(message) = message.filter(|message| may_wait_for_vault(message)) else {
+            self.answer_line(line);
+            return;
+        };
+        if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
+            self.is_ready.store(true, Ordering::Release);
+        }
+        let id = message.id().cloned();
+        let thread = std::thread::Builder::new().name("stdio call".into());
+        let not_started = if self.server.takes_long(message) {
+            thread.spawn_scoped(scope, move || self.answer_call(line)).is_err()
+        } else {
+            let work = || {
+                while let Some(call) = self.calls.next() {
+                    self.answer_call(call);
                 }
-                continue;
             };
-            // Sessions of Claude Code have bounds of their own, and take minutes. A call that has
-            // waited for a permit long enough runs without one.
-            let permit =
-                if self.server.takes_long(message) { None } else { calls.take("", CALL_WAIT) };
-            let id = message.id().cloned();
-            if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
-                self.is_ready.store(true, Ordering::Release);
-            }
-            let run = move || {
-                // Before any call, whose changes would be missed otherwise; whoever comes first
-                // does it.
-                if self.is_ready.load(Ordering::Acquire) {
-                    self.attached.get_or_init(|| self.attach_stream());
-                }
-                let _until_the_end = permit;
-                self.answer_line(line);
-            };
-            if std::thread::Builder::new()
-                .name("stdio call".into())
-                .spawn_scoped(scope, run)
-                .is_err()
-            {
-                self.pipe.send(&Error::internal().answering(id).to_json());
-            }
-            if !self.pipe.is_open() {
-                return;
-            }
+            self.calls.add(line)
+                && thread.spawn_scoped(scope, work).is_err()
+                && self.calls.take_back()
+        };
+        if not_started {
+            self.pipe.send(&Error::internal().answering(id).to_json());
         }
     }
 
-    /// Answers a line; false when the answers are no longer read.
-    fn answer_line(&self, line: Line) -> bool {
+    fn answer_call(&self, line: Line) {
+        // Before any call, whose changes would be missed otherwise; whoever comes first does it.
+        if self.is_ready.load(Ordering::Acquire) {
+            self.attached.get_or_init(|| self.attach_stream());
+        }
+        self.answer_line(line);
+    }
+
+    fn answer_line(&self, line: Line) {
         let id = line.incoming.as_ref().ok().and_then(Incoming::one).and_then(Message::id).cloned();
         // A panic is an error of this request and of no other; one in a batch, which has no id of
         // its own, is not answered.
@@ -208,9 +254,9 @@ impl Client {
             Err(_) if id.is_some() => Err(Error::internal().answering(id)),
             Err(_) => Ok(None),
         };
-        answer
-            .unwrap_or_else(|error| Some(error.to_json()))
-            .is_none_or(|answer| self.pipe.send(&answer))
+        if let Some(answer) = answer.unwrap_or_else(|error| Some(error.to_json())) {
+            self.pipe.send(&answer);
+        }
     }
 
     fn answer(
