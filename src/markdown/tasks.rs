@@ -1,8 +1,13 @@
-//! Metadata after the text of a task: dates, priority and recurrence, as emoji of the Tasks plugin
-//! or as Dataview fields.
+//! The tasks of a note, and the metadata after their texts: dates, priority and recurrence, as
+//! emoji of the Tasks plugin or as Dataview fields.
 
+use super::inline;
+use super::parts::Note;
 use crate::clock::parse_date;
+use crate::slice::Part;
 use crate::text::floor;
+use crate::text::fold::fold;
+use std::sync::Arc;
 
 /// Maximum bytes of the value of a field: a date or a recurrence rule.
 const FIELD_BYTES: usize = 200;
@@ -20,6 +25,57 @@ pub struct TaskFields<'a> {
 
 const PRIORITIES: [(char, &str); 5] =
     [('🔺', "highest"), ('⏫', "high"), ('🔼', "medium"), ('🔽', "low"), ('⏬', "lowest")];
+
+/// A task of a note.
+#[derive(Debug, Clone)]
+pub struct NoteTask {
+    /// From 1.
+    pub line: usize,
+    /// The character in the box.
+    pub status: char,
+    /// The text after the box.
+    pub text: Arc<str>,
+    /// The heading above it.
+    pub heading: Option<Arc<str>>,
+    /// The tags in its line, folded, without `#`.
+    pub tags: Arc<[Box<str>]>,
+}
+
+impl NoteTask {
+    /// Bytes that it takes, without its heading, which it shares.
+    pub fn bytes(&self) -> usize {
+        let tags = self.tags.iter().map(|tag| tag.len() + size_of::<Box<str>>());
+        size_of::<NoteTask>() + self.text.len() + tags.sum::<usize>()
+    }
+}
+
+/// The tasks of a note, in order.
+pub fn tasks_in(text: &str) -> Vec<NoteTask> {
+    let note = Note::of(text);
+    let tasks = note.tasks();
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    let headings = note.headings();
+    let names: Vec<Arc<str>> =
+        headings.iter().map(|heading| heading.text.as_str().into()).collect();
+    let tags = inline::tags(text);
+    let task = |task: super::parts::Task| {
+        let above = headings.partition_point(|heading| heading.lines.start < task.line);
+        let first = tags.partition_point(|tag| tag.start < task.content.start);
+        let own = tags.iter().skip(first).take_while(|tag| tag.end <= task.content.end);
+        NoteTask {
+            line: task.line + 1,
+            status: task.status,
+            text: text.part(task.content.clone()).trim_end().into(),
+            heading: above.checked_sub(1).and_then(|last| names.get(last)).cloned(),
+            tags: own
+                .map(|tag| fold(text.part(tag.clone()).trim_matches(['#', '/'])).into())
+                .collect(),
+        }
+    };
+    tasks.into_iter().map(task).collect()
+}
 
 /// Whether a task with this status counts as open; `-` is a cancelled one.
 pub fn is_open(status: char) -> bool {

@@ -5,8 +5,9 @@ use crate::change::write::Written;
 use crate::limits;
 use crate::markdown::blocks::Kind;
 use crate::markdown::edit::Edit;
+use crate::markdown::frontmatter;
 use crate::markdown::parts::{Note, Task};
-use crate::markdown::{frontmatter, inline, tasks};
+use crate::markdown::tasks::{self, NoteTask};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::vault::entry::Text;
@@ -15,7 +16,6 @@ use crate::vault::path::rest_below;
 use crate::vault::read::utf8;
 use crate::vault::{Entry, Error, Vault, VaultPath};
 use serde_json::json;
-use std::ops::Range;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
@@ -54,13 +54,7 @@ impl Status {
 #[derive(Debug)]
 pub struct VaultTask {
     pub entry: Arc<Entry>,
-    /// From 1.
-    pub line: usize,
-    pub status: char,
-    /// The text after the checkbox.
-    pub text: String,
-    /// The heading above it.
-    pub heading: Option<String>,
+    pub task: NoteTask,
 }
 
 /// A note after a change of a task's status.
@@ -82,82 +76,73 @@ pub fn tasks(
     proceed: &dyn Fn(usize, usize) -> bool,
 ) -> Result<Vec<VaultTask>, Error> {
     vault.refresh()?;
-    let notes: Vec<Arc<Entry>> = vault.view.read(|entries| {
-        let is_wanted = |entry: &&Arc<Entry>| {
-            let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
-            below && entry.is_note()
-        };
-        entries.values().filter(is_wanted).cloned().collect()
+    let is_wanted = |entry: &Entry| {
+        let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
+        below && entry.is_note() && query.tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+    };
+    let root = VaultPath::root();
+    let within = query.path.as_ref().unwrap_or(&root);
+    let mut notes = vault.view.below(within, is_wanted);
+    notes.extend(vault.view.get(within.as_str()).filter(|entry| is_wanted(entry)));
+    let unread = |entry: &Arc<Entry>| match entry.tasks.get() {
+        Some(_) => 0,
+        None => entry.search_cost(),
+    };
+    let look = |entry: &Arc<Entry>| wanted_tasks(vault, entry, query);
+    Ok(map_parallel(&notes, &unread, &look, proceed)?.into_iter().flatten().collect())
+}
+
+/// The tasks of a note that are wanted.
+fn wanted_tasks(vault: &Vault, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {
+    let of_note = tasks_of(vault, entry);
+    if of_note.is_empty() {
+        return Vec::new();
+    }
+    let has = |tag: &str, wanted: &str| rest_below(tag, wanted).is_some();
+    // A tag of the note is one of all its tasks.
+    let of_lines = query.tag.as_ref().filter(|wanted| {
+        let text = vault.text(entry).unwrap_or_default();
+        let tags = frontmatter::tags(&text).unwrap_or_default();
+        !tags.iter().any(|tag| has(&fold(tag.trim_matches(['#', '/'])), wanted))
     });
-    let look = |entry: &Arc<Entry>| {
+    let is_wanted = |task: &NoteTask| {
+        query.status.is_none_or(|status| status.includes(task.status))
+            && of_lines.is_none_or(|wanted| task.tags.iter().any(|tag| has(tag, wanted)))
+            && query.text.as_ref().is_none_or(|wanted| fold(&task.text).contains(wanted.as_str()))
+            && query.due_before.as_ref().is_none_or(|day| {
+                tasks::fields_of(&task.text).due.is_some_and(|due| due < day.as_str())
+            })
+    };
+    let wanted = of_note.iter().filter(|task| is_wanted(task));
+    wanted.map(|task| VaultTask { entry: Arc::clone(entry), task: task.clone() }).collect()
+}
+
+/// The tasks of a note. They are kept with its entry, unless they take more than its text.
+fn tasks_of(vault: &Vault, entry: &Entry) -> Arc<[NoteTask]> {
+    let read = || -> Arc<[NoteTask]> {
         // A checkbox is a bracket, one character and a bracket; folding may make up to three of
         // the character.
         let may_have_tasks = |folded: &str| {
-            let mut brackets = memchr::memchr_iter(b'[', folded.as_bytes());
-            brackets.any(|at| {
-                folded
-                    .get(at + 1..)
-                    .is_some_and(|rest| rest.chars().take(4).skip(1).any(|c| c == ']'))
+            memchr::memchr_iter(b'[', folded.as_bytes()).any(|at| {
+                let behind = folded.get(at + 1..).unwrap_or_default();
+                behind.chars().take(4).skip(1).any(|c| c == ']')
             })
         };
-        let has_text = |folded: &str| {
-            query.text.as_ref().is_none_or(|wanted| folded.contains(wanted.as_str()))
-        };
-        let is_wanted = match &entry.text {
-            Text::Kept(kept) => has_text(kept.folded()) && may_have_tasks(kept.folded()),
+        let may_have_tasks = match &entry.text {
+            Text::Kept(kept) => may_have_tasks(kept.folded()),
             Text::NotKept { .. } => true,
             Text::None => false,
         };
-        if is_wanted { tasks_of(vault, entry, query) } else { Vec::new() }
+        let text = may_have_tasks.then(|| vault.text(entry).ok()).flatten();
+        text.map_or_else(Vec::new, |text| tasks::tasks_in(&text)).into()
     };
-    Ok(map_parallel(&notes, &|entry| entry.search_cost(), &look, proceed)?
-        .into_iter()
-        .flatten()
-        .collect())
-}
-
-fn tasks_of(vault: &Vault, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {
-    let Ok(text) = vault.text(entry) else { return Vec::new() };
-    let note = Note::of(&text);
-    let headings = note.headings();
-    let has =
-        |tag: &str, wanted: &str| rest_below(&fold(tag.trim_matches(['#', '/'])), wanted).is_some();
-    let note_has = |wanted: &str| {
-        frontmatter::tags(&text).unwrap_or_default().iter().any(|tag| has(tag, wanted))
-    };
-    // Where the wanted tag is in the text, unless it is one of the note.
-    let of_lines = query.tag.as_ref().filter(|wanted| !note_has(wanted));
-    let wanted_tags: Option<Vec<Range<usize>>> = of_lines.map(|wanted| {
-        inline::tags(&text).into_iter().filter(|tag| has(text.part(tag.clone()), wanted)).collect()
+    let mut found = None;
+    let kept = entry.tasks.get_or_init(|| {
+        let tasks = found.insert(read());
+        let bytes: usize = tasks.iter().map(NoteTask::bytes).sum();
+        (bytes as u64 <= entry.search_cost()).then(|| Arc::clone(tasks))
     });
-    let is_wanted = |task: &Task, content: &str| {
-        let first_in = |tags: &[Range<usize>]| {
-            tags.get(tags.partition_point(|tag| tag.start < task.content.start)).cloned()
-        };
-        wanted_tags
-            .as_ref()
-            .is_none_or(|tags| first_in(tags).is_some_and(|tag| tag.end <= task.content.end))
-            && query.status.is_none_or(|status| status.includes(task.status))
-            && query.text.as_ref().is_none_or(|wanted| fold(content).contains(wanted.as_str()))
-            && query.due_before.as_ref().is_none_or(|day| {
-                tasks::fields_of(content).due.is_some_and(|due| due < day.as_str())
-            })
-    };
-    let found = note.tasks().into_iter().filter_map(|task| {
-        let content = text.part(task.content.clone()).trim_end();
-        let above =
-            headings.partition_point(|heading| heading.lines.start < task.line).checked_sub(1);
-        let heading =
-            || above.and_then(|number| headings.get(number)).map(|heading| heading.text.clone());
-        is_wanted(&task, content).then(|| VaultTask {
-            entry: Arc::clone(entry),
-            line: task.line + 1,
-            status: task.status,
-            text: content.to_owned(),
-            heading: heading(),
-        })
-    });
-    found.collect()
+    kept.clone().or(found).unwrap_or_else(read)
 }
 
 /// Sets the status character of a task, if its line still has the text.

@@ -2,6 +2,7 @@
 
 use super::path::rest_below;
 use crate::clock::Moment;
+use crate::markdown::tasks::NoteTask;
 use crate::text::fold::fold;
 use crate::text::kept::Kept;
 use crate::{disk, limits};
@@ -101,6 +102,8 @@ pub struct Entry {
     /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the
     /// memory of its text.
     pub(crate) properties: OnceLock<Option<Box<str>>>,
+    /// Its tasks, once requested; `None` where they would take more than its text.
+    pub(crate) tasks: OnceLock<Option<Arc<[NoteTask]>>>,
     /// Its number in the table.
     pub(crate) id: Id,
     /// The stamp does not prove that the file is unchanged; look again.
@@ -125,6 +128,7 @@ impl Entry {
             folded_tags: self.folded_tags.clone(),
             text: self.text.clone(),
             properties: self.properties.clone(),
+            tasks: self.tasks.clone(),
             id: 0,
             uncertain: self.uncertain,
             written_by_us: AtomicBool::new(false),

@@ -69,10 +69,11 @@ result! {
     }
 }
 
-fn row(task: &VaultTask) -> Row<'_> {
+fn row(found: &VaultTask) -> Row<'_> {
+    let task = &found.task;
     let facts = fields_of(&task.text);
     Row {
-        path: &task.entry.path,
+        path: &found.entry.path,
         line: task.line,
         status: task.status,
         text: first_chars(&task.text, limits::TASK_CHARS),
@@ -123,7 +124,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let found = tasks(context.vault, &query, &context.proceed("notes read"))?;
     // A page begins after a path and a line; the padded digits sort as the numbers do.
-    let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.line);
+    let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.task.line);
     let (tasks, next) = paging::page(arguments, &found, key, TASKS_PAGE, row)?;
     Reply::of(&Answer { total: found.len(), tasks, next })
 }

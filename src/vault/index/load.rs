@@ -137,6 +137,7 @@ fn entry_of(path: &str, stamp: Stamp, tags: &[String], text: Text, uncertain: bo
         folded_path: folded_if_other(path),
         text,
         properties: OnceLock::new(),
+        tasks: OnceLock::new(),
         id: 0,
         uncertain,
         written_by_us: AtomicBool::new(false),
