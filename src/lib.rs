@@ -33,7 +33,7 @@
 //! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |
 //! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `quota` `search` `slice` `text` `vault` |
 //! | `notes` | parts of notes, tasks, templates, and the expression language of Obsidian's Bases | `calendar` `change` `clock` `limits` `links` `markdown` `slice` `text` `vault` `yaml` |
-//! | `store` | the vault with its search, its links and the way to change it; what tools get | `change` `links` `lock` `search` `vault` |
+//! | `store` | the vault with its search, its links and the way to change it; what tools get | `change` `links` `lock` `notes` `search` `vault` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `network` `quota` `slice` |
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |

@@ -7,6 +7,8 @@ use crate::change::log::Log;
 #[cfg(feature = "notes")]
 use crate::links::Links;
 use crate::lock::Unpoisoned;
+#[cfg(feature = "notes")]
+use crate::notes::tasks::{TaskQuery, tasks};
 use crate::search::Search;
 use crate::vault::{GrantedFolders, Vault};
 use std::sync::{Arc, Mutex};
@@ -78,6 +80,15 @@ impl Store {
     /// The store for one tool call: its changes are recorded in the author.
     pub fn on_behalf_of(&self, author: &Arc<Author>) -> Store {
         Store { changes: self.changes.on_behalf_of(author), ..self.clone() }
+    }
+
+    /// Reads the links, properties and tasks of all notes, so that the first call need not.
+    #[cfg(feature = "notes")]
+    pub fn prepare_notes(&self) {
+        let proceed = |_, _| true;
+        drop(self.links().index(&proceed));
+        drop(self.vault().files_with_frontmatter(&proceed));
+        drop(tasks(self.vault(), &TaskQuery::default(), &proceed));
     }
 
     /// The files, and what is known of them.

@@ -243,6 +243,8 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
     let reads_frontmatter = [Toolset::Context, Toolset::Accomplishments]
         .iter()
         .any(|set| config.toolsets.contains(set));
+    #[cfg(feature = "notes")]
+    let has_notes = config.toolsets.contains(&Toolset::Notes);
     let filling = std::thread::Builder::new().name("index".into()).spawn(move || {
         let started = crate::clock::instant();
         match store.vault().refresh() {
@@ -253,6 +255,10 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
                     started.elapsed().as_millis()
                 );
                 store.search().prepare();
+                #[cfg(feature = "notes")]
+                if has_notes {
+                    store.prepare_notes();
+                }
             }
             Err(error) => log::error!("{error}"),
         }

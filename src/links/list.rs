@@ -2,16 +2,19 @@
 
 use crate::limits;
 use crate::links::Links;
-use crate::links::index::folder_of;
-use crate::markdown::links::{Link, key_of};
+use crate::links::index::{LinkIndex, Place, Written};
+use crate::markdown::links::{Link, key_of, subpath_of};
 use crate::markdown::parts::Note;
 use crate::markdown::resolve::Resolved;
 use crate::slice::Part;
+use crate::vault::entry::Text;
+use crate::vault::media::is_note;
 use crate::vault::{Error, VaultPath};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::sync::Arc;
 
-/// Links in one page of results: each is located again in the text of its note.
+/// Links in one page of results: the line of each is read again.
 const LINKS_PAGE: usize = 100;
 /// Characters shown of a line that contains a link or change.
 const LINE_SHOWN_CHARS: usize = 240;
@@ -72,10 +75,15 @@ impl Links {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<usize, Error> {
         let index = self.index(proceed)?;
-        let mut is_meant = |source: &str, resolved: &Resolved<'_>| {
+        let is_meant = |source: &str, resolved: &Resolved<'_>| {
             resolved.files().contains(&path.as_str()) && source != path.as_str()
         };
-        Ok(index.count_links(Some(&[key_of(path.as_str()).into()]), &mut is_meant).values().sum())
+        Ok(index
+            .links_with(Some(vec![key_of(path.as_str()).into()]))
+            .filter(|(written, place)| {
+                is_meant(index.path(place.source), &index.leads_to(written, place))
+            })
+            .count())
     }
 
     /// The page of the wanted links after `after`, sorted by file and position. For a folder, the
@@ -93,11 +101,11 @@ impl Links {
         let index = self.index(proceed)?;
         let in_scope = |file: &str| path.is_none_or(|path| path.covers(file));
         // Only links with these keys may be wanted; all for a folder.
-        let keys: Option<Vec<Box<str>>> = path
+        let keys: Option<Vec<Arc<str>>> = path
             .and_then(|path| self.vault().view.get(path.as_str()))
             .and_then(|entry| match show {
                 LinkFilter::Backlinks => Some(vec![key_of(&entry.path).into()]),
-                _ => index.known.get(&entry.id).map(|known| known.keys.clone()),
+                _ => index.known(entry.id).map(|known| known.keys.to_vec()),
             });
         let is_wanted = |source: &str, resolved: &Resolved<'_>| match (show, resolved) {
             // A link that may mean another file of this name is shown with its candidates.
@@ -108,34 +116,62 @@ impl Links {
                 matches!(resolved, Resolved::Several(_)) && in_scope(source)
             }
         };
-        let found =
-            index.count_links(keys.as_deref(), &mut |source, resolved| is_wanted(source, resolved));
-        let total = found.values().sum();
-        let mut page = Vec::new();
-        let first = after.map(|after| after.split('\0').next().unwrap_or(after));
-        let mut sources =
-            found.keys().copied().filter(|source| first.is_none_or(|first| *source >= first));
-        while page.len() < LINKS_PAGE
-            && let Some(source) = sources.next()
-        {
-            let Some(entry) = self.vault().view.get(source) else { continue };
-            let (text, links) = self.links_in(&entry);
-            let note = Note::of(&text);
-            for (number, link) in links.into_iter().enumerate() {
-                let key = format!("{source}\0{number:08}");
-                let link = link.with_path(&entry.path);
-                let resolved = index.resolve(&link, folder_of(source));
-                if is_wanted(source, &resolved) && after.is_none_or(|after| *key > *after) {
-                    page.push(row(source, &note, &link, &resolved, key));
-                }
-                if page.len() > LINKS_PAGE {
-                    break;
-                }
+        let links: Box<dyn Iterator<Item = (&Written, &Place)>> = match show {
+            LinkFilter::Unresolved | LinkFilter::Ambiguous if keys.is_none() => {
+                Box::new(index.doubtful_links())
             }
+            _ => Box::new(index.links_with(keys)),
+        };
+        let mut found: Vec<Found<'_>> = links
+            .map(|(written, place)| Found {
+                source: index.path(place.source),
+                place,
+                resolved: index.leads_to(written, place),
+            })
+            .filter(|found| is_wanted(found.source, &found.resolved))
+            .collect();
+        let total = found.len();
+        if let Some(after) = after {
+            found.retain(|found| *found.key() > *after);
         }
-        let has_more = page.len() > LINKS_PAGE || sources.next().is_some();
-        page.truncate(LINKS_PAGE);
-        Ok(LinksPage { total, has_more, links: page })
+        let has_more = found.len() > LINKS_PAGE;
+        if has_more {
+            found.select_nth_unstable_by(LINKS_PAGE, |a, b| a.order().cmp(&b.order()));
+            found.truncate(LINKS_PAGE);
+        }
+        found.sort_unstable_by(|a, b| a.order().cmp(&b.order()));
+        let links = found
+            .chunk_by(|a, b| a.source == b.source)
+            .flat_map(|of_file| self.rows(&index, of_file))
+            .collect();
+        Ok(LinksPage { total, has_more, links })
+    }
+
+    /// The rows of links of one file.
+    fn rows(&self, index: &LinkIndex, found: &[Found<'_>]) -> Vec<VaultLink> {
+        let Some(Found { source, place, .. }) = found.first() else { return Vec::new() };
+        let Some(entry) = self.vault().view.get(source) else { return Vec::new() };
+        let is_current =
+            index.known(place.source).is_some_and(|known| known.version == entry.version);
+        let kept = match &entry.text {
+            Text::Kept(kept) if is_current => Some(kept),
+            _ => None,
+        };
+        let mut line = (None, String::new());
+        let mut by_line = |found: &Found<'_>| {
+            let number = found.place.line as usize;
+            if line.0 != Some(number) {
+                line = (Some(number), kept?.line(number)?);
+            }
+            found.row_in_line(&line.1)
+        };
+        // Of other programs' changes, of large files and of some properties the whole is read.
+        let read = OnceCell::new();
+        let by_text = |found: &Found<'_>| {
+            let (text, links) = read.get_or_init(|| self.links_in(&entry));
+            found.row_in_text(&Note::of(text), links)
+        };
+        found.iter().filter_map(|found| by_line(found).or_else(|| by_text(found))).collect()
     }
 
     /// The notes that no other note or canvas links to, or, with `show_deadends`, those without
@@ -150,64 +186,158 @@ impl Links {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<String>, Error> {
         let index = self.index(proceed)?;
-        let notes = index
-            .known
-            .values()
-            .map(|known| &*known.path)
-            .filter(|file| crate::vault::media::is_note(file));
-        let notes = notes.filter(|file| path.is_none_or(|path| path.contains(file)));
-        // Linked to from another file, or with links.
-        let mut linked: BTreeSet<&str> = BTreeSet::new();
-        index.count_links(None, &mut |source, resolved| {
-            if !show_deadends {
-                linked.extend(resolved.files().iter().filter(|file| **file != source));
-            } else if resolved.files() != [source] {
-                linked.insert(source);
-            }
-            false
-        });
-        let mut found: Vec<String> =
-            notes.filter(|file| !linked.contains(file)).map(str::to_owned).collect();
+        let is_wanted =
+            |file: &&Arc<str>| is_note(file) && path.is_none_or(|path| path.contains(file));
+        let files: Box<dyn Iterator<Item = &Arc<str>>> =
+            if show_deadends { Box::new(index.dead_ends()) } else { Box::new(index.orphans()) };
+        let mut found: Vec<String> = files.filter(is_wanted).map(|file| file.to_string()).collect();
         found.sort_unstable();
         Ok(found)
     }
 }
 
-fn row(
-    source: &str,
-    note: &Note<'_>,
-    link: &Link,
-    resolved: &Resolved<'_>,
-    key: String,
-) -> VaultLink {
-    let (resolved, candidates) = match resolved {
-        Resolved::Missing => (None, Vec::new()),
-        Resolved::One(file) => (Some((*file).to_owned()), Vec::new()),
-        Resolved::Several(files) => (
-            None,
-            files.iter().take(limits::CANDIDATES_SHOWN).map(|file| (*file).to_owned()).collect(),
-        ),
-    };
-    VaultLink {
-        path: source.to_owned(),
-        line: note.line_at(link.range.start) + 1,
-        text: shown_line(note, link.range.start),
-        target: note.text.part(link.target.clone()).to_owned(),
-        resolved,
-        subpath: link.subpath.clone(),
-        embed: link.is_embed,
-        candidates,
-        key,
+/// A link that is wanted.
+struct Found<'a> {
+    source: &'a str,
+    place: &'a Place,
+    resolved: Resolved<'a>,
+}
+
+impl Found<'_> {
+    fn order(&self) -> (&str, u32, u32) {
+        (self.source, self.place.line, self.place.start)
+    }
+
+    /// Sorts as [`Found::order`] does.
+    fn key(&self) -> String {
+        let (source, line, start) = self.order();
+        format!("{source}\0{line:010}:{start:010}")
+    }
+
+    /// The row, from the line that has the link alone, if that is enough.
+    fn row_in_line(&self, line: &str) -> Option<VaultLink> {
+        let Place { start, target_start, target_end, syntax, .. } = *self.place;
+        let target = line.get(target_start as usize..target_end as usize)?;
+        let subpath = subpath_of(target, syntax);
+        (!self.place.has_quoted_subpath)
+            .then(|| self.row(shown_part(line, start as usize), target.to_owned(), subpath))
+    }
+
+    /// The row, from the whole text and its links; `None` if the link is not there any more.
+    fn row_in_text(&self, note: &Note<'_>, links: &[Link]) -> Option<VaultLink> {
+        let at = note.start(self.place.line as usize) + self.place.start as usize;
+        let link = links.iter().find(|link| link.range.start == at)?;
+        let target = note.text.part(link.target.clone()).to_owned();
+        Some(self.row(shown_line(note, at), target, link.subpath.clone()))
+    }
+
+    fn row(&self, text: String, target: String, subpath: Option<String>) -> VaultLink {
+        let (resolved, candidates) = match &self.resolved {
+            Resolved::Missing => (None, &[][..]),
+            Resolved::One(file) => (Some((*file).to_owned()), &[][..]),
+            Resolved::Several(files) => (None, files.as_slice()),
+        };
+        let candidates = candidates.iter().take(limits::CANDIDATES_SHOWN);
+        VaultLink {
+            path: self.source.to_owned(),
+            line: self.place.line as usize + 1,
+            text,
+            target,
+            resolved,
+            subpath,
+            embed: self.place.is_embed,
+            candidates: candidates.map(|file| (*file).to_owned()).collect(),
+            key: self.key(),
+        }
     }
 }
 
 /// The line at an offset; of a long one, the part around it.
 pub(crate) fn shown_line(note: &Note<'_>, at: usize) -> String {
     let number = note.line_at(at);
-    let line = note.line(number);
+    shown_part(note.line(number), at.saturating_sub(note.start(number)))
+}
+
+/// A line; of a long one, the part around an offset.
+fn shown_part(line: &str, at: usize) -> String {
     if line.chars().count() <= LINE_SHOWN_CHARS {
         return line.trim().to_owned();
     }
-    let before = line.part(..at.saturating_sub(note.start(number))).chars().count();
+    let before = line.part(..at).chars().count();
     line.chars().skip(before.saturating_sub(LINE_SHOWN_CHARS / 3)).take(LINE_SHOWN_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Search;
+    use crate::text::random::Random;
+    use crate::vault::Vault;
+    use std::path::Path;
+
+    /// All that the index says, in words.
+    fn told(links: &Links) -> String {
+        let proceed = |_, _| true;
+        let rows = |show, path: Option<&VaultPath>| {
+            let page = links.links(show, path, None, &proceed).unwrap();
+            let rows = page.links.iter().map(|link| {
+                format!("{} {}: {} -> {:?}\n", link.path, link.line, link.target, link.resolved)
+            });
+            format!("{} {show:?} of {path:?}\n{}", page.total, rows.collect::<String>())
+        };
+        let mut told =
+            [LinkFilter::Unresolved, LinkFilter::Ambiguous].map(|show| rows(show, None)).concat();
+        for entry in links.vault().files_below(&VaultPath::root(), "") {
+            let path = VaultPath::file(&entry.path).unwrap();
+            told += &rows(LinkFilter::Backlinks, Some(&path));
+            told += &rows(LinkFilter::Outgoing, Some(&path));
+        }
+        let index = links.index(&proceed).unwrap();
+        let paths = |ids: Vec<_>| ids.into_iter().map(|id| index.path(id)).collect::<Vec<_>>();
+        let listed = index.with_text("kind", "word").unwrap();
+        let unlinked = [false, true].map(|ends| links.unlinked(ends, None, &proceed).unwrap());
+        told + &format!(
+            "{unlinked:?} {:?} {:?} {:?}",
+            index.count_tags(),
+            paths(listed.having),
+            paths(listed.others)
+        )
+    }
+
+    fn change(folder: &Path, random: &mut Random) {
+        let names = ["a.md", "b.md", "sub/a.md", "sub/deep/a.md", "c.md", "sub/c d.md", "x.canvas"];
+        let name = || names.map(|name| folder.join(name));
+        let at = name()[random.below(names.len())].clone();
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        match random.below(4) {
+            0 => drop(std::fs::remove_file(at)),
+            1 => drop(std::fs::rename(at, &name()[random.below(6)])),
+            _ => {
+                let links = ["[[a]]", "[[sub/a]] #T", "[x](./a.md)", "[[c d#H|c]]", "[[no]] #t/u"];
+                let kinds = ["word", "Word", "[[a]]", "[list]", "7", "'\"word\"'"];
+                let mut text = format!("---\nkind: {}\n---\n", kinds[random.below(kinds.len())]);
+                for _ in 0..random.below(4) {
+                    text += &format!("line {}\n\n", links[random.below(links.len())]);
+                }
+                std::fs::write(at, text).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_that_has_followed_changes_says_what_a_new_one_says() {
+        let folder = std::env::temp_dir().join(format!("vsm-links-{}", crate::secret::new_id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut random = Random::new();
+        let new = || Links::new(Search::new(Vault::open(&folder).unwrap()));
+        let following = new();
+        for round in 0..60 {
+            for _ in 0..=random.below(4) {
+                change(&folder, &mut random);
+            }
+            following.vault().refresh_now().unwrap();
+            assert_eq!(told(&following), told(&new()), "round {round}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

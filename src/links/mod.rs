@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`index`] | the links of all files, by the name that they have |
+//! | [`index`], `lists` | the links of all files, resolved; notes by tag and property |
 //! | [`list`] | links of a note or of the vault, and what is not linked |
 //! | [`plan`] | a change of several files: planned, shown, made as one |
 //! | `move_file` | moving and renaming files and folders |
@@ -13,11 +13,12 @@
 
 use crate::clock::Deadline;
 use crate::limits;
-use crate::links::index::LinkIndex;
+use crate::links::index::{LinkIndex, ReadLink};
 use crate::lock::Unpoisoned;
-use crate::markdown::links::{Link, Syntax, links_of};
+use crate::markdown::links::{Link, links_of};
 use crate::quota::{Bounds, Quota};
 use crate::search::Search;
+use crate::slice::Part;
 use crate::vault::entry::{Entry, Id, Text};
 use crate::vault::error::warn_once;
 use crate::vault::parallel::map_parallel;
@@ -29,6 +30,7 @@ pub mod delete;
 mod heading;
 pub mod index;
 pub mod list;
+mod lists;
 mod mentions;
 mod move_file;
 pub mod plan;
@@ -126,11 +128,22 @@ impl Links {
             stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
         let total = stale.fresh.len();
         let look = |entry: &Arc<Entry>| {
-            let links = self.links_in(entry).1.into_iter();
-            links
-                .map(|link| link.with_path(&entry.path))
-                .map(|link| (link.path.into_boxed_str(), link.syntax == Syntax::CanvasPath))
-                .collect::<Vec<_>>()
+            let (text, links) = self.links_in(entry);
+            // Mostly in order, so that each part of the text is counted once.
+            let (mut line, mut line_start) = (0, 0);
+            let read = |link: Link| {
+                let at = link.range.start;
+                if at < line_start {
+                    (line, line_start) = (0, 0);
+                }
+                let breaks = memchr::memchr_iter(b'\n', text.part(line_start..at).as_bytes());
+                let from = line_start;
+                for end in breaks {
+                    (line, line_start) = (line + 1, from + end + 1);
+                }
+                ReadLink::of(entry, link, line, line_start)
+            };
+            links.into_iter().map(read).collect::<Vec<_>>()
         };
         let found = map_parallel(&fresh, &|entry| entry.search_cost(), &look, &|done, _| {
             proceed(done, total)
@@ -140,12 +153,15 @@ impl Links {
         // All before the first is added: a file that came back has another id, and its old id may
         // be that of another file.
         let is_other = |entry: &&Arc<Entry>| {
-            changed.known.get(&entry.id).is_some_and(|known| known.path != entry.path)
+            changed.known(entry.id).is_some_and(|known| known.path != entry.path)
         };
         let others: Vec<Id> = stale.fresh.iter().filter(is_other).map(|entry| entry.id).collect();
         let read_now = fresh.iter().map(|entry| entry.id);
         stale.gone.into_iter().chain(others).chain(read_now).for_each(|id| changed.forget(id));
-        fresh.iter().zip(found).for_each(|(entry, paths)| changed.add(entry, paths));
+        fresh.iter().zip(found).for_each(|(entry, links)| changed.add(entry, links));
+        if fresh.len() == stale.fresh.len() {
+            changed.resolve_changed();
+        }
         Ok(())
     }
 

@@ -48,14 +48,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// The same link with the path of its file: one to a part of its own note has none in the text.
-    #[must_use]
-    pub fn with_path(self, own: &str) -> Link {
-        if self.path.is_empty() {
-            Link { path: own.to_owned(), syntax: Syntax::CanvasPath, ..self }
-        } else {
-            self
-        }
+    /// Whether it is in a string of YAML or JSON, where its target has escapes.
+    pub fn is_quoted(&self) -> bool {
+        self.quoting != Quoting::None
     }
 
     /// The same link with ranges in the outer text that contains `string`, in which it was found.
@@ -248,7 +243,7 @@ fn in_canvas(text: &str) -> Vec<Link> {
 
 /// A link in a note: `target` is the one that begins at `start`.
 fn link(text: &str, syntax: Syntax, range: Range<usize>, target: &str, start: usize) -> Link {
-    let (path, subpath) = split_subpath(target);
+    let (path, _) = split_subpath(target);
     let (path_end, end) = (start + path.trim_end().len(), start + target.len());
     let read = |part: &str| if syntax == Syntax::Markdown { decode(part) } else { part.to_owned() };
     Link {
@@ -263,7 +258,7 @@ fn link(text: &str, syntax: Syntax, range: Range<usize>, target: &str, start: us
         path_at: start..path_end,
         subpath_at: path_end..end,
         path: read(path.trim_end()),
-        subpath: subpath.map(read),
+        subpath: subpath_of(target, syntax),
     }
 }
 
@@ -311,6 +306,12 @@ fn has_scheme(target: &str) -> bool {
 /// A target split into path and subpath, which begins with the first `#`.
 pub fn split_subpath(target: &str) -> (&str, Option<&str>) {
     target.find('#').map_or((target, None), |at| (target.part(..at), target.get(at..)))
+}
+
+/// The subpath in the target of a link, as [`Link::subpath`] has it.
+pub fn subpath_of(target: &str, syntax: Syntax) -> Option<String> {
+    let subpath = split_subpath(target).1?;
+    Some(if syntax == Syntax::Markdown { decode(subpath) } else { subpath.to_owned() })
 }
 
 /// A target decoded as by JavaScript's `decodeURI`: characters that are reserved in URIs stay

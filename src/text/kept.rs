@@ -121,6 +121,17 @@ impl Kept {
         (begins, original)
     }
 
+    /// The original of a line, without its end; lines are numbered from 0. Folding keeps line
+    /// breaks.
+    pub fn line(&self, number: usize) -> Option<String> {
+        let mut breaks = memchr::memchr_iter(b'\n', self.folded.as_bytes());
+        let start = match number.checked_sub(1) {
+            None => 0,
+            Some(before) => breaks.nth(before)? + 1,
+        };
+        Some(self.part(start..breaks.next().unwrap_or(self.folded.len())).1)
+    }
+
     /// The mapping of offsets back to the original.
     pub fn offsets(&self) -> Offsets {
         let (mut end, mut original_end) = (0, 0);

@@ -205,6 +205,13 @@ impl Vault {
         self.view.below(folder, |entry| ends(&entry.path))
     }
 
+    /// The entries of these numbers, as far as they are in the index.
+    #[cfg(feature = "notes")]
+    pub(crate) fn numbered(&self, ids: &[entry::Id]) -> Vec<Arc<Entry>> {
+        self.view
+            .with_table(|table| ids.iter().filter_map(|id| table.entry(*id)).cloned().collect())
+    }
+
     /// The entry of a file, without checking the disk.
     pub fn indexed(&self, path: &str) -> Option<Arc<Entry>> {
         self.view.get(path)

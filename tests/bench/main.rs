@@ -212,6 +212,7 @@ fn queries(server: &mut Server, folder: &Path) {
         ("vault_query, an equality", json!({ "where": "status == \"active\"", "limit": 20 })),
         ("vault_query, a date", json!({ "where": "due < today() + \"7d\"", "limit": 20 })),
         ("vault_query, a tag", json!({ "where": "file.hasTag(\"a\")", "limit": 20 })),
+        ("vault_query, all tags with counts", json!({ "count": "tag" })),
         (
             "vault_query, changed this week, by folder",
             json!({ "where": "file.mtime > now() - \"7d\"", "count": "folder" }),
@@ -228,7 +229,10 @@ fn links(server: &mut Server, folder: &Path) {
     for n in 0..1000 {
         std::fs::write(
             folder.join(format!("new/linking/{n}.md")),
-            format!("{}\nsee [[Hub]] and [[note {n:06}]]\n", corpus::text(n)),
+            format!(
+                "{}\nsee [[Hub]], [[note {n:06}]] and [[no note {n}]]\n- [ ] a task\n",
+                corpus::text(n)
+            ),
         )
         .unwrap();
     }
@@ -241,6 +245,12 @@ fn links(server: &mut Server, folder: &Path) {
         &server.times(200, |_| backlinks("new/Hub.md")),
         None,
     );
+    for show in ["orphans", "unresolved"] {
+        let times = server.times(50, |_| ("vault_links", json!({ "show": show })));
+        row(&format!("vault_links, {show}"), &times, None);
+    }
+    let tasks = json!({ "path": "new/linking", "status": "todo" });
+    row("vault_tasks, of a folder", &server.times(50, |_| ("vault_tasks", tasks.clone())), None);
     let renamed = |n: usize| {
         if n.is_multiple_of(2) {
             ("new/Hub.md", "new/Centre.md")

@@ -61,24 +61,30 @@ impl Expr {
         std::iter::once(self).chain(below.into_iter().flat_map(Expr::parts)).collect()
     }
 
+    /// The property and the text that must be equal, if that is all. A date or a link, which may be
+    /// written in several forms, is no text.
+    pub(super) fn equality(&self) -> Option<(&str, &str)> {
+        let Expr::Binary("==", one, another) = self else { return None };
+        let (name, text) = match (&**one, &**another) {
+            (Expr::Name(name), Expr::Value(Value::Text(text)))
+            | (Expr::Value(Value::Text(text)), Expr::Name(name)) => (name, text),
+            _ => return None,
+        };
+        let is_date = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        (!is_date && !text.contains("[[")).then_some((name, text))
+    }
+
     /// Strings, escaped as in JSON, that the frontmatter of every matching note contains: those of
     /// equalities that have to hold.
     pub(super) fn required(&self) -> Vec<String> {
-        match self {
-            Expr::Binary("&&", one, another) => [one.required(), another.required()].concat(),
-            Expr::Binary("==", one, another) => match (&**one, &**another) {
-                (Expr::Name(_), Expr::Value(Value::Text(text))) | (Expr::Value(Value::Text(text)), Expr::Name(_))
-                    // A date and a link may be written in several forms.
-                    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains("[[") =>
-                {
-                    // Without its quotes: a link is equal to its target.
-                    let json = serde_json::to_string(&**text).ok();
-                    json.and_then(|json| Some(json.strip_prefix('"')?.strip_suffix('"')?.to_owned())).into_iter().collect()
-                }
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
+        if let Expr::Binary("&&", one, another) = self {
+            return [one.required(), another.required()].concat();
         }
+        let json = self.equality().and_then(|(_, text)| serde_json::to_string(text).ok());
+        // Without its quotes: a link is equal to its target.
+        json.and_then(|json| Some(json.strip_prefix('"')?.strip_suffix('"')?.to_owned()))
+            .into_iter()
+            .collect()
     }
 }
 

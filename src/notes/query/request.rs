@@ -36,6 +36,13 @@ pub struct Query {
     pub after: Option<LastRow>,
 }
 
+impl Query {
+    /// Whether nothing narrows it.
+    pub(super) fn is_of_all_notes(&self) -> bool {
+        self.condition.is_none() && self.base.is_none() && self.path.is_none()
+    }
+}
+
 /// The row, or the count, that a page ends with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LastRow {

@@ -101,16 +101,21 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         .collect();
     let mut seen = BTreeSet::new();
     used.iter().try_for_each(|expr| refuse_broken(expr, &formulas, &[], &mut seen))?;
-    let files = source.vault.files_with_frontmatter(source.proceed)?;
+    if query.count.as_deref() == Some("tag") && query.is_of_all_notes() {
+        let (total, counts) = source.links.index(source.proceed)?.count_tags();
+        return Ok(Answer { total, ..page_of_counts(query, counts) });
+    }
+    let candidates = Candidates::of(source, query, condition.as_ref())?;
+    let files = &candidates.files;
     // Names in the base itself are not reported: a base may be older than the notes that it is for.
     let is_condition =
         |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used
         .iter()
         .filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
-    let unknown_properties = unknown_properties(&files, asked.copied());
+    let unknown_properties = unknown_properties(files, asked.copied());
     let mut evaluator = Evaluator::new(source, this, formulas);
-    let rows = select(source, query, &files, &evaluator, condition.as_ref(), &filters)?;
+    let rows = select(source, query, &candidates, &evaluator, condition.as_ref(), &filters)?;
     let undecided = evaluator.undecided.take().filter(|_| query.after.is_none());
     let problems: Vec<String> = undecided.into_iter().map(problem).collect();
     if let Some(count) = &query.count {
@@ -222,11 +227,40 @@ fn read_base(
     Base::parse(&text, line, view)
 }
 
+/// The files among which the matching ones are looked for.
+struct Candidates {
+    files: Vec<Arc<Entry>>,
+    /// How many of them, the first ones, are known to meet the condition.
+    certain: usize,
+}
+
+impl Candidates {
+    fn of(
+        source: &Source<'_>,
+        query: &Query,
+        condition: Option<&Expr>,
+    ) -> Result<Candidates, Failure> {
+        let equality = condition.and_then(Expr::equality).filter(|_| query.base.is_none());
+        if let Some((property, text)) = equality
+            && let Some(listed) = source.links.index(source.proceed)?.with_text(property, text)
+            // Of a text that no note has, the names of all notes' properties are needed.
+            && !listed.having.is_empty()
+        {
+            let mut files = source.vault.numbered(&listed.having);
+            let certain = files.len();
+            files.extend(source.vault.numbered(&listed.others));
+            return Ok(Candidates { files, certain });
+        }
+        let files = source.vault.files_with_frontmatter(source.proceed)?;
+        Ok(Candidates { files, certain: 0 })
+    }
+}
+
 /// The matching files, by path.
 fn select<'e>(
     source: &Source<'_>,
     query: &Query,
-    files: &'e [Arc<Entry>],
+    candidates: &'e Candidates,
     evaluator: &Evaluator<'_>,
     condition: Option<&Expr>,
     filters: &[&Expr],
@@ -246,15 +280,22 @@ fn select<'e>(
                 needle.find(entry.properties_json().unwrap_or_default().as_bytes()).is_some()
             })
     };
+    let Candidates { files, certain } = candidates;
     let mut rows = Vec::new();
     for (number, entry) in files.iter().enumerate() {
         if number % limits::SEARCH_BLOCK == 0 && !(source.proceed)(number, files.len()) {
             return Err(Failure::Vault(crate::vault::Error::Cancelled));
         }
+        let row = Row::of(entry);
+        if number < *certain {
+            if query.path.as_ref().is_none_or(|path| path.covers(&entry.path)) {
+                rows.push(row);
+            }
+            continue;
+        }
         if !is_candidate(entry) {
             continue;
         }
-        let row = Row::of(entry);
         let held = evaluator.held();
         // The filters of the base first: a file that they leave out is no problem of the condition.
         if filters
@@ -274,6 +315,9 @@ fn select<'e>(
         if evaluator.is_spent() {
             return Err(takes_too_long());
         }
+    }
+    if *certain > 0 && *certain < files.len() {
+        rows.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
     }
     Ok(rows)
 }
