@@ -22,7 +22,7 @@ const SNIPPET_BYTES: usize = 100;
 /// BM25: saturation of term frequency.
 const K1: f32 = 2.0;
 /// BM25: strength of the length normalization for text.
-const B_TEXT: f32 = 0.75;
+const B_TEXT: f32 = 0.8;
 /// The same for names, aliases and tags.
 const B_SHORT: f32 = 0.3;
 /// Weights of the fields; text is 1.
@@ -36,7 +36,9 @@ const NON_NOTE: f32 = 0.5;
 /// Factor for an occurrence inside another word.
 const INSIDE_WORD: f32 = 0.1;
 /// Weight of the best passage, added to the score of the whole text.
-const PASSAGE: f32 = 1.0;
+const PASSAGE: f32 = 0.7;
+/// Factor for a file that has all words of the query in one passage.
+const ALL_WORDS: f32 = 1.1;
 /// The minimum weight of a further passage of a note, as a fraction of that of the previous one.
 const NEXT_PASSAGE: f32 = 0.6;
 
@@ -90,7 +92,7 @@ pub(crate) fn rough_score(weight: f32, posting: Posting, length: f32) -> f32 {
 #[derive(Debug)]
 pub(crate) struct Relevance {
     /// 0 if the name or an alias is the query, its words in any order; 1 if the text or path
-    /// contains the query as a phrase; 2 if one passage has all words; else 3.
+    /// contains the query as a phrase; else 2.
     pub(crate) class: u8,
     pub(crate) score: f32,
     /// Where the query occurs as a phrase in the text.
@@ -203,12 +205,12 @@ impl<'a> Ranker<'a> {
         let whole_names: Vec<u32> =
             names.iter().filter_map(|name| self.words_of_name(name)).collect();
         let phrase_at = self.phrase_to_show(text);
-        let class = self.class(entry, &whole_names, phrase_at.is_some(), best.words);
+        let class = self.class(entry, &whole_names, phrase_at.is_some());
         let passage = best.at.map(|(from, _)| (from, best.end));
         let in_text = phrase_at.or(passage).is_some();
         Relevance {
             class,
-            score: self.score(entry, &found, best.weight, &whole_names),
+            score: self.score(entry, &found, &best, &whole_names),
             match_type: self.match_type(entry, &found, having, in_text),
             // One word next to conditions is no phrase.
             phrase_at: phrase_at.filter(|_| self.asked != 1 || self.words.len() == 1),
@@ -218,8 +220,8 @@ impl<'a> Ranker<'a> {
     }
 
     /// See [`Relevance::class`]. `whole_names` are the query words of each name or alias that has no
-    /// others, `in_passage` those of the best passage (bits).
-    fn class(&self, entry: &Entry, whole_names: &[u32], in_text: bool, in_passage: u32) -> u8 {
+    /// others (bits).
+    fn class(&self, entry: &Entry, whole_names: &[u32], in_text: bool) -> u8 {
         let path = entry.searched_path();
         let is_phrase =
             |name: &str| self.phrase == name || self.phrase.strip_suffix(".md") == Some(name);
@@ -231,15 +233,13 @@ impl<'a> Ranker<'a> {
             0
         } else if in_text || in_path() {
             1
-        } else if in_passage & self.asked_bits == self.asked_bits {
-            2
         } else {
-            3
+            2
         }
     }
 
     /// BM25 over all fields, and what the best passage and the best whole name add.
-    fn score(&self, entry: &Entry, found: &Found, passage: f32, whole_names: &[u32]) -> f32 {
+    fn score(&self, entry: &Entry, found: &Found, best: &BestPassage, whole_names: &[u32]) -> f32 {
         let of_word = |(number, (frequency, word)): (usize, (&f32, &Word))| {
             let weight = word.weight_if(found.in_short_fields >> number & 1 == 1);
             weight * frequency * (K1 + 1.0) / (frequency + K1)
@@ -248,7 +248,9 @@ impl<'a> Ranker<'a> {
         let whole_name =
             whole_names.iter().map(|bits| weight_of(self.words, *bits)).fold(0.0, f32::max);
         let kind = if entry.is_note() { 1.0 } else { NON_NOTE };
-        kind * (words + PASSAGE * passage + WHOLE_NAME * whole_name)
+        let has_all = best.words & self.asked_bits == self.asked_bits;
+        let nearness = if has_all { ALL_WORDS } else { 1.0 };
+        kind * nearness * (words + PASSAGE * best.weight + WHOLE_NAME * whole_name)
     }
 
     /// Where in the text the query is shown as a phrase: as words rather than as a part of one.
