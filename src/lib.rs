@@ -27,7 +27,7 @@
 //! | `yaml` | YAML as values, with a budget | `limits` |
 //! | `markdown` | what the text of a note means: frontmatter, headings, list items, code, tags | `clock` `limits` `percent` `slice` `text` `yaml` |
 //! | `settings` | the table of settings | |
-//! | `vault` | the folder: paths, the index of its files, reading; changes nothing, knows nothing of MCP | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
+//! | `vault` | the folder: paths, the index of its files, reading; changes no file, and of MCP knows the names of tools in its errors | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `principal` | who is asking, and what they may do | `vault` |
 //! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `quota` `secret` `slice` `text` `vault` |
 //! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |

@@ -37,7 +37,7 @@ struct Part {
 type Parts = Mutex<Vec<Arc<Part>>>;
 
 impl Store {
-    /// Changes are recorded in `log`, and what they replace is kept.
+    /// What a call changes is recorded in `log`, and what it replaces is kept.
     pub fn new(vault: Vault, log: Option<Arc<Log>>) -> Store {
         let search = Search::new(vault.clone());
         let part = Part {
@@ -49,7 +49,7 @@ impl Store {
         Store { part: Arc::new(part), changes: Changes::new(vault, log), parts: Arc::default() }
     }
 
-    /// The part that a grant covers; `None` for the whole vault.
+    /// The part that a grant covers; `None` for all of it.
     pub fn within(&self, folders: Option<&Arc<GrantedFolders>>) -> Store {
         let Some(folders) = folders else { return self.clone() };
         let mut parts = self.parts.lock().unpoisoned();

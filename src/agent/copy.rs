@@ -3,6 +3,7 @@
 //! and `undo` hold for sessions too.
 
 use super::{Page, SESSION_DIR, skills};
+use crate::change::Changes;
 use crate::change::step::Step;
 use crate::disk::{self, Folder};
 use crate::limits;
@@ -48,7 +49,7 @@ pub struct Conflict {
 
 /// What a session has changed, as steps of one change.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct SessionChanges {
     pub(super) steps: Vec<Step>,
     pub(super) pages: Vec<Page>,
     pub(super) conflicts: Vec<Conflict>,
@@ -177,8 +178,8 @@ impl WorkingCopy {
 
     /// What the session has changed, compared with what the vault has now. `mark` goes into the
     /// names of conflicting pages; `bytes` limits the change, old and new contents together.
-    pub(super) fn changes(&self, store: &Store, mark: &str, bytes: usize) -> Changes {
-        let mut changes = Changes::default();
+    pub(super) fn changes(&self, store: &Store, mark: &str, bytes: usize) -> SessionChanges {
+        let mut changes = SessionChanges::default();
         let mut budget = Budget { bytes, new: HashSet::new() };
         for path in self.wiki_files(&mut changes.left_out) {
             let step = match self.read(&path) {
@@ -309,7 +310,7 @@ impl WorkingCopy {
 
     /// Moves changed files out of the copy, into a folder that is kept. Returns messages for the
     /// result: where they are, and which could not be moved.
-    pub(super) fn set_aside(&self, changes: &Changes, all: bool, id: &str) -> Vec<String> {
+    pub(super) fn set_aside(&self, changes: &SessionChanges, all: bool, id: &str) -> Vec<String> {
         let Some(base) = self.folder.parent().and_then(Path::parent) else { return Vec::new() };
         let name = format!("unfiled-{id}");
         let (mut moved, mut words) = (0, Vec::new());
@@ -356,12 +357,12 @@ fn is_writable(path: &str) -> bool {
     is_wiki(path) && !INSTRUCTIONS.contains(&path.rsplit('/').next().unwrap_or(path))
 }
 
-impl Changes {
+impl SessionChanges {
     /// Applies all steps, or none.
     ///
     /// # Errors
     /// [`VaultError::Busy`] when a page was changed since the steps were computed; the vault's.
-    pub(super) fn apply(&self, changes: &crate::change::Changes) -> Result<(), VaultError> {
+    pub(super) fn apply(&self, changes: &Changes) -> Result<(), VaultError> {
         if self.steps.is_empty() {
             return Ok(());
         }

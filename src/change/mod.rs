@@ -1,5 +1,9 @@
-//! Changing the vault: every change of a file is made here, whole or not at all, and recorded
-//! first.
+//! Changing the vault: every change of a file is made here, and recorded first if a tool call
+//! makes it.
+//!
+//! 1. A change is whole, atomic and durable. A failure leaves the old bytes.
+//! 2. Nothing else is changed: not a byte.
+//! 3. Each gives an etag; one that names an older etag is refused.
 //!
 //! ```text
 //! a tool -> write, edit, ...        one file: reads it, makes its new bytes, and one step of them
@@ -8,7 +12,7 @@
 //!           |  log                  the old bytes are kept; a line for each step; flushed
 //!           |  make_step            each file as the step expects it? Then its new bytes or name
 //!           |                       a step fails: those before it are taken back, and `ended`
-//!           v  log                  of several steps: `done`
+//!           v  log                  of more than new bytes: `done`
 //! ```
 //!
 //! A crash between the first step and `done` leaves a call without an end, which the next change,
@@ -23,7 +27,8 @@
 //! | `names` | steps that only change names: renaming, the trash |
 //! | [`mod@write`], [`replace_text`] | whole files, and texts in them |
 //! | [`log`], `clean` | what was done and what it replaced, in the state folder |
-//! | `take_back`, [`undo`], `history` | changes taken back after a crash or for the owner; kept versions |
+//! | `take_back`, [`undo`] | changes taken back after a crash or for the owner |
+//! | `history` | kept versions: listed, read, restored |
 //! | [`commits`] | who changes files, and how they are committed |
 
 pub mod apply;
@@ -69,24 +74,25 @@ struct Shared {
 }
 
 impl Changes {
-    /// Changes of a whole vault. They are recorded in `log`, and what they replace is kept.
+    /// For a whole vault. What an author changes is recorded in `log`, and what it replaces is kept.
     pub fn new(vault: Vault, log: Option<Arc<Log>>) -> Changes {
         let shared = Shared { alone: Mutex::default(), vault: vault.clone() };
         Changes { vault, shared: Arc::new(shared), log, author: None }
     }
 
-    /// Those in a part of the vault.
+    /// For a part of the vault.
     pub fn within(&self, part: &Vault) -> Changes {
         Changes { vault: part.clone(), ..self.clone() }
     }
 
-    /// Those of one tool call.
+    /// For one tool call.
     pub fn on_behalf_of(&self, author: &Arc<Author>) -> Changes {
         Changes { author: Some(Arc::clone(author)), ..self.clone() }
     }
 
-    /// What a crash has left half done may be outside of the caller's folders.
+    /// For the whole vault and no caller: what a crash has left half done may be outside of the
+    /// caller's folders.
     fn of_whole_vault(&self) -> Changes {
-        Changes { vault: self.shared.vault.clone(), ..self.clone() }
+        Changes { vault: self.shared.vault.clone(), author: None, ..self.clone() }
     }
 }

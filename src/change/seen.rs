@@ -1,6 +1,7 @@
 //! A file as it was read for a change of it, and whether it still is.
 
 use super::Changes;
+use super::write::{check_size, refuse_read_only};
 use crate::clock::{self, Deadline};
 use crate::vault::entry::Stamp;
 use crate::vault::error::Error;
@@ -51,14 +52,8 @@ impl Changes {
             let why = "it is a folder, not a file";
             return Err(Error::NotAllowed { path: path_text.into(), why });
         }
-        // A rename would replace even a read-only file; the permission is respected.
-        if found.permissions().readonly() {
-            return Err(Error::ReadOnly(path_text.into()));
-        }
-        let (size, limit) = (found.len(), limits::NOTE_BYTES);
-        if size > limit {
-            return Err(Error::TooLarge { path: path_text.into(), size, limit });
-        }
+        refuse_read_only(&found, path)?;
+        check_size(path, found.len())?;
         if self.may_be_incomplete(path, &found) {
             return Ok(None);
         }

@@ -29,7 +29,7 @@ impl Changes {
             let lines = open.lines_of_call(&call)?;
             log::warn!("a change of {} files was interrupted; it is taken back", lines.len());
             // It may have been made outside of the caller's folders.
-            let whole = Changes { author: None, ..self.of_whole_vault() };
+            let whole = self.of_whole_vault();
             let left = whole.take_back(log, lines)?;
             open.end_but_for(&Author::new("owner", UNDO, None), &call, left)?;
         }

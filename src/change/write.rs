@@ -62,11 +62,8 @@ impl Changes {
         create_dirs: bool,
         over: Overwrite<'_>,
     ) -> Result<Written, Error> {
-        check_size(path, content.len())?;
-        // Before the name: what a login may not change is said first.
-        self.vault.check_grant(path.as_str())?;
-        self.vault.view.check_available()?;
-        self.vault.check_new_name(path, None)?;
+        check_size(path, content.len() as u64)?;
+        self.check_new(path)?;
         check_canvas(path, content.as_bytes())?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let mut was_missing = false;
@@ -118,7 +115,7 @@ impl Changes {
         for _ in 0..limits::EDIT_ATTEMPTS {
             let (seen, before) = self.see(path)?.unzip();
             let bytes = make(before.as_deref())?;
-            check_size(path, bytes.len())?;
+            check_size(path, bytes.len() as u64)?;
             let written = Written::of(path, before.is_none(), &bytes);
             // A call that is repeated makes no version, and the file keeps its time; its commit may
             // have failed.
@@ -141,12 +138,20 @@ impl Changes {
         Err(now.map_or(Error::Busy, |now| Error::Conflict(Some(etag(&now)))))
     }
 
+    /// Refuses what no new file may be, whatever is there now.
+    pub(crate) fn check_new(&self, path: &VaultPath) -> Result<(), Error> {
+        // Before the name: what a login may not change is said first.
+        self.vault.check_grant(path.as_str())?;
+        self.vault.view.check_available()?;
+        self.vault.check_new_name(path, None)
+    }
+
     /// Checks that a file of this size could be written now; creates nothing.
     ///
     /// # Errors
     /// Those of [`Changes::write`].
     pub fn may_write(&self, path: &VaultPath, size: usize) -> Result<(), Error> {
-        check_size(path, size)?;
+        check_size(path, size as u64)?;
         self.may_create(path)?;
         match self.vault.jail.look_up(path) {
             Ok((_, found)) => refuse_read_only(&found, path),
@@ -307,11 +312,11 @@ fn check_canvas(path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
     Err(Error::Malformed { path: path.as_str().into(), why: why.into() })
 }
 
-pub(crate) fn check_size(path: &VaultPath, size: usize) -> Result<(), Error> {
-    if size as u64 > limits::NOTE_BYTES {
+pub(crate) fn check_size(path: &VaultPath, size: u64) -> Result<(), Error> {
+    if size > limits::NOTE_BYTES {
         return Err(Error::TooLarge {
             path: path.as_str().into(),
-            size: size as u64,
+            size,
             limit: limits::NOTE_BYTES,
         });
     }

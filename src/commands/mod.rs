@@ -227,7 +227,7 @@ fn open_vault(config: &Config) -> Option<(Store, Option<Arc<Log>>)> {
 /// `None` if it cannot start.
 fn engine(config: &Config) -> Option<Arc<Server>> {
     config.warnings.iter().for_each(|note| log::warn!("{note}"));
-    let (store, changes) = open_vault(config)?;
+    let (store, log) = open_vault(config)?;
     let systems = systems::open(config, &store);
     let engine = Server::new(
         store.clone(),
@@ -262,7 +262,7 @@ fn engine(config: &Config) -> Option<Arc<Server>> {
             }
             Err(error) => log::error!("{error}"),
         }
-        if let Some(Err(error)) = changes.map(|changes| changes.clean(Moment::read())) {
+        if let Some(Err(error)) = log.map(|log| log.clean(Moment::read())) {
             log::warn!("old versions cannot be removed: {error}");
         }
         if reads_frontmatter {

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`index`], `lists` | the links of all files, resolved; notes by tag and property |
+//! | [`index`], `lists` | the links of all files, and what each leads to; notes by tag and property |
 //! | [`list`] | links of a note or of the vault, and what is not linked |
 //! | [`plan`] | a change of several files: planned, shown, made as one |
 //! | `move_file` | moving and renaming files and folders |

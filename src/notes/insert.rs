@@ -46,10 +46,7 @@ pub fn insert(
             written => Ok(Inserted { written: written?, line, warning: None }),
         };
     }
-    // In this order: what a login may not change is said first.
-    changes.vault.check_grant(path.as_str())?;
-    changes.vault.view.check_available()?;
-    changes.vault.check_new_name(path, None)?;
+    changes.check_new(path)?;
     let mut make = |now: Option<&[u8]>| {
         let first;
         (first, warning) =
@@ -58,7 +55,7 @@ pub fn insert(
     };
     // What refuses the insertion does so before folders are created for it.
     if matches!(changes.vault.jail.folder(&path.parent()), Err(Error::NotFound { .. })) {
-        check_size(path, make(None)?.len())?;
+        check_size(path, make(None)?.len() as u64)?;
     }
     let written = changes.update(path, true, &mut make)?;
     Ok(Inserted { written, line, warning })

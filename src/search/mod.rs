@@ -66,7 +66,7 @@ struct Cache {
     postings: postings::Cache,
 }
 
-/// One search: the files it covers, how much it has read, and whether to continue.
+/// One search: the files it covers, and whether to continue.
 pub(crate) struct SearchRun<'a> {
     pub(crate) wanted: &'a (dyn Fn(&Entry) -> bool + Sync),
     /// Whether `wanted` may exclude files.

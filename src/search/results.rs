@@ -13,7 +13,7 @@ pub struct Query<'a> {
     pub text: &'a str,
     /// Results at most.
     pub max_results: usize,
-    /// Only this file, or the files below this folder; as spelled on disk.
+    /// Only this file, or the files below this folder; in its exact case.
     pub below: Option<VaultPath>,
     /// Only with this tag, or one nested below it.
     pub tag: Option<&'a str>,

@@ -1,10 +1,4 @@
-//! Search over names, tags and text: ranked words, and the conditions of Obsidian's search
-//! language.
-//!
-//! The files that contain each word are found without reading their texts (`postings`). The best by
-//! a rough score are scored again from their text (`rank`), and snippets are made only for results
-//! that are returned. A page continues after the last result of the previous one in the order of
-//! the first page, whose inputs from the vault are part of the cursor.
+//! One search: what is found, in order, and how much there is.
 
 use crate::clock::Deadline;
 use crate::limits;

@@ -1,7 +1,7 @@
 //! The inverted word index: all words of the vault, with the files that have them. A search that
-//! finds it missing or outdated, and the first indexing of the vault, start a thread that builds it
-//! from the texts in memory or on disk. It is immutable: each query scans the files that have
-//! changed since, until there are so many that it is rebuilt.
+//! finds it missing or outdated starts a thread that builds it from the texts in memory; the start
+//! of the server does too. It is immutable: each query scans the files that have changed since,
+//! until there are so many that it is rebuilt.
 
 use crate::clock::Deadline;
 use crate::limits;

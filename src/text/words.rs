@@ -133,11 +133,6 @@ pub fn is_word_start(text: &str, at: usize) -> bool {
         .is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c))
 }
 
-/// Whether a word may end at an offset: no letter or digit follows.
-pub fn is_word_end(text: &str, at: usize) -> bool {
-    text.get(at..).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-}
-
 /// The words of a text: runs of letters and digits.
 pub fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())

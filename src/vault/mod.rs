@@ -1,9 +1,9 @@
 //! The vault: a folder of notes that people, a sync program and this server all read and write.
 //! Uses `std::fs`, and system calls where that has none.
 //!
-//! [`Vault`] is the only entry point. Paths come in as text and are first parsed into
-//! [`VaultPath`]; absolute paths are passed only to git and agent sessions. The types here are
-//! plain: `tools` decides how a model sees them.
+//! Paths come in as text and are first parsed into [`VaultPath`]; absolute paths are passed only to
+//! git and agent sessions. The types here are plain: `tools` decides how a model sees them. No file
+//! is changed here, but for leftovers of a crash, which a walk removes.
 //!
 //! # Rules
 //!
@@ -14,24 +14,21 @@
 //!    searched or written.
 //! 3. Symbolic links are not followed: they are not listed, and refused if named, as is whatever is
 //!    neither a file nor a folder.
-//! 4. Writes are whole, atomic and durable. A failure leaves the old bytes.
-//! 5. Nothing else is changed by a write: not a byte.
-//! 6. A change on disk is seen by the next call. A file is read again only when its size, times or
+//! 4. A change on disk is seen by the next call. A file is read again only when its size, times or
 //!    inode changed. Where the file system does not report changes, a call walks the vault first
 //!    when the last walk is older than ten of its durations.
-//! 7. Reads and writes give an etag; a write that names an older one is refused.
-//! 8. No message to a remote client contains an absolute path.
-//! 9. Malformed or odd files cause a warning, and never make a call fail that is about other files.
+//! 5. No message to a remote client contains an absolute path.
+//! 6. Malformed or odd files cause a warning, and never make a call fail that is about other files.
 //!
 //! # Files
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`path`], `scope`, `jail`, `spelling` | which paths are served, to whom, and where they are on disk |
-//! | `index` | what is in the vault, kept in memory, checked against the disk (rule 6) |
+//! | `index` | what is in the vault, kept in memory, checked against the disk (rule 4) |
 //! | `entry` | a file as the index has it |
 //! | [`list`], [`read`] | lists of files, and their contents |
-//! | `names`, `obsidian` | how tools name a file, and what Obsidian's settings say about names and folders |
+//! | `names`, `obsidian` | how tools name a file, which new names are refused, and what Obsidian's settings say about names and folders |
 //! | [`properties`] | frontmatter as values, and notes selected by them |
 //! | [`media`] | the kind of a file, by its name |
 //! | `parallel` | work on all cores |
@@ -88,7 +85,7 @@ const PART_OF_NAME_CHARS: usize = 4;
 const HASHED_AT_ONCE: usize = 64 * 1024;
 
 /// One vault, or the part of it that a grant covers, shared by all threads: its files, from the
-/// index and from the disk. It only reads.
+/// index and from the disk.
 #[derive(Debug, Clone)]
 pub struct Vault {
     pub(crate) jail: Arc<Jail>,

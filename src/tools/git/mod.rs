@@ -142,7 +142,7 @@ fn change(
     // An author of its own: what is replaced is kept for undo, but the change is committed here,
     // and not again after the call.
     let author = Arc::new(Author::new(&context.principal.login, tool, None));
-    let vault = context.changes.on_behalf_of(&author);
+    let changes = context.changes.on_behalf_of(&author);
     let wanted = NoteChange {
         path,
         after,
@@ -151,7 +151,7 @@ fn change(
         if_match: arguments.maybe("if_match"),
     };
     let changed =
-        repository(context)?.change(&vault, &wanted, &|| context.requester.has_cancelled());
+        repository(context)?.change(&changes, &wanted, &|| context.requester.has_cancelled());
     let done = changed.map_err(|failure| failed(failure, path, verb))?;
     let hint = (done.commit.is_some() && (done.created || after.is_none()))
         .then(|| index_hint(context, path, after.is_none()))

@@ -15,7 +15,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `events` | the changes that the kernel reports (inotify) |
+//! | `events`, `no_events` | the changes that the kernel reports (inotify), where it does |
 //! | `walk` | the files on the disk |
 //! | `load` | a file, read and parsed |
 //! | `refresh` | bringing the index up to date: by events, or by a walk |
