@@ -31,9 +31,6 @@ static COMMANDS: &[Command] = commands! {
     "check" "check [--server URL]" ["server="] 0
         "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)";
     "init-wiki" "init-wiki" [] 0 "write the starter wiki of toolset agent into the vault, overwriting nothing";
-    "lint" "lint [--fix]" ["fix"] 0
-        "check the rules of that wiki; a table, and exit code 1 if something is wrong;\nor have a session of toolset agent repair it: one change, which undo --login\nowner takes back";
-    "jobs" "jobs" [] 0 "list the sessions of toolset agent: who, what, model, turns, dollars, pages;\nfrom the state folder";
     "grants" "grants" [] 0 "list who is logged in: user, client, scope, when; from the state folder";
     "revoke" "revoke ID | --all" ["all"] 1 "end a grant, or all of them, at once, also while the server runs";
     "undo" "undo --login ID --since TIME [--dry-run]" ["login=" "since=" "dry-run"] 0

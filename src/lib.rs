@@ -40,7 +40,7 @@
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `git` | the vault as a git repository | `change` `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `change` `clock` `limits` `lock` `markdown` `secret` `slice` `store` `vault` `yaml` |
-//! | `wiki` | the starter wiki, links between pages, and the check of the wiki's rules | `disk` `markdown` `slice` `vault` |
+//! | `wiki` | the starter wiki, and links between its pages | `disk` `markdown` `slice` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `change` `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `store` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `change` `clock` `cursor` `git` `limits` `links` `markdown` `notes` `object` `principal` `search` `slice` `store` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `search` `text` `tools` `vault` |

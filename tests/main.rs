@@ -39,8 +39,8 @@
 //! | `agent` | toolset `agent`, with programs that do what Claude Code never should |
 //! | `agent_confinement` | what a session cannot do, and that it ends |
 //! | `agent_filing` | what sessions write, and how it gets into the vault |
-//! | `wiki` | the commands `init-wiki` and `lint` |
-//! | `agent_jobs` | its costs, routes, jobs that go on, attachments, `jobs` and `lint --fix` |
+//! | `wiki` | the command `init-wiki` |
+//! | `agent_jobs` | its costs, routes, jobs that go on, attachments |
 //! | `misuse` | arguments that are nearly right |
 //! | `forms` | names, lists, quotations and conditions in the forms that models and people write |
 //! | `faults` | full and broken disks, vaults that go, logs that are not read, programs that write at the same time |

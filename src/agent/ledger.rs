@@ -2,7 +2,7 @@
 //! one, which replaces it, when it has ended. The owner's commands read them while the server runs;
 //! without a state folder they are kept in memory.
 
-use super::{Progress, session_dir};
+use super::Progress;
 use crate::clock::Moment;
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -30,7 +30,7 @@ pub struct Session {
     pub at: u64,
     /// The login, as the owner knows it.
     pub login: String,
-    /// `ingest`, `query` or `lint`.
+    /// `ingest` or `query`.
     pub tool: String,
     pub model: String,
     /// The first line of the material or question.
@@ -172,19 +172,6 @@ impl Ledger {
         let length = open.metadata()?.len();
         disk::append_durably(&mut open, length, &line)
     }
-}
-
-/// The sessions recorded in a state folder, oldest first, and whether each is running.
-///
-/// # Errors
-/// What the disk says.
-pub fn sessions_of(state: &Path) -> io::Result<Vec<(Session, bool)>> {
-    let folder = state.join("agent");
-    let runs = |session: &Session| {
-        session.ended.is_none()
-            && session_dir::is_running(&folder.join(&session.folder)) == Some(true)
-    };
-    Ok(read(&folder)?.into_iter().map(|session| (session.clone(), runs(&session))).collect())
 }
 
 fn read(folder: &Path) -> io::Result<Vec<Session>> {

@@ -26,7 +26,6 @@ mod attach;
 mod command;
 mod confine;
 mod copy;
-mod fix;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod gate;
@@ -182,8 +181,6 @@ pub enum Work {
     Ingest,
     /// Answering a question; it writes nothing.
     Query,
-    /// Repairing what breaks the wiki's rules; it writes.
-    Lint,
 }
 
 impl Work {
@@ -193,7 +190,7 @@ impl Work {
     }
 
     fn writes(self) -> bool {
-        self != Work::Query
+        self == Work::Ingest
     }
 
     /// Its name in the ledger and in kept versions.
@@ -201,7 +198,6 @@ impl Work {
         match self {
             Work::Ingest => "ingest",
             Work::Query => "query",
-            Work::Lint => "lint",
         }
     }
 }

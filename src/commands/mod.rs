@@ -4,8 +4,6 @@ mod check;
 mod control;
 mod demo;
 mod grants;
-#[cfg(feature = "agent")]
-mod jobs;
 mod lines;
 mod outside;
 mod probes;
@@ -55,7 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {
             "serve" | "check" if parsed.flag("server").is_none() => Some(Purpose::Network),
-            "stdio" | "init-wiki" | "lint" | "undo" => Some(Purpose::Local),
+            "stdio" | "init-wiki" | "undo" => Some(Purpose::Local),
             _ => None,
         };
         let more = purpose
@@ -88,12 +86,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         #[cfg(feature = "agent")]
         "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
-        #[cfg(feature = "agent")]
-        "lint" if parsed.flag("fix").is_some() => run_on_vault(raw, LevelFilter::Warn, jobs::fix),
-        #[cfg(feature = "agent")]
-        "lint" => run_on_vault(raw, LevelFilter::Error, wiki::check),
-        #[cfg(feature = "agent")]
-        "jobs" => exit_code(jobs::list(raw)),
         "help" => print(&cli::help()),
         other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }

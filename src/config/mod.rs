@@ -116,7 +116,7 @@ impl fmt::Display for Mistake {
 pub enum Purpose {
     /// `serve`, `check` and `demo`.
     Network,
-    /// `stdio`, and the commands that open the vault themselves: `undo`, `init-wiki`, `lint`.
+    /// `stdio`, and the commands that open the vault themselves: `undo`, `init-wiki`.
     Local,
 }
 

@@ -1,14 +1,11 @@
-//! The wiki that toolset `agent` maintains: its initial files, and the rules that a program can
-//! check.
+//! The wiki that toolset `agent` maintains.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`starter`] | its initial files |
-//! | [`mod@lint`] | the check of its rules |
 //! | [`links`] | links between pages |
 
 pub mod links;
-pub mod lint;
 pub mod starter;
 
 /// The folders of the two domains, and of what belongs to both.
