@@ -1,7 +1,7 @@
 //! The command line: which command, and the settings as typed. Nothing is looked up or checked
 //! beyond syntax.
 
-use crate::settings::{self, SETTINGS};
+use crate::settings::{self, SETTINGS, Setting};
 use lexopt::{Arg, Parser, ValueExt};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,30 +14,47 @@ struct Command {
     flags: &'static [&'static str],
     /// The positional arguments that it takes at most.
     arguments: usize,
-    /// What it does, in lines for `--help`.
+    /// The settings that it needs, or that are most often given.
+    settings: &'static [&'static str],
+    /// What it does.
     about: &'static str,
 }
 
 macro_rules! commands {
-    ($($name:literal $usage:literal [$($flag:literal)*] $arguments:literal $about:literal;)*) => {
-        &[$(Command { name: $name, usage: $usage, flags: &[$($flag),*], arguments: $arguments, about: $about }),*]
+    ($($name:literal $usage:literal [$($flag:literal)*] $arguments:literal [$($setting:literal)*] $about:literal;)*) => {
+        &[$(Command {
+            name: $name,
+            usage: $usage,
+            flags: &[$($flag),*],
+            arguments: $arguments,
+            settings: &[$($setting),*],
+            about: $about,
+        }),*]
     };
 }
 
 static COMMANDS: &[Command] = commands! {
-    "serve" "serve" [] 0 "the HTTP server (the default command)";
-    "stdio" "stdio" [] 0 "the same tools over stdin and stdout, for clients on this machine";
-    "demo" "demo" [] 0 "a sample vault with a login, ready to try; no configuration";
-    "check" "check [--server URL]" ["server="] 0
-        "show what would be served, and every mistake in the configuration; or test\na server from outside, through its proxy, as Claude would (needs curl)";
-    "init-wiki" "init-wiki" [] 0 "write the starter wiki of toolset agent into the vault, overwriting nothing";
-    "grants" "grants" [] 0 "list who is logged in: user, client, scope, when; from the state folder";
-    "revoke" "revoke ID | --all" ["all"] 1 "end a grant, or all of them, at once, also while the server runs";
+    "serve" "serve" [] 0
+        ["VAULT_PATH" "SERVER_URL" "AUTH_USERS" "LISTEN_ADDR" "TOOLSETS" "STATE_DIR"]
+        "the HTTP server (the default command)";
+    "stdio" "stdio" [] 0 ["VAULT_PATH" "TOOLSETS" "READ_ONLY" "STATE_DIR"]
+        "the same tools over stdin and stdout, for clients on this machine";
+    "demo" "demo" [] 0 ["LISTEN_ADDR" "TOOLSETS"]
+        "a sample vault with a login, ready to try; no configuration";
+    "check" "check [--server URL]" ["server="] 0 ["VAULT_PATH" "SERVER_URL" "AUTH_USERS"]
+        "show what would be served, and every mistake in the configuration; or test a server from outside, through its proxy, as Claude would (needs curl)";
+    "init-wiki" "init-wiki" [] 0 ["VAULT_PATH"]
+        "write the starter wiki of toolset agent into the vault, overwriting nothing";
+    "grants" "grants" [] 0 ["STATE_DIR" "VAULT_PATH"]
+        "list who is logged in: user, client, scope, when; from the state folder";
+    "revoke" "revoke ID | --all" ["all"] 1 ["STATE_DIR" "VAULT_PATH"]
+        "end a grant, or all of them, at once, also while the server runs";
     "undo" "undo --login ID --since TIME [--dry-run]" ["login=" "since=" "dry-run"] 0
-        "undo all that a login has changed in that time (30m, 2h, 7d), also while the\nserver runs; what others changed after it is left alone and listed";
-    "hash-password" "hash-password" [] 0 "hash a password with bcrypt, for AUTH_USERS";
-    "generate-token" "generate-token [NAME]" [] 1 "make an API token and its entry for API_TOKENS";
-    "help" "help" [] 0 "this text";
+        ["VAULT_PATH" "STATE_DIR"]
+        "undo all that a login has changed in that time (30m, 2h, 7d), also while the server runs; what others changed after it is left alone and listed. ID is one of grants, the name of an API token or machine client, or local for stdio; --dry-run only lists it";
+    "hash-password" "hash-password" [] 0 [] "hash a password with bcrypt, for AUTH_USERS";
+    "generate-token" "generate-token [NAME]" [] 1 [] "make an API token and its entry for API_TOKENS";
+    "help" "help [COMMAND | settings]" [] 1 [] "this text, that of a command, or all settings";
 };
 
 /// Settings as typed: variable name to value. A flag wins over the variable; an empty variable
@@ -78,6 +95,7 @@ pub fn parse(
     loop {
         match parser.next() {
             Ok(Some(Arg::Short('h') | Arg::Long("help"))) => {
+                parsed.words.truncate(1);
                 return Parsed { command: "help", mistakes: Vec::new(), ..parsed };
             }
             Ok(Some(Arg::Short('V') | Arg::Long("version"))) => {
@@ -247,44 +265,65 @@ fn duration(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(number.parse::<u32>().ok()? as u64 * seconds))
 }
 
-/// The text of `--help`.
-pub fn help() -> String {
-    let mut text = "vault-sync-mcp: an Obsidian vault for Claude and other MCP clients\n\nUsage: \
-                    vault-sync-mcp [COMMAND] [FLAGS]\n\nCommands:\n"
-        .to_owned();
-    for Command { usage, about, .. } in COMMANDS {
-        let gap = if usage.len() > 22 {
-            format!("\n{:25}", "")
-        } else {
-            format!("{:1$}", "", 23 - usage.len())
-        };
-        text += &format!("  {usage}{gap}{}\n", about.replace('\n', &format!("\n{:25}", "")));
+/// Characters in a line of help.
+const WIDTH: usize = 100;
+
+/// Words in lines, each behind `indent` spaces.
+fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if indent + line.len() + 1 + word.len() <= WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
     }
-    text += "\nSettings, as flag or environment variable; the flag wins:\n";
-    for setting in SETTINGS {
-        let value = if setting.placeholder.is_empty() {
-            String::new()
-        } else {
-            format!(" {}", setting.placeholder)
-        };
-        let default = if setting.default.is_empty() {
-            String::new()
-        } else {
-            format!(" Default: {}", setting.default)
-        };
-        text += &match setting.flag().as_str() {
-            "" => format!(
-                "  {}={}\n      {}{default}\n",
-                setting.variable, setting.placeholder, setting.help
-            ),
-            flag => format!(
-                "  --{flag}{value}  ({})\n      {}{default}\n",
-                setting.variable, setting.help
-            ),
-        };
+    lines.iter().map(|line| format!("{:indent$}{line}\n", "")).collect()
+}
+
+fn setting_help(setting: &Setting) -> String {
+    let head = match (setting.flag().as_str(), setting.placeholder) {
+        ("", placeholder) => format!("{}={placeholder}", setting.variable),
+        (flag, "") => format!("--{flag}  ({})", setting.variable),
+        (flag, placeholder) => format!("--{flag} {placeholder}  ({})", setting.variable),
+    };
+    let default = match setting.default {
+        "" => String::new(),
+        default => format!(" Default: {default}"),
+    };
+    format!("  {head}\n{}", wrapped(&format!("{}{default}", setting.help), 6))
+}
+
+/// The text of `--help`, of that of a command, or of `help settings`.
+pub fn help(topic: Option<&str>) -> String {
+    let program = "vault-sync-mcp";
+    let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
+    if topic == Some("settings") {
+        let settings: String = SETTINGS.iter().map(setting_help).collect();
+        return format!("Settings, as flag or environment variable; the flag wins:\n{settings}");
     }
-    text.push_str("\n  -h, --help     this text\n  -V, --version  the version\n");
-    text
+    if let Some(Command { name, usage, settings, about, .. }) = topic.and_then(named)
+        && *name != "help"
+    {
+        let own = SETTINGS.iter().filter(|setting| settings.contains(&setting.variable));
+        let own: String = own.map(setting_help).collect();
+        let all = "Settings, as flag or environment variable; help settings has all:";
+        let own = if own.is_empty() { own } else { format!("\n{all}\n{own}") };
+        return format!("Usage: {program} {usage}\n\n{}{own}", wrapped(about, 0));
+    }
+    let mut text = format!(
+        "{program}: an Obsidian vault for Claude and other MCP clients\n\nUsage: {program} [COMMAND] \
+         [FLAGS]\n\nCommands:\n"
+    );
+    for Command { name, about, .. } in COMMANDS {
+        let first = about.split([';', '(']).next().unwrap_or(about).trim();
+        text += &format!("  {name:16}{first}\n");
+    }
+    text + "\n  COMMAND --help  its flags\n  help settings   all settings, which are flags or \
+            environment variables\n  -V, --version   the version\n"
 }
 
 #[cfg(test)]
@@ -339,7 +378,8 @@ mod tests {
                 format!("--{} ", setting.flag())
             };
             assert!(
-                help().contains(flag.trim_end()) && help().contains(setting.variable),
+                help(Some("settings")).contains(flag.trim_end())
+                    && help(Some("settings")).contains(setting.variable),
                 "{}",
                 setting.variable
             );

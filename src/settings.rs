@@ -37,7 +37,7 @@ macro_rules! settings {
 /// The settings, in the order of `--help`.
 pub static SETTINGS: &[Setting] = settings! {
     "VAULT_PATH" "FOLDER" "" "/data/obsidian-vault"
-        "The vault's folder, absolute; ~ is your home. Required.";
+        "The vault's folder; ~ is your home. Required.";
     "LISTEN_ADDR" "ADDRESS" ":8090" "127.0.0.1:8090"
         "Address and port to listen on; without an address on all of them.";
     "SERVER_URL" "URL" "" "https://vault.example.com"

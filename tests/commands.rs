@@ -35,12 +35,21 @@ fn err(output: &Output) -> String {
 
 #[test]
 fn help_and_version() {
-    let help = run(&["--help"], &[], "");
-    assert!(
-        help.status.success() && out(&help).contains("--vault-path FOLDER  (VAULT_PATH)"),
-        "{}",
-        out(&help)
-    );
+    let shown = |words: &[&str]| {
+        let output = run(words, &[], "");
+        assert!(output.status.success(), "{words:?}");
+        out(&output)
+    };
+    let settings = shown(&["help", "settings"]);
+    assert!(settings.contains("--vault-path FOLDER  (VAULT_PATH)"), "{settings}");
+    assert!(settings.lines().all(|line| line.chars().count() <= 100), "{settings}");
+    // What a person asks for fits a screen.
+    for words in [&["--help"][..], &["undo", "--help"], &["help", "serve"], &["stdio", "-h"]] {
+        let help = shown(words);
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+    assert!(shown(&["undo", "--help"]).contains("undo --login ID --since TIME [--dry-run]"));
     let version = out(&run(&["--version"], &[], ""));
     assert!(
         version.starts_with(concat!("vault-sync-mcp ", env!("CARGO_PKG_VERSION"), " (vault, ")),

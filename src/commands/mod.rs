@@ -86,7 +86,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         #[cfg(feature = "agent")]
         "init-wiki" => run_on_vault(raw, LevelFilter::Error, wiki::init_wiki),
-        "help" => print(&cli::help()),
+        "help" => print(&cli::help(word)),
         other => fail(format!("{other}: this program was built without toolset agent"), WRONG),
     }
 }

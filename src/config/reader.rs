@@ -142,8 +142,9 @@ impl<'a> Reader<'a> {
             return None;
         };
         let path = self.expand_home(text);
+        // A relative one is below the folder that the program was started in.
+        let path = std::path::absolute(&path).unwrap_or(path);
         let what = match std::fs::read_dir(&path) {
-            _ if !path.is_absolute() => format!("is {path:?}; it must be an absolute path"),
             Ok(_) => return Some(path),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 format!("is {path:?}, a file; it must be the vault's folder")
