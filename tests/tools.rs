@@ -551,6 +551,10 @@ fn calls_are_logged_without_their_text() {
             "{log}"
         );
     }
+    let research = Server::with(&folder.vault(), &[("TOOLSETS", "vault,research")]);
+    research.fail("fetch", json!({ "id": "gone.md" }));
+    let log = research.log_with("tool=fetch");
+    assert!(log.contains(r#"path="gone.md" outcome=FILE_NOT_FOUND"#), "{log}");
     server.call("vault_search", json!({ "query": "a private question" }));
     let log = server.log_with("tool=vault_search");
     assert!(

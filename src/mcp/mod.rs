@@ -287,9 +287,11 @@ impl Server {
         };
         if let Some(needs) = self.missing_access(exchange.principal, method, params) {
             let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let paths = params.get("arguments").and_then(serde_json::Value::as_object);
-            let paths =
-                paths.map(|arguments| tools::logged_paths(tool, arguments)).unwrap_or_default();
+            let arguments = params.get("arguments").and_then(serde_json::Value::as_object);
+            let known = self.tools_for(exchange.principal).find(|known| known.name == tool);
+            let paths = known
+                .zip(arguments)
+                .map_or(String::new(), |(known, arguments)| tools::logged_paths(known, arguments));
             log::warn!("tool={tool} {}{paths} outcome=insufficient_scope", exchange.principal);
             let answer =
                 rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));

@@ -69,10 +69,10 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
     };
-    let paths = logged_paths(name, &arguments);
+    let paths = logged_paths(tool, &arguments);
     let commits = call.server.systems.commits.as_ref();
     let named: Vec<String> =
-        commits.iter().flat_map(|_| paths_of(name, &arguments)).map(str::to_owned).collect();
+        commits.iter().flat_map(|_| paths_of(tool, &arguments)).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(call.exchange, call.params);
     let author = Arc::new(Author::new(
@@ -183,12 +183,10 @@ fn with_commit(
 }
 
 /// The paths that a call of a tool names, without headings.
-fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
-    let of_tags = tool == "vault_rename_tag";
-    let names = ["path", "file_path", "doc_name", "from", "to", "paths"]
-        .into_iter()
-        .filter(move |_| !of_tags);
-    let named = names.filter_map(|name| arguments.get(name));
+fn paths_of<'a>(tool: &Tool, arguments: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+    let fields = tool.input.iter().filter(|field| field.names_files);
+    let named = fields
+        .filter_map(|field| arguments.get(field.name).or_else(|| arguments.get(field.alias?)));
     let texts = named
         .flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice))
         .filter_map(Value::as_str);
@@ -196,7 +194,7 @@ fn paths_of<'a>(tool: &str, arguments: &'a Map<String, Value>) -> impl Iterator<
 }
 
 /// The first [`LOGGED_PATHS`] of [`paths_of`], as the log line of a call shows them.
-pub(super) fn logged_paths(tool: &str, arguments: &Map<String, Value>) -> String {
+pub(super) fn logged_paths(tool: &Tool, arguments: &Map<String, Value>) -> String {
     let shown = |path: &str| format!(" path={:?}", path.chars().take(300).collect::<String>());
     paths_of(tool, arguments).take(LOGGED_PATHS).map(shown).collect()
 }

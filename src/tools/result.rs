@@ -1,7 +1,7 @@
 //! Results of tools, each declared once: a struct whose members say what a client may expect of
 //! them.
 
-use super::schema::{ANY_TEXT, COUNT, Field, Shape};
+use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional};
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
@@ -94,7 +94,7 @@ pub fn unless_empty<T>(list: &[T]) -> Option<&[T]> {
 
 /// A member, as its type declares it.
 pub const fn member<T: Member>(name: &'static str) -> Field {
-    Field { name, alias: None, shape: T::SHAPE, required: T::REQUIRED, default: None, about: "" }
+    Field { required: T::REQUIRED, ..optional(name, T::SHAPE, "") }
 }
 
 macro_rules! name {

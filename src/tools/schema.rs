@@ -21,6 +21,8 @@ pub struct Field {
     pub default: Option<DefaultValue>,
     /// Of a parameter: what it is for, in words for a model. Not shown of a result.
     pub about: &'static str,
+    /// Whether it names files, which the log line of a call shows.
+    pub names_files: bool,
 }
 
 /// A default value of a parameter.
@@ -85,12 +87,12 @@ pub const COUNT: Shape = Shape::Integer { min: 0, max: i64::MAX, outside: Code::
 
 /// A parameter or result member that has to be present.
 pub const fn required(name: &'static str, shape: Shape, about: &'static str) -> Field {
-    Field { name, alias: None, shape, required: true, default: None, about }
+    Field { name, alias: None, shape, required: true, default: None, about, names_files: false }
 }
 
 /// A parameter that may be missing, or a result member that is not always there.
 pub const fn optional(name: &'static str, shape: Shape, about: &'static str) -> Field {
-    Field { name, alias: None, shape, required: false, default: None, about }
+    Field { name, alias: None, shape, required: false, default: None, about, names_files: false }
 }
 
 /// A parameter that counts as `default` when it is missing.
@@ -100,13 +102,26 @@ pub const fn defaulted(
     default: DefaultValue,
     about: &'static str,
 ) -> Field {
-    Field { name, alias: None, shape, required: false, default: Some(default), about }
+    Field {
+        name,
+        alias: None,
+        shape,
+        required: false,
+        default: Some(default),
+        about,
+        names_files: false,
+    }
 }
 
 impl Field {
     /// The same, taken under another name too.
     pub const fn or(self, alias: &'static str) -> Field {
         Field { alias: Some(alias), ..self }
+    }
+
+    /// The same, which names files.
+    pub const fn of_files(self) -> Field {
+        Field { names_files: true, ..self }
     }
 
     /// Whether this value counts as a missing one: many clients send every parameter of a schema.

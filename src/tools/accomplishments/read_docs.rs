@@ -27,7 +27,8 @@ pub(super) static TOOL: Tool = Tool {
             "doc_name",
             ANY_TEXT,
             "File name, for example notes.md or context:reference.md; without it all documents",
-        ),
+        )
+        .of_files(),
         line("from_line", "First line, from 0; only with doc_name"),
         line("to_line", "The line after the last"),
         CANVAS_SOURCE,

@@ -18,7 +18,8 @@ pub(super) static TOOL: Tool = Tool {
                   end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md"),
+        required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md")
+            .of_files(),
         required(
             "operation",
             Shape::OneOf(&["create", "replace", "delete", "insert_at", "replace_at"]),

@@ -16,7 +16,8 @@ pub(super) static TOOL: Tool = Tool {
             "file_path",
             ANY_TEXT,
             "Path relative to the vault root, for example research/ai-governance.md",
-        ),
+        )
+        .of_files(),
         CHUNK_INDEX,
         DIGEST,
         MAX_CHARS,

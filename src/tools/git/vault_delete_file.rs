@@ -12,7 +12,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_write_file. The history keeps it: vault_history lists its versions, and \
                   vault_restore brings one back.",
     effect: Effect::Replaces { idempotent: false },
-    input: &[required("path", ANY_TEXT, PATH), MESSAGE, IF_MATCH],
+    input: &[required("path", ANY_TEXT, PATH).of_files(), MESSAGE, IF_MATCH],
     output: Deleted::FIELDS,
     run,
 };

@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   at next_offset.",
     effect: Effect::Reads,
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         defaulted(
             "offset",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },

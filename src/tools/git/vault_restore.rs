@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   a commit that deleted a note, take the commit before it.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         required(
             "version",
             Shape::Text { max: 64 },

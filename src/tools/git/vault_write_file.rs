@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         required("content", ANY_TEXT, "The full content, frontmatter first"),
         MESSAGE,
         IF_MATCH,

@@ -18,7 +18,8 @@ pub(super) static TOOL: Tool = Tool {
             "paths",
             Shape::Names,
             "1 to 50 files or folders: paths, [[Name]], daily:today; one with if_match",
-        ),
+        )
+        .of_files(),
         IF_MATCH,
     ],
     output: &[

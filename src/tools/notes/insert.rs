@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
                   To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         required("text", ANY_TEXT, "Markdown to insert: one line or more"),
         defaulted(
             "where",

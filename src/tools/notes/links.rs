@@ -21,7 +21,8 @@ pub(super) static TOOL: Tool = Tool {
             ANY_TEXT,
             "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks \
              and outgoing",
-        ),
+        )
+        .of_files(),
         defaulted(
             "show",
             Shape::OneOf(&[

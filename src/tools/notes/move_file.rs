@@ -25,13 +25,15 @@ pub(super) static TOOL: Tool = Tool {
             ANY_TEXT,
             "Path or [[Name]] of the file, path of the folder, or Note.md#Heading",
         )
+        .of_files()
         .or("from"),
         required(
             "to",
             ANY_TEXT,
             "The whole new path; an existing folder, or one that ends in /, keeps the name; \
              Note.md#New",
-        ),
+        )
+        .of_files(),
         defaulted(
             "update_links",
             Shape::Flag,

@@ -31,7 +31,7 @@ pub(super) static TOOL: Tool = Tool {
         ),
         optional("base", ANY_TEXT, "A .base file, or Note.md#base for the first base in a note"),
         optional("view", ANY_TEXT, "Of the base; else its first"),
-        optional("path", ANY_TEXT, "Only in this folder or note"),
+        optional("path", ANY_TEXT, "Only in this folder or note").of_files(),
         optional("select", Shape::Names, "Properties to show: status, file.mtime"),
         optional("sort", Shape::Names, "Properties: due, file.mtime desc"),
         optional("group_by", Shape::Names, "One property or file.name.slice(0, 7)"),

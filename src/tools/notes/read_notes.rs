@@ -32,7 +32,8 @@ pub(super) static TOOL: Tool = Tool {
             "paths",
             Shape::Names,
             "1 to 50 notes: paths, [[Name]], daily:today, weekly:2026-W48, monthly:2026-11",
-        ),
+        )
+        .of_files(),
         HEADING,
         BLOCK,
         defaulted(

@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   version of vault_history.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("path", ANY_TEXT, "The note"),
+        required("path", ANY_TEXT, "The note").of_files(),
         required("version", ANY_TEXT, "version of vault_history, or previous"),
     ],
     output: Answer::FIELDS,

@@ -29,7 +29,8 @@ pub(super) static TOOL: Tool = Tool {
             "paths",
             Shape::Names,
             "1 to 50 notes: paths, [[Name]], daily:today; one with if_match",
-        ),
+        )
+        .of_files(),
         optional(
             "set",
             Shape::AnyObject,

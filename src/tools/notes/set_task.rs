@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
                   one.",
     effect: Effect::Sets { idempotent: true },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         required("line", LINE, "Line number, from 1"),
         required("text", ANY_TEXT, "Text behind the box, as it is now"),
         defaulted(

@@ -29,7 +29,8 @@ pub(super) static TOOL: Tool = Tool {
             ANY_TEXT,
             "todo (not done, not cancelled), done, or the character in the box",
         ),
-        optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today"),
+        optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today")
+            .of_files(),
         optional(
             "tag",
             ANY_TEXT,

@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
                   regular expression; line breaks become those of the file.",
     effect: Effect::Replaces { idempotent: false },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         optional("old_text", ANY_TEXT, OLD_TEXT),
         optional("new_text", ANY_TEXT, NEW_TEXT),
         REPLACE_ALL,

@@ -19,7 +19,8 @@ pub(super) static TOOL: Tool = Tool {
             ANY_TEXT,
             DefaultValue::Text("/"),
             "Folder path relative to the vault root; / is the root",
-        ),
+        )
+        .of_files(),
         CURSOR,
         LIMIT,
     ],

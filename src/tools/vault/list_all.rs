@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_search, and for one folder vault_list.",
     effect: Effect::Reads,
     input: &[
-        optional("path", ANY_TEXT, "Only files below this folder"),
+        optional("path", ANY_TEXT, "Only files below this folder").of_files(),
         optional("tag", ANY_TEXT, "Only notes with this tag or one below it"),
         CURSOR,
         LIMIT,

@@ -26,7 +26,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_edit. Long files are cut: go on at next_offset.",
     effect: Effect::Reads,
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         defaulted("offset", LINE, DefaultValue::Integer(1), "First line to show, from 1"),
         defaulted(
             "limit",

@@ -47,7 +47,7 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Integer(20),
             "Results at most",
         ),
-        optional("path", ANY_TEXT, "Only this folder or file"),
+        optional("path", ANY_TEXT, "Only this folder or file").of_files(),
         optional("tag", ANY_TEXT, "Only notes with this tag or one below it"),
         defaulted(
             "sort",

@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   note read it; pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
     input: &[
-        required("path", ANY_TEXT, PATH),
+        required("path", ANY_TEXT, PATH).of_files(),
         required("content", ANY_TEXT, "The full content"),
         defaulted("create_dirs", Shape::Flag, DefaultValue::Flag(true), "Create missing folders"),
         defaulted(
