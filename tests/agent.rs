@@ -5,6 +5,7 @@ use crate::support::{Folder, READ_TOKEN, Server, TOKEN, eventually};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub const KEY: &str = "sk-ant-the-key-of-the-tests";
@@ -255,12 +256,33 @@ fn what_is_missing_is_named_before_anything_runs() {
         ("AGENT_COMMAND", old.to_str().unwrap(), "2.1.4; 2.1.328 or newer"),
         ("AGENT_COMMAND", "true", "does not say a version"),
     ] {
-        let server = scene.serve(&[(setting, value)]);
-        let error = server.fail("ingest", json!({ "content": "x" }));
-        let message = error["message"].as_str().unwrap();
-        assert!(error["code"] == "AGENT_FAILED" && message.contains(words), "{message}");
-        assert!(!message.contains(scene.folder.path().to_str().unwrap()), "{message}");
+        let started = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+            .arg("stdio")
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("VAULT_PATH", scene.folder.vault())
+            .env("STATE_DIR", scene.folder.path().join("state"))
+            .env("TOOLSETS", "vault,agent")
+            .env("ANTHROPIC_API_KEY", KEY)
+            .env("AGENT_COMMAND", &scene.program)
+            .env(setting, value)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let message = String::from_utf8_lossy(&started.stderr).into_owned();
+        assert_eq!(started.status.code(), Some(2), "{message}");
+        assert!(message.contains(words) && !message.contains(KEY), "{message}");
     }
+    // What goes missing later is named by the call.
+    let server = scene.serve(&[]);
+    let gone = scene.folder.path().join("gone");
+    std::fs::rename(&scene.program, &gone).unwrap();
+    let error = server.fail("ingest", json!({ "content": "x" }));
+    let message = error["message"].as_str().unwrap();
+    assert!(error["code"] == "AGENT_FAILED", "{message}");
+    assert!(!message.contains(scene.folder.path().to_str().unwrap()), "{message}");
+    std::fs::rename(&gone, &scene.program).unwrap();
+    drop(server);
     std::fs::remove_dir_all(scene.folder.vault().join(".claude/skills/second-brain-ingest"))
         .unwrap();
     let server = scene.serve(&[]);

@@ -1,6 +1,7 @@
 //! `check`: what would be served, and every mistake.
 
-use super::{environment, print, print_mistakes, probes, serve, systems};
+use super::probes::{self, Probed};
+use super::{environment, print, print_mistakes, serve};
 use crate::cli::Raw;
 use crate::config::{Config, Mistake, Purpose};
 use crate::http::server;
@@ -13,14 +14,11 @@ pub(super) fn check(raw: &Raw) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, Purpose::Network, &environment());
     super::start_logging(config.log_level.min(log::LevelFilter::Warn));
     let mut notes = config.warnings.clone();
-    let (store, trouble) = probes::probe(&config, Purpose::Network, true, &mut mistakes).unzip();
-    if let Some(trouble) = trouble.flatten() {
+    let probed = probes::probe(&config, Purpose::Network, true, &mut mistakes, &mut notes);
+    if let Some(trouble) = probed.as_ref().and_then(|probed| probed.trouble.as_ref()) {
         notes.push(format!("toolset git cannot write anything at the moment: {trouble}"));
     }
-    let session_description = store
-        .as_ref()
-        .and_then(|store| systems::check_agent(&config, store, &mut mistakes, &mut notes));
-    if let Some(Err(error)) = store.as_ref().map(|store| store.vault().refresh()) {
+    if let Some(Err(error)) = probed.as_ref().map(|probed| probed.store.vault().refresh()) {
         mistakes.push(Mistake { setting: "VAULT_PATH", what: error.to_string() });
     }
     let is_listen_wrong = mistakes.iter().any(|mistake| mistake.setting == "LISTEN_ADDR");
@@ -38,13 +36,13 @@ pub(super) fn check(raw: &Raw) -> u8 {
             what: format!("cannot be used: {error}{}", serve::hint(&error)),
         }),
     }
-    if let Some(store) = store {
+    if let Some(Probed { store, sessions, .. }) = probed {
         let vault = store.vault();
         notes.extend(missing_folders(&config, vault));
         if vault.size() == 0 {
             notes.push("VAULT_PATH has no files that are served".into());
         }
-        print(&summary(&config, vault.size(), session_description, &mistakes));
+        print(&summary(&config, vault.size(), sessions, &mistakes));
     }
     for note in &notes {
         print(&format!("Note: {note}\n"));

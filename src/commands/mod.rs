@@ -98,7 +98,7 @@ fn exit_code(code: Result<u8, u8>) -> u8 {
 
 fn configured(raw: &Raw, purpose: Purpose, run: impl FnOnce(Config) -> u8) -> u8 {
     let (config, mut mistakes) = Config::with_mistakes(raw, purpose, &environment());
-    probes::probe(&config, purpose, false, &mut mistakes);
+    probes::probe(&config, purpose, false, &mut mistakes, &mut Vec::new());
     if !mistakes.is_empty() {
         let code = print_mistakes(mistakes.iter());
         if raw.get("VAULT_PATH").is_none() && matches!(purpose, Purpose::Network) {

@@ -9,15 +9,24 @@ use crate::vault::Vault;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Adds what keeps the program from starting or, with `is_check`, from writing. Gives the vault,
-/// unless its path was already reported or it cannot be opened, and with `is_check` what keeps
-/// toolset `git` from writing at the moment.
+/// What was found in the vault.
+pub(super) struct Probed {
+    pub(super) store: Store,
+    /// With `is_check`: what keeps toolset `git` from writing at the moment.
+    pub(super) trouble: Option<String>,
+    /// How sessions of toolset `agent` would run.
+    pub(super) sessions: Option<String>,
+}
+
+/// Adds what keeps the program from starting or, with `is_check`, from writing; and notes on what
+/// else is missing. `None` if the vault's path was already reported or it cannot be opened.
 pub(super) fn probe(
     config: &Config,
     purpose: Purpose,
     is_check: bool,
     mistakes: &mut Vec<Mistake>,
-) -> Option<(Store, Option<String>)> {
+    notes: &mut Vec<String>,
+) -> Option<Probed> {
     let mut add = |setting, what: String| mistakes.push(Mistake { setting, what });
     // The folder itself is created once all else is right.
     if let Some(folder) = config.state_dir.as_deref().filter(|_| purpose == Purpose::Network)
@@ -51,5 +60,6 @@ pub(super) fn probe(
         .inspect_err(|error| add("VAULT_PATH", format!("cannot be opened: {}", error.kind())));
     let store = Store::new(opened.ok()?, None);
     let trouble = systems::check_repository(config, &store, is_check, mistakes);
-    Some((store, trouble))
+    let sessions = systems::check_agent(config, &store, mistakes, notes);
+    Some(Probed { store, trouble, sessions })
 }
