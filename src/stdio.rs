@@ -1,8 +1,8 @@
 //! MCP over stdin and stdout: one JSON message per line. For clients that start the program
 //! themselves; whoever can do that may do everything, so there is no login.
 //!
-//! One thread reads, and answers at once what needs no files. Whatever may wait for files or for the
-//! first index, tool calls above all, is answered by another, so that it holds up no other.
+//! One thread reads, and hands what it reads to others, so that no call holds up another, nor a
+//! cancellation.
 
 use crate::clock::Moment;
 use crate::limits;
@@ -49,8 +49,10 @@ pub fn serve(
     std::thread::scope(|scope| {
         // Requests before the end of input are still answered: the scope waits for them, but
         // sessions of Claude Code are stopped.
-        let read = client.read_all(input, scope);
-        client.calls.close();
+        let read = {
+            let _closes = Closing(&client.calls);
+            client.read_all(input, scope)
+        };
         server.systems.stop();
         server.systems.wait_for_writing_sessions();
         read
@@ -105,6 +107,15 @@ struct State {
     threads: usize,
     idle: usize,
     is_closed: bool,
+}
+
+/// Closes the calls when reading ends, however it does: their threads wait for it.
+struct Closing<'a>(&'a Calls);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Calls {
@@ -206,19 +217,24 @@ impl Client {
         }
     }
 
-    /// Answers a line, or hands it to another thread if it may wait for the vault.
+    /// Hands a line to another thread; but a client is introduced before all that it says next.
     fn dispatch<'scope>(&'scope self, line: Line, scope: &'scope Scope<'scope, '_>) {
-        let message = line.incoming.as_ref().ok().and_then(Incoming::one);
-        let Some(message) = message.filter(|message| may_wait_for_vault(message)) else {
+        let messages = line.incoming.iter().flat_map(Incoming::messages);
+        let (mut id, mut takes_long, mut introduces) = (None, false, line.incoming.is_err());
+        for message in messages {
+            id = message.id().cloned();
+            takes_long |= self.server.takes_long(message);
+            introduces |= message.method() == Some(INITIALIZE);
+            if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
+                self.is_ready.store(true, Ordering::Release);
+            }
+        }
+        if introduces {
             self.answer_line(line);
             return;
-        };
-        if message.method() == Some(INITIALIZED) && self.session.get().is_some() {
-            self.is_ready.store(true, Ordering::Release);
         }
-        let id = message.id().cloned();
         let thread = std::thread::Builder::new().name("stdio call".into());
-        let not_started = if self.server.takes_long(message) {
+        let not_started = if takes_long {
             thread.spawn_scoped(scope, move || self.answer_call(line)).is_err()
         } else {
             let work = || {
@@ -236,9 +252,15 @@ impl Client {
     }
 
     fn answer_call(&self, line: Line) {
+        if !self.pipe.is_open() {
+            return;
+        }
         // Before any call, whose changes would be missed otherwise; whoever comes first does it.
-        if self.is_ready.load(Ordering::Acquire) {
-            self.attached.get_or_init(|| self.attach_stream());
+        let message = line.incoming.as_ref().ok().and_then(Incoming::one);
+        let may_wait = message.is_none_or(may_wait_for_vault);
+        if may_wait && self.is_ready.load(Ordering::Acquire) {
+            let attach = || self.attached.get_or_init(|| self.attach_stream());
+            drop(catch_unwind(AssertUnwindSafe(attach)));
         }
         self.answer_line(line);
     }
@@ -364,6 +386,8 @@ impl Client {
         Arc::clone(&self.pipe) as Arc<dyn Listener>
     }
 }
+
+const INITIALIZE: &str = "initialize";
 
 /// The notification after which a legacy client is told of changes, for which the state of the
 /// vault is recorded.
