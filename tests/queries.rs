@@ -148,6 +148,9 @@ fn what_is_unknown_or_malformed_is_an_error_with_its_position() {
         server.call("vault_query", query)["unknown_properties"],
         json!(["-due", "activ", "prize"])
     );
+    // Only notes with another status have `due` and `owner`.
+    let query = json!({ "where": "status == \"done\"", "select": ["due", "owner", "prize"] });
+    assert_eq!(server.call("vault_query", query)["unknown_properties"], json!(["prize"]));
     for arguments in [
         json!({ "count": "words" }),
         json!({ "where": "a", "cursor": "x" }),

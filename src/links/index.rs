@@ -6,10 +6,15 @@ use crate::links::lists::{Listed, Lists, Shared, is_listed};
 use crate::markdown::links::{Link, Syntax, key_of};
 use crate::markdown::resolve::{Among, Files, Resolved};
 use crate::vault::entry::{Entry, Id};
+use crate::vault::error::warn_once;
 use crate::vault::index::table::Table;
 use crate::vault::media::is_note;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+
+/// Links of a vault that are known, 32 bytes each: one for each hundred bytes of the most text that
+/// is kept.
+const LINKS_OF_VAULT: usize = 4_000_000;
 
 /// What the link index knows about a file.
 #[derive(Debug, Clone)]
@@ -40,6 +45,8 @@ pub struct LinkIndex {
     doubtful_keys: HashSet<Arc<str>>,
     /// By id, the number of links of other files that lead to that file alone.
     linked: Vec<u32>,
+    /// The number of all links.
+    places: usize,
 }
 
 /// The links that are written with one path.
@@ -189,30 +196,40 @@ impl LinkIndex {
         self.known.get(id as usize)?.as_ref()
     }
 
+    /// Whether it knows a file as it is now.
+    pub fn is_current(&self, entry: &Entry) -> bool {
+        self.known(entry.id).is_some_and(|known| known.version == entry.version)
+    }
+
     /// All files, by id.
     fn all(&self) -> impl Iterator<Item = (Id, &Known)> {
         (0..).zip(&self.known).filter_map(|(id, known)| Some((id, known.as_ref()?)))
     }
 
-    pub(super) fn forget(&mut self, id: Id) {
-        let Some(known) = self.known.get_mut(id as usize).and_then(Option::take) else { return };
-        self.files.remove(&known.path);
-        self.ids.remove(&known.path);
-        self.changed_keys.insert(key_of(&known.path).into());
-        self.lists.remove(id, &known.lists);
-        for key in known.keys {
+    /// Forgets files with their links: all at once, since they may be in the same lists.
+    pub(super) fn forget(&mut self, ids: &HashSet<Id>) {
+        let (mut keys, mut lists) = (HashSet::new(), HashSet::new());
+        for id in ids {
+            let Some(known) = self.known.get_mut(*id as usize).and_then(Option::take) else {
+                continue;
+            };
+            self.files.remove(&known.path);
+            self.ids.remove(&known.path);
+            self.changed_keys.insert(key_of(&known.path).into());
+            keys.extend(known.keys);
+            lists.extend(known.lists);
+        }
+        self.lists.remove(ids, &lists);
+        for key in keys {
             let Some(written) = self.links.get_mut(&key) else { continue };
-            let linked = &mut self.linked;
-            written.retain_mut(|written| {
-                written.places.retain_mut(|place| {
-                    let stays = place.source != id;
-                    if !stays {
-                        place.lead_to(Target::Nothing, linked);
-                    }
-                    stays
-                });
-                !written.places.is_empty()
-            });
+            for written in &mut *written {
+                let gone = written.places.extract_if(.., |place| ids.contains(&place.source));
+                for mut place in gone {
+                    place.lead_to(Target::Nothing, &mut self.linked);
+                    self.places -= 1;
+                }
+            }
+            written.retain(|written| !written.places.is_empty());
             if written.is_empty() {
                 self.links.remove(&key);
                 self.doubtful_keys.remove(&key);
@@ -225,7 +242,14 @@ impl LinkIndex {
         self.ids.insert(Arc::clone(&entry.path), entry.id);
         self.changed_keys.insert(key_of(&entry.path).into());
         let mut keys: Vec<Arc<str>> = Vec::new();
-        for ReadLink { path, is_canvas_path, place } in links {
+        let room = LINKS_OF_VAULT - self.places.min(LINKS_OF_VAULT);
+        if links.len() > room {
+            let most = LINKS_OF_VAULT;
+            let why = format!("the vault has more than {most} links: the rest is not known");
+            warn_once("links of the vault", why);
+        }
+        for ReadLink { path, is_canvas_path, place } in links.into_iter().take(room) {
+            self.places += 1;
             let key = key_of(&path);
             let known = self.links.get_key_value(&*key).map(|(known, _)| Arc::clone(known));
             let key = known.unwrap_or_else(|| key.into());
@@ -410,6 +434,11 @@ impl LinkIndex {
 }
 
 impl Place {
+    /// Whether it does not lead to one file alone.
+    pub(super) fn is_doubtful(&self) -> bool {
+        !matches!(self.leads_to, Target::One(_))
+    }
+
     /// Sets what it leads to, and counts it there.
     fn lead_to(&mut self, target: Target, linked: &mut [u32]) {
         let mut count = |target: Target, change: fn(u32, u32) -> u32| {

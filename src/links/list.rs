@@ -2,8 +2,8 @@
 
 use crate::limits;
 use crate::links::Links;
-use crate::links::index::{LinkIndex, Place, Written};
-use crate::markdown::links::{Link, key_of, subpath_of};
+use crate::links::index::{LinkIndex, Place, Written, folder_of};
+use crate::markdown::links::{Link, Syntax, key_of, subpath_of};
 use crate::markdown::parts::Note;
 use crate::markdown::resolve::Resolved;
 use crate::slice::Part;
@@ -122,14 +122,28 @@ impl Links {
             }
             _ => Box::new(index.links_with(keys)),
         };
-        let mut found: Vec<Found<'_>> = links
-            .map(|(written, place)| Found {
-                source: index.path(place.source),
-                place,
-                resolved: index.leads_to(written, place),
-            })
-            .filter(|found| is_wanted(found.source, &found.resolved))
-            .collect();
+        // Of several files that a link may mean only those of the last one are held.
+        let mut last: Option<(&Written, &str, Resolved<'_>)> = None;
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for (number, (written, place)) in links.enumerate() {
+            if number % limits::LINKS == 0 && !proceed(number, number) {
+                return Err(Error::Cancelled);
+            }
+            let source = index.path(place.source);
+            let folder = folder_of(source);
+            let known = last.take().filter(|(of, within, resolved)| {
+                std::ptr::eq(*of, written)
+                    && *within == folder
+                    && matches!(resolved, Resolved::Several(_))
+                    && place.is_doubtful()
+            });
+            let resolved =
+                known.map_or_else(|| index.leads_to(written, place), |(.., resolved)| resolved);
+            if is_wanted(source, &resolved) {
+                found.push(Found { source, written, place });
+            }
+            last = Some((written, folder, resolved));
+        }
         let total = found.len();
         if let Some(after) = after {
             found.retain(|found| *found.key() > *after);
@@ -149,10 +163,9 @@ impl Links {
 
     /// The rows of links of one file.
     fn rows(&self, index: &LinkIndex, found: &[Found<'_>]) -> Vec<VaultLink> {
-        let Some(Found { source, place, .. }) = found.first() else { return Vec::new() };
+        let Some(Found { source, .. }) = found.first() else { return Vec::new() };
         let Some(entry) = self.vault().view.get(source) else { return Vec::new() };
-        let is_current =
-            index.known(place.source).is_some_and(|known| known.version == entry.version);
+        let is_current = index.is_current(&entry);
         let kept = match &entry.text {
             Text::Kept(kept) if is_current => Some(kept),
             _ => None,
@@ -166,12 +179,16 @@ impl Links {
             found.row_in_line(&line.1)
         };
         // Of other programs' changes, of large files and of some properties the whole is read.
-        let read = OnceCell::new();
+        let (read, note) = (OnceCell::new(), OnceCell::new());
         let by_text = |found: &Found<'_>| {
             let (text, links) = read.get_or_init(|| self.links_in(&entry));
-            found.row_in_text(&Note::of(text), links)
+            found.row_in_text(note.get_or_init(|| Note::of(text)), links)
         };
-        found.iter().filter_map(|found| by_line(found).or_else(|| by_text(found))).collect()
+        let row = |found: &Found<'_>| {
+            let row = by_line(found).or_else(|| by_text(found))?;
+            Some(row.leading_to(&index.leads_to(found.written, found.place)))
+        };
+        found.iter().filter_map(row).collect()
     }
 
     /// The notes that no other note or canvas links to, or, with `show_deadends`, those without
@@ -199,8 +216,8 @@ impl Links {
 /// A link that is wanted.
 struct Found<'a> {
     source: &'a str,
+    written: &'a Written,
     place: &'a Place,
-    resolved: Resolved<'a>,
 }
 
 impl Found<'_> {
@@ -218,36 +235,53 @@ impl Found<'_> {
     fn row_in_line(&self, line: &str) -> Option<VaultLink> {
         let Place { start, target_start, target_end, syntax, .. } = *self.place;
         let target = line.get(target_start as usize..target_end as usize)?;
-        let subpath = subpath_of(target, syntax);
+        // That of a canvas path is elsewhere.
+        let subpath = match syntax {
+            Syntax::CanvasPath => None,
+            _ => subpath_of(target, syntax),
+        };
         (!self.place.has_quoted_subpath)
             .then(|| self.row(shown_part(line, start as usize), target.to_owned(), subpath))
     }
 
     /// The row, from the whole text and its links; `None` if the link is not there any more.
     fn row_in_text(&self, note: &Note<'_>, links: &[Link]) -> Option<VaultLink> {
-        let at = note.start(self.place.line as usize) + self.place.start as usize;
+        let before = (self.place.line as usize).checked_sub(1);
+        let mut breaks = memchr::memchr_iter(b'\n', note.text.as_bytes());
+        let line_start = before.map_or(Some(0), |before| Some(breaks.nth(before)? + 1))?;
+        let at = line_start + self.place.start as usize;
         let link = links.iter().find(|link| link.range.start == at)?;
         let target = note.text.part(link.target.clone()).to_owned();
         Some(self.row(shown_line(note, at), target, link.subpath.clone()))
     }
 
     fn row(&self, text: String, target: String, subpath: Option<String>) -> VaultLink {
-        let (resolved, candidates) = match &self.resolved {
-            Resolved::Missing => (None, &[][..]),
-            Resolved::One(file) => (Some((*file).to_owned()), &[][..]),
-            Resolved::Several(files) => (None, files.as_slice()),
-        };
-        let candidates = candidates.iter().take(limits::CANDIDATES_SHOWN);
         VaultLink {
             path: self.source.to_owned(),
             line: self.place.line as usize + 1,
             text,
             target,
-            resolved,
+            resolved: None,
             subpath,
             embed: self.place.is_embed,
-            candidates: candidates.map(|file| (*file).to_owned()).collect(),
+            candidates: Vec::new(),
             key: self.key(),
+        }
+    }
+}
+
+impl VaultLink {
+    fn leading_to(self, resolved: &Resolved<'_>) -> VaultLink {
+        match resolved {
+            Resolved::Missing => self,
+            Resolved::One(file) => VaultLink { resolved: Some((*file).to_owned()), ..self },
+            Resolved::Several(files) => {
+                let candidates = files.iter().take(limits::CANDIDATES_SHOWN);
+                VaultLink {
+                    candidates: candidates.map(|file| (*file).to_owned()).collect(),
+                    ..self
+                }
+            }
         }
     }
 }
@@ -261,7 +295,7 @@ pub(crate) fn shown_line(note: &Note<'_>, at: usize) -> String {
 /// A line; of a long one, the part around an offset.
 fn shown_part(line: &str, at: usize) -> String {
     if line.chars().count() <= LINE_SHOWN_CHARS {
-        return line.trim().to_owned();
+        return line.trim_start_matches('\u{feff}').trim().to_owned();
     }
     let before = line.part(..at).chars().count();
     line.chars().skip(before.saturating_sub(LINE_SHOWN_CHARS / 3)).take(LINE_SHOWN_CHARS).collect()

@@ -1,8 +1,10 @@
 //! Which notes have a tag, or a text as the value of a property.
 
+use crate::limits;
+use crate::slice::first_chars;
 use crate::text::fold::fold;
 use crate::vault::entry::{Entry, Id};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Bytes of the longest text that is listed: what is longer tells notes apart, and groups none.
@@ -88,11 +90,11 @@ impl Lists {
         lists.collect()
     }
 
-    /// Takes a note out of the lists it is in.
-    pub(super) fn remove(&mut self, id: Id, lists: &[Arc<Shared>]) {
+    /// Takes notes out of lists.
+    pub(super) fn remove(&mut self, ids: &HashSet<Id>, lists: &HashSet<Arc<Shared>>) {
         for shared in lists {
             let Some(notes) = self.0.get_mut(shared) else { continue };
-            notes.retain(|own| *own != id);
+            notes.retain(|own| !ids.contains(own));
             if notes.is_empty() {
                 self.0.remove(shared);
             }
@@ -112,7 +114,7 @@ impl Lists {
         }
         let shown = |(count, written): (usize, BTreeMap<&str, usize>)| {
             let most = written.into_iter().max_by_key(|(_, count)| *count);
-            most.map(|(tag, _)| (tag.to_owned(), count))
+            most.map(|(tag, _)| (first_chars(tag, limits::QUERY_CELL_CHARS).to_owned(), count))
         };
         counts.into_values().filter_map(shown).collect()
     }

@@ -23,6 +23,7 @@ use crate::vault::entry::{Entry, Id, Text};
 use crate::vault::error::warn_once;
 use crate::vault::parallel::map_parallel;
 use crate::vault::{Error, Vault};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub mod tag;
 /// next call gets on.
 const LINK_INDEX_WAIT: Duration = Duration::from_secs(20);
 /// See [`limits::LINK_INDEX_BATCH`].
-const LINK_INDEX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
+const LINK_INDEX_BATCH_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The links of the vault, or of the part of it that a grant covers.
 #[derive(Debug)]
@@ -107,7 +108,9 @@ impl Links {
             return None;
         }
         if index.version != Some(version) {
-            Arc::make_mut(&mut index).version = Some(version);
+            let index = Arc::make_mut(&mut index);
+            index.resolve_changed();
+            index.version = Some(version);
         }
         Some(Arc::clone(&index))
     }
@@ -128,17 +131,16 @@ impl Links {
             stale.fresh.iter().take(limits::LINK_INDEX_BATCH).take_while(within).cloned().collect();
         let total = stale.fresh.len();
         let look = |entry: &Arc<Entry>| {
-            let (text, links) = self.links_in(entry);
-            // Mostly in order, so that each part of the text is counted once.
+            // Parsed here, where nothing is locked.
+            entry.properties_json();
+            let (text, mut links) = self.links_in(entry);
+            // One may contain another: in order of their beginnings each line is counted once.
+            links.sort_by_key(|link| link.range.start);
             let (mut line, mut line_start) = (0, 0);
             let read = |link: Link| {
-                let at = link.range.start;
-                if at < line_start {
-                    (line, line_start) = (0, 0);
-                }
-                let breaks = memchr::memchr_iter(b'\n', text.part(line_start..at).as_bytes());
                 let from = line_start;
-                for end in breaks {
+                let passed = text.part(from..link.range.start).as_bytes();
+                for end in memchr::memchr_iter(b'\n', passed) {
                     (line, line_start) = (line + 1, from + end + 1);
                 }
                 ReadLink::of(entry, link, line, line_start)
@@ -155,13 +157,10 @@ impl Links {
         let is_other = |entry: &&Arc<Entry>| {
             changed.known(entry.id).is_some_and(|known| known.path != entry.path)
         };
-        let others: Vec<Id> = stale.fresh.iter().filter(is_other).map(|entry| entry.id).collect();
-        let read_now = fresh.iter().map(|entry| entry.id);
-        stale.gone.into_iter().chain(others).chain(read_now).for_each(|id| changed.forget(id));
+        let others = stale.fresh.iter().filter(is_other).chain(&fresh).map(|entry| entry.id);
+        let forgotten: HashSet<Id> = stale.gone.iter().copied().chain(others).collect();
+        changed.forget(&forgotten);
         fresh.iter().zip(found).for_each(|(entry, links)| changed.add(entry, links));
-        if fresh.len() == stale.fresh.len() {
-            changed.resolve_changed();
-        }
         Ok(())
     }
 

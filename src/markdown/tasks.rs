@@ -38,14 +38,15 @@ pub struct NoteTask {
     /// The heading above it.
     pub heading: Option<Arc<str>>,
     /// The tags in its line, folded, without `#`.
-    pub tags: Arc<[Box<str>]>,
+    pub tags: Box<[Box<str>]>,
 }
 
 impl NoteTask {
     /// Bytes that it takes, without its heading, which it shares.
     pub fn bytes(&self) -> usize {
         let tags = self.tags.iter().map(|tag| tag.len() + size_of::<Box<str>>());
-        size_of::<NoteTask>() + self.text.len() + tags.sum::<usize>()
+        // With the counters in front of the text.
+        size_of::<NoteTask>() + 2 * size_of::<usize>() + self.text.len() + tags.sum::<usize>()
     }
 }
 

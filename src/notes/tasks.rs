@@ -78,15 +78,16 @@ pub fn tasks(
     vault.refresh()?;
     let is_wanted = |entry: &Entry| {
         let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
-        below && entry.is_note() && query.tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
+        let may_have = |tag: &String| !entry.has_searched_text() || entry.has_tag(tag);
+        below && entry.is_note() && query.tag.as_ref().is_none_or(may_have)
     };
     let root = VaultPath::root();
     let within = query.path.as_ref().unwrap_or(&root);
     let mut notes = vault.view.below(within, is_wanted);
     notes.extend(vault.view.get(within.as_str()).filter(|entry| is_wanted(entry)));
     let unread = |entry: &Arc<Entry>| match entry.tasks.get() {
-        Some(_) => 0,
-        None => entry.search_cost(),
+        Some(Some(_)) => 0,
+        _ => entry.search_cost(),
     };
     let look = |entry: &Arc<Entry>| wanted_tasks(vault, entry, query);
     Ok(map_parallel(&notes, &unread, &look, proceed)?.into_iter().flatten().collect())
@@ -117,32 +118,32 @@ fn wanted_tasks(vault: &Vault, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<Vau
     wanted.map(|task| VaultTask { entry: Arc::clone(entry), task: task.clone() }).collect()
 }
 
-/// The tasks of a note. They are kept with its entry, unless they take more than its text.
+/// The tasks of a note. They are kept with its entry, unless they take twice as much as its text.
 fn tasks_of(vault: &Vault, entry: &Entry) -> Arc<[NoteTask]> {
-    let read = || -> Arc<[NoteTask]> {
-        // A checkbox is a bracket, one character and a bracket; folding may make up to three of
-        // the character.
-        let may_have_tasks = |folded: &str| {
-            memchr::memchr_iter(b'[', folded.as_bytes()).any(|at| {
-                let behind = folded.get(at + 1..).unwrap_or_default();
-                behind.chars().take(4).skip(1).any(|c| c == ']')
-            })
-        };
-        let may_have_tasks = match &entry.text {
-            Text::Kept(kept) => may_have_tasks(kept.folded()),
-            Text::NotKept { .. } => true,
-            Text::None => false,
-        };
-        let text = may_have_tasks.then(|| vault.text(entry).ok()).flatten();
-        text.map_or_else(Vec::new, |text| tasks::tasks_in(&text)).into()
+    if let Some(Some(kept)) = entry.tasks.get() {
+        return Arc::clone(kept);
+    }
+    // A checkbox is a bracket, one character and a bracket; folding may make up to three of the
+    // character.
+    let may_have_tasks = |folded: &str| {
+        memchr::memchr_iter(b'[', folded.as_bytes()).any(|at| {
+            let behind = folded.get(at + 1..).unwrap_or_default();
+            behind.chars().take(4).skip(1).any(|c| c == ']')
+        })
     };
-    let mut found = None;
-    let kept = entry.tasks.get_or_init(|| {
-        let tasks = found.insert(read());
-        let bytes: usize = tasks.iter().map(NoteTask::bytes).sum();
-        (bytes as u64 <= entry.search_cost()).then(|| Arc::clone(tasks))
-    });
-    kept.clone().or(found).unwrap_or_else(read)
+    let may_have_tasks = match &entry.text {
+        Text::Kept(kept) => may_have_tasks(kept.folded()),
+        Text::NotKept { .. } => true,
+        Text::None => false,
+    };
+    let text = if may_have_tasks { vault.text(entry) } else { Ok(String::new()) };
+    // A file that cannot be read now may be read at the next call.
+    let Ok(text) = text else { return Arc::default() };
+    let tasks: Arc<[NoteTask]> = tasks::tasks_in(&text).into();
+    let bytes: usize = tasks.iter().map(NoteTask::bytes).sum();
+    let is_kept = bytes as u64 <= 2 * entry.search_cost();
+    entry.tasks.get_or_init(|| is_kept.then(|| Arc::clone(&tasks)));
+    tasks
 }
 
 /// Sets the status character of a task, if its line still has the text.

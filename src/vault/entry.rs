@@ -102,7 +102,7 @@ pub struct Entry {
     /// The frontmatter as JSON, once requested; as parsed values it would take thirty times the
     /// memory of its text.
     pub(crate) properties: OnceLock<Option<Box<str>>>,
-    /// Its tasks, once requested; `None` where they would take more than its text.
+    /// Its tasks, once requested; `None` where they would take too much.
     pub(crate) tasks: OnceLock<Option<Arc<[NoteTask]>>>,
     /// Its number in the table.
     pub(crate) id: Id,

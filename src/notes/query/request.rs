@@ -37,9 +37,14 @@ pub struct Query {
 }
 
 impl Query {
-    /// Whether nothing narrows it.
+    /// Whether nothing narrows it, and no property is named.
     pub(super) fn is_of_all_notes(&self) -> bool {
-        self.condition.is_none() && self.base.is_none() && self.path.is_none()
+        self.condition.is_none()
+            && self.base.is_none()
+            && self.path.is_none()
+            && self.select.is_empty()
+            && self.sort.is_empty()
+            && self.group_by.is_none()
     }
 }
 

@@ -106,14 +106,13 @@ pub fn answer(source: &Source<'_>, query: &Query) -> Result<Answer, Failure> {
         return Ok(Answer { total, ..page_of_counts(query, counts) });
     }
     let candidates = Candidates::of(source, query, condition.as_ref())?;
-    let files = &candidates.files;
     // Names in the base itself are not reported: a base may be older than the notes that it is for.
     let is_condition =
         |expr: &Expr| condition.as_ref().is_some_and(|condition| std::ptr::eq(condition, expr));
     let asked = used
         .iter()
         .filter(|expr| query.after.is_none() && (query.base.is_none() || is_condition(expr)));
-    let unknown_properties = unknown_properties(files, asked.copied());
+    let unknown_properties = candidates.unknown_properties(source, asked.copied())?;
     let mut evaluator = Evaluator::new(source, this, formulas);
     let rows = select(source, query, &candidates, &evaluator, condition.as_ref(), &filters)?;
     let undecided = evaluator.undecided.take().filter(|_| query.after.is_none());
@@ -242,17 +241,37 @@ impl Candidates {
     ) -> Result<Candidates, Failure> {
         let equality = condition.and_then(Expr::equality).filter(|_| query.base.is_none());
         if let Some((property, text)) = equality
-            && let Some(listed) = source.links.index(source.proceed)?.with_text(property, text)
+            && let index = source.links.index(source.proceed)?
+            && let Some(listed) = index.with_text(property, text)
             // Of a text that no note has, the names of all notes' properties are needed.
             && !listed.having.is_empty()
         {
-            let mut files = source.vault.numbered(&listed.having);
+            // One that has changed since it was listed is evaluated.
+            let having = source.vault.numbered(&listed.having);
+            let (mut files, changed): (Vec<_>, Vec<_>) =
+                having.into_iter().partition(|entry| index.is_current(entry));
             let certain = files.len();
+            files.extend(changed);
             files.extend(source.vault.numbered(&listed.others));
             return Ok(Candidates { files, certain });
         }
         let files = source.vault.files_with_frontmatter(source.proceed)?;
         Ok(Candidates { files, certain: 0 })
+    }
+
+    /// The names in expressions that are properties of no note.
+    fn unknown_properties<'e>(
+        &self,
+        source: &Source<'_>,
+        used: impl Iterator<Item = &'e Expr>,
+    ) -> Result<Vec<String>, Failure> {
+        let names = without_properties_of(&self.files, names_in(used));
+        if self.certain == 0 || names.is_empty() {
+            return Ok(names);
+        }
+        // These are not all notes.
+        let all = source.vault.files_with_frontmatter(source.proceed)?;
+        Ok(without_properties_of(&all, names))
     }
 }
 
@@ -490,15 +509,17 @@ fn page_of_counts(query: &Query, counts: BTreeMap<String, usize>) -> Answer {
     Answer { counts: Some(counts), last, ..Answer::default() }
 }
 
-/// Properties in an expression that no note has: most likely misspelt.
-fn unknown_properties<'e>(
-    files: &[Arc<Entry>],
-    used: impl Iterator<Item = &'e Expr>,
-) -> Vec<String> {
+/// The names of properties in expressions.
+fn names_in<'e>(used: impl Iterator<Item = &'e Expr>) -> Vec<String> {
     let name =
         |part: &'e Expr| if let Expr::Name(name) = part { Some(name.as_str()) } else { None };
-    let mut names: BTreeSet<&str> = used.flat_map(Expr::parts).filter_map(name).collect();
-    names.retain(|name| !["value", "index", "acc"].contains(name));
+    let names: BTreeSet<&str> = used.flat_map(Expr::parts).filter_map(name).collect();
+    let names = names.into_iter().filter(|name| !["value", "index", "acc"].contains(name));
+    names.map(str::to_owned).collect()
+}
+
+/// The names that none of the files has as a property.
+fn without_properties_of(files: &[Arc<Entry>], mut names: Vec<String>) -> Vec<String> {
     for file in files {
         if names.is_empty() {
             break;
@@ -506,7 +527,7 @@ fn unknown_properties<'e>(
         names
             .retain(|name| property_in(file.properties_json().unwrap_or_default(), name).is_none());
     }
-    names.into_iter().map(str::to_owned).collect()
+    names
 }
 
 /// The value of a summary: one of the base's own, or a built-in one.
