@@ -9,7 +9,7 @@
 //!
 //! | module | holds | may use |
 //! |---|---|---|
-//! | `limits` | every bound, with unit and reason | |
+//! | `limits` | bounds that several modules use, with unit and reason | |
 //! | `lock` | locks that stay in use after a panic | |
 //! | `slice` | parts of texts by ranges that were computed from them | |
 //! | `clock` | the clocks; nothing else reads them | |

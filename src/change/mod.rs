@@ -74,7 +74,8 @@ struct Shared {
 }
 
 impl Changes {
-    /// For a whole vault. What an author changes is recorded in `log`, and what it replaces is kept.
+    /// For a whole vault. What an author changes is recorded in `log`, and what it replaces is
+    /// kept.
     pub fn new(vault: Vault, log: Option<Arc<Log>>) -> Changes {
         let shared = Shared { alone: Mutex::default(), vault: vault.clone() };
         Changes { vault, shared: Arc::new(shared), log, author: None }

@@ -147,8 +147,8 @@ impl Search {
         newest.filter(|word_index| changes.is_some() && word_index.is_usable)
     }
 
-    /// As [`Search::word_index`], but waits a moment for the first one, which is begun when all files
-    /// are read.
+    /// As [`Search::word_index`], but waits a moment for the first one, which is begun when all
+    /// files are read.
     pub(crate) fn first_word_index(&self) -> Option<Arc<WordIndex>> {
         let patience = Deadline::after(WORD_INDEX_WAIT);
         loop {
