@@ -86,8 +86,8 @@ impl Store {
     #[cfg(feature = "notes")]
     pub fn prepare_notes(&self) {
         let proceed = |_, _| true;
+        // Which reads the properties, too.
         drop(self.links().index(&proceed));
-        drop(self.vault().files_with_frontmatter(&proceed));
         drop(tasks(self.vault(), &TaskQuery::default(), &proceed));
     }
 

@@ -9,10 +9,9 @@
 
 use crate::limits;
 use crate::lock::Unpoisoned;
-use crate::search::Search;
-use crate::search::SearchRun;
 use crate::search::posting::{COUNT, IN_NAME, IN_PATH, IN_TAG, Posting};
 use crate::search::word_index::WordIndex;
+use crate::search::{Search, SearchRun};
 use crate::text::words::{indexed_words, is_form, is_indexed_word, stem};
 use crate::vault::entry::{Entry, Id, name_of};
 use crate::vault::error::Error;
@@ -312,8 +311,7 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use crate::search::Search;
-    use crate::search::SearchRun;
+    use crate::search::{Search, SearchRun};
     use crate::vault::Vault;
 
     /// Looking up part of a word in the word index gives the same as scanning the files.
