@@ -184,11 +184,8 @@ impl LinkIndex {
             .copied()
             .filter(|id| table.entry(*id).is_none() && self.known(*id).is_some())
             .collect();
-        let is_fresh = |entry: &&Arc<Entry>| {
-            self.known(entry.id).is_none_or(|known| known.version != entry.version)
-        };
-        let fresh =
-            ids.into_iter().filter_map(|id| table.entry(id)).filter(is_fresh).cloned().collect();
+        let entries = ids.into_iter().filter_map(|id| table.entry(id));
+        let fresh = entries.filter(|entry| !self.is_current(entry)).cloned().collect();
         Stale { gone, fresh }
     }
 
@@ -340,6 +337,34 @@ impl LinkIndex {
         }
     }
 
+    /// Passes links with what they lead to, until `pass` says not to go on. Of the files that a
+    /// link may mean only those of the last one are held; they are many where folders have notes of
+    /// one name.
+    pub(super) fn each_resolved<'a>(
+        &'a self,
+        links: impl Iterator<Item = (&'a Written, &'a Place)>,
+        mut pass: impl FnMut(&'a Written, &'a Place, &Resolved<'a>) -> bool,
+    ) {
+        let mut last: Option<(&Written, &str, Resolved<'a>)> = None;
+        for (written, place) in links {
+            if place.leads_to != Target::Several {
+                if !pass(written, place, &self.leads_to(written, place)) {
+                    return;
+                }
+                continue;
+            }
+            let folder = folder_of(self.path(place.source));
+            let same = last
+                .take()
+                .filter(|(known, within, _)| std::ptr::eq(*known, written) && *within == folder);
+            let (.., resolved) = last
+                .insert(same.unwrap_or_else(|| (written, folder, self.leads_to(written, place))));
+            if !pass(written, place, resolved) {
+                return;
+            }
+        }
+    }
+
     /// The links of a key: path, whether that is a canvas path, and the file with the link.
     pub(crate) fn links_of_key(&self, key: &str) -> impl Iterator<Item = (&str, bool, &str)> {
         self.links_with(Some(vec![key.into()])).map(|(written, place)| {
@@ -365,12 +390,14 @@ impl LinkIndex {
     /// The files with links that may resolve to one of `files`.
     pub fn sources_of(&self, files: &BTreeSet<&str>) -> BTreeSet<String> {
         let keys = files.iter().map(|file| key_of(file).into()).collect();
-        self.links_with(Some(keys))
-            .filter(|(written, place)| {
-                self.leads_to(written, place).files().iter().any(|file| files.contains(file))
-            })
-            .map(|(_, place)| self.path(place.source).to_owned())
-            .collect()
+        let mut sources = BTreeSet::new();
+        self.each_resolved(self.links_with(Some(keys)), |_, place, resolved| {
+            if resolved.files().iter().any(|file| files.contains(file)) {
+                sources.insert(self.path(place.source).to_owned());
+            }
+            true
+        });
+        sources
     }
 
     pub(super) fn path(&self, id: Id) -> &str {
@@ -408,12 +435,13 @@ impl LinkIndex {
     /// The files that no other file has a link to.
     pub(super) fn orphans(&self) -> impl Iterator<Item = &Arc<str>> {
         let mut may_be_linked = HashSet::new();
-        for (written, place) in self.doubtful_links() {
+        self.each_resolved(self.doubtful_links(), |_, place, resolved| {
             let source = self.path(place.source);
-            if let Resolved::Several(files) = self.leads_to(written, place) {
-                may_be_linked.extend(files.into_iter().filter(|file| *file != source));
+            if let Resolved::Several(files) = resolved {
+                may_be_linked.extend(files.iter().copied().filter(|file| *file != source));
             }
-        }
+            true
+        });
         let is_linked = |id: Id| self.linked.get(id as usize).is_some_and(|count| *count > 0);
         self.all()
             .filter(move |(id, _)| !is_linked(*id))
@@ -434,11 +462,6 @@ impl LinkIndex {
 }
 
 impl Place {
-    /// Whether it does not lead to one file alone.
-    pub(super) fn is_doubtful(&self) -> bool {
-        !matches!(self.leads_to, Target::One(_))
-    }
-
     /// Sets what it leads to, and counts it there.
     fn lead_to(&mut self, target: Target, linked: &mut [u32]) {
         let mut count = |target: Target, change: fn(u32, u32) -> u32| {

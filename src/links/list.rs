@@ -2,7 +2,7 @@
 
 use crate::limits;
 use crate::links::Links;
-use crate::links::index::{LinkIndex, Place, Written, folder_of};
+use crate::links::index::{LinkIndex, Place, Written};
 use crate::markdown::links::{Link, Syntax, key_of, subpath_of};
 use crate::markdown::parts::Note;
 use crate::markdown::resolve::Resolved;
@@ -78,12 +78,13 @@ impl Links {
         let is_meant = |source: &str, resolved: &Resolved<'_>| {
             resolved.files().contains(&path.as_str()) && source != path.as_str()
         };
-        Ok(index
-            .links_with(Some(vec![key_of(path.as_str()).into()]))
-            .filter(|(written, place)| {
-                is_meant(index.path(place.source), &index.leads_to(written, place))
-            })
-            .count())
+        let mut count = 0;
+        let links = index.links_with(Some(vec![key_of(path.as_str()).into()]));
+        index.each_resolved(links, |_, place, resolved| {
+            count += usize::from(is_meant(index.path(place.source), resolved));
+            true
+        });
+        Ok(count)
     }
 
     /// The page of the wanted links after `after`, sorted by file and position. For a folder, the
@@ -122,27 +123,19 @@ impl Links {
             }
             _ => Box::new(index.links_with(keys)),
         };
-        // Of several files that a link may mean only those of the last one are held.
-        let mut last: Option<(&Written, &str, Resolved<'_>)> = None;
         let mut found: Vec<Found<'_>> = Vec::new();
-        for (number, (written, place)) in links.enumerate() {
-            if number % limits::LINKS == 0 && !proceed(number, number) {
-                return Err(Error::Cancelled);
-            }
+        let (mut number, mut cancelled) = (0, false);
+        index.each_resolved(links, |written, place, resolved| {
+            number += 1;
+            cancelled = number % limits::LINKS == 0 && !proceed(number, number);
             let source = index.path(place.source);
-            let folder = folder_of(source);
-            let known = last.take().filter(|(of, within, resolved)| {
-                std::ptr::eq(*of, written)
-                    && *within == folder
-                    && matches!(resolved, Resolved::Several(_))
-                    && place.is_doubtful()
-            });
-            let resolved =
-                known.map_or_else(|| index.leads_to(written, place), |(.., resolved)| resolved);
-            if is_wanted(source, &resolved) {
+            if is_wanted(source, resolved) {
                 found.push(Found { source, written, place });
             }
-            last = Some((written, folder, resolved));
+            !cancelled
+        });
+        if cancelled {
+            return Err(Error::Cancelled);
         }
         let total = found.len();
         if let Some(after) = after {

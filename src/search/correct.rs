@@ -2,11 +2,10 @@
 //! or one that it begins with.
 
 use crate::lock::Unpoisoned;
-use crate::search::Search;
-use crate::search::SearchRun;
 use crate::search::posting::Posting;
 use crate::search::postings::Correction;
 use crate::search::word_index::WordIndex;
+use crate::search::{Search, SearchRun};
 use crate::text::words::{is_one_edit, is_spelling, stem};
 use crate::vault::entry::Id;
 use std::cmp::Reverse;

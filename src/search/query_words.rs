@@ -2,12 +2,11 @@
 //! the weight of each.
 
 use crate::limits;
-use crate::search::Search;
-use crate::search::SearchRun;
 use crate::search::candidate::{RankingInputs, score_rank};
 use crate::search::postings::Postings;
 use crate::search::query::Parsed;
 use crate::search::rank::Word;
+use crate::search::{Search, SearchRun};
 use crate::text::words;
 use crate::vault::error::Error;
 use crate::vault::index::table::Table;
