@@ -56,8 +56,6 @@ pub static SETTINGS: &[Setting] = settings! {
         "How long an exchanged refresh token still yields its successor; after that, using it ends the login.";
     "REDIRECT_HOSTS" "LIST" "" "app.example.com"
         "Web sites, besides Claude's and other well-known clients', to which a login may lead back, or *, and schemes of applications (warp:), separated by commas.";
-    "CLIENT_METADATA_DOCUMENTS" "" "false" "true"
-        "Let Claude and Claude Code identify themselves by their published documents, which are built in, instead of registering.";
     "TOOLSETS" "LIST" "vault" "vault,context"
         "Groups of tools to offer, separated by commas, or all: vault, notes, context, git, accomplishments, agent, research.";
     "READ_ONLY" "" "false" "true"

@@ -1,7 +1,7 @@
 //! Notes, names, expressions and floods that are made to use up memory, time or connections.
 
 use crate::support::login::{
-    REDIRECT, VERIFIER, authorize_path, log_in, refresh, register, register_with, tokens, works,
+    REDIRECT, VERIFIER, authorize_path, log_in, register, register_with, tokens, works,
 };
 use crate::support::short_names::ShortNames;
 use crate::support::{
@@ -318,27 +318,6 @@ fn a_flood_of_connections_with_one_byte_does_not_lock_out_a_login() {
     });
 }
 
-/// Registrations of a version that kept them in a file go on working.
-#[test]
-fn registrations_of_an_earlier_version_lead_to_a_login() {
-    let folder = Folder::sample();
-    let state = folder.path().join("state");
-    std::fs::create_dir(&state).unwrap();
-    let id = "6b1a3c52-6d0f-4b1e-9d53-0d5c0f0f7a10";
-    let now = vault_sync_mcp::clock::Moment::read().0;
-    let line = json!({ "id": id, "name": "Claude", "redirect_uris": [REDIRECT], "auth_method": "none", "secret": null, "created": now, "granted": false });
-    std::fs::write(state.join("registrations.jsonl"), format!("{line}\nbroken\n")).unwrap();
-    let users = format!("alex:{}", bcrypt::hash(PASSWORD, 4).unwrap());
-    let settings = [("STATE_DIR", state.to_str().unwrap()), ("AUTH_USERS", &users)];
-    let server = Server::with(&folder.vault(), &settings);
-    assert!(!state.join("registrations.jsonl").exists());
-    server.kill();
-    let server = Server::with(&folder.vault(), &settings);
-    let (access, _) = tokens(&server, id);
-    server.kill();
-    assert!(works(&Server::with(&folder.vault(), &settings), &access));
-}
-
 /// Whoever can write into the state folder can make files of any size.
 #[test]
 fn sparse_files_are_not_read_whole() {
@@ -346,10 +325,7 @@ fn sparse_files_are_not_read_whole() {
     let state = folder.path().join("state");
     std::fs::create_dir(&state).unwrap();
     let size = 3 << 30;
-    let sparse = [state.join("state.json"), state.join("registrations.jsonl")];
-    sparse
-        .iter()
-        .for_each(|on_disk| std::fs::File::create(on_disk).unwrap().set_len(size).unwrap());
+    std::fs::File::create(state.join("state.json")).unwrap().set_len(size).unwrap();
     let server = Server::with(&folder.vault(), &[("STATE_DIR", state.to_str().unwrap())]);
     server.call("vault_read", json!({ "path": "Welcome.md" }));
     assert!(server.peak_kb() < 60_000, "{} kB", server.peak_kb());
@@ -626,22 +602,6 @@ fn words_of_hundreds_of_letters_leave_the_word_index_in_use() {
         found(&text[10..200])["total_matches"].as_u64().unwrap() >= 1,
         "and a longer part than the pieces are"
     );
-}
-
-#[test]
-fn the_access_token_that_is_in_use_is_not_the_one_that_is_dropped() {
-    let (_folder, server) = Server::sample();
-    let client = register(&server);
-    let (first, mut refresh_token) = tokens(&server, &client);
-    // Half of them end in the same second as the first, or in the next.
-    for round in 0..120 {
-        if round == 60 {
-            std::thread::sleep(Duration::from_millis(2_100));
-        }
-        let answer = refresh(&server, &client, &refresh_token).json();
-        refresh_token = answer["refresh_token"].as_str().unwrap().to_owned();
-        assert!(works(&server, &first));
-    }
 }
 
 #[test]

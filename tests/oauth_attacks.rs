@@ -4,7 +4,7 @@ use crate::support::login::{
     REDIRECT, VERIFIER, authorize_path, challenge, code, exchange, log_in, refresh, register,
     register_with, stream_of_a_revoked_login, tokens, works,
 };
-use crate::support::{Folder, PASSWORD, Server, TOKEN, encode};
+use crate::support::{PASSWORD, Server, TOKEN, encode};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -53,38 +53,15 @@ fn bodies_that_are_only_announced_take_no_memory() {
     register(&server);
 }
 
-/// Reuse is noticed also after more refreshes of a stolen token than retired tokens are kept.
+/// What was only made up belongs to no login, and ends none.
 #[test]
-fn a_stolen_refresh_token_is_noticed_after_many_rotations() {
-    let folder = Folder::sample();
-    let server = Server::with(&folder.vault(), &[("REFRESH_WINDOW", "1")]);
+fn a_forged_refresh_token_ends_no_login() {
+    let (_folder, server) = Server::sample();
     let client = register(&server);
     let (_, honest) = tokens(&server, &client);
-    let next = |token: &str| {
-        refresh(&server, &client, token).json()["refresh_token"].as_str().unwrap().to_owned()
-    };
-    let mut stolen = next(&honest);
-    std::thread::sleep(Duration::from_millis(2_100));
-    (0..70).for_each(|_| {
-        let newest = next(&stolen);
-        // Full: the same one again until the first of them are old enough to be forgotten.
-        if newest == stolen {
-            std::thread::sleep(Duration::from_millis(300));
-        }
-        stolen = newest;
-    });
-    assert_eq!(refresh(&server, &client, &honest).json()["error"], "invalid_grant");
-    assert_eq!(
-        refresh(&server, &client, &stolen).json()["error"],
-        "invalid_grant",
-        "the theft was seen, and the login ended"
-    );
-    server.log_with("refresh token used long after its exchange");
-    // Nothing that was only made up belongs to a login.
-    let (_, other) = tokens(&server, &client);
-    let forged = format!("{}{}", "0".repeat(8), &other[8..]);
+    let forged = format!("{}{}", "0".repeat(8), &honest[8..]);
     assert_eq!(refresh(&server, &client, &forged).json()["error"], "invalid_grant");
-    assert_eq!(refresh(&server, &client, &other).status, 200, "and ends none");
+    assert_eq!(refresh(&server, &client, &honest).status, 200);
 }
 
 /// A stream on which nothing happens ends when its token is revoked.

@@ -133,15 +133,23 @@ fn a_stolen_refresh_token_is_noticed_after_the_window() {
         it.refresh(text(&first, "refresh_token"), start + 3000).is_ok(),
         "within the hour it is an honest late-comer"
     );
+    // However often the thief has refreshed meanwhile.
+    let mut stolen = text(&second, "refresh_token").to_owned();
+    for hours in 2..20 {
+        let next = it.refresh(&stolen, start + hours * 3600 + 600).unwrap();
+        assert_ne!(text(&next, "refresh_token"), stolen, "once an hour");
+        let again = it.refresh(text(&next, "refresh_token"), start + hours * 3600 + 700).unwrap();
+        assert_eq!(text(&again, "refresh_token"), text(&next, "refresh_token"), "and no oftener");
+        stolen = text(&next, "refresh_token").to_owned();
+    }
     assert_eq!(
         it.refresh(text(&first, "refresh_token"), start + DAY).unwrap_err(),
         "invalid_grant"
     );
     assert!(!it.works(text(&second, "access_token"), start + 120), "the whole login has ended");
-    assert_eq!(
-        it.refresh(text(&second, "refresh_token"), start + DAY).unwrap_err(),
-        "invalid_grant"
-    );
+    for token in [text(&second, "refresh_token"), &stolen] {
+        assert_eq!(it.refresh(token, start + DAY).unwrap_err(), "invalid_grant");
+    }
 }
 
 #[test]

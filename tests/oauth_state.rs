@@ -51,12 +51,6 @@ fn logins_survive_kill_9() {
     }
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    // A file of version 1 knew no grants of folders; its logins are for the whole vault.
-    std::fs::write(
-        &file,
-        text.replace("\"version\":2", "\"version\":1").replace("\"folders\":null,", ""),
-    )
-    .unwrap();
     let server = start(&users);
     assert!(works(&server, access));
     server.kill();

@@ -4,9 +4,8 @@ use super::{FAILED, WRONG, columns, control, environment, fail, print};
 use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config;
-use crate::oauth::documents;
 use crate::oauth::redirect::RedirectTarget;
-use crate::oauth::store::{Client, Grant, State, Store};
+use crate::oauth::store::{Grant, State, Store};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -90,15 +89,12 @@ fn table(state: &State) -> String {
     let mut grants: Vec<_> = state.grants.values().collect();
     grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.last_use()), &grant.id));
     for grant in grants {
-        let client =
-            state.clients.get(&grant.client).cloned().or_else(|| documents::find(&grant.client));
+        let client = state.clients.get(&grant.client);
         rows.push([
             grant.short_id(),
             grant.user.clone(),
-            client
-                .as_ref()
-                .map_or_else(|| "(no longer registered)".into(), |client| client.name.clone()),
-            destination(grant, client.as_deref()),
+            client.map_or_else(|| "(no longer registered)".into(), |client| client.name.clone()),
+            destination(grant),
             grant.folders.as_ref().map_or_else(
                 || grant.access.scope().replace("vault:", "").replace(' ', "+"),
                 ToString::to_string,
@@ -113,11 +109,9 @@ fn table(state: &State) -> String {
     columns(&rows)
 }
 
-/// Where the browser was sent with the code. Logins of an earlier version did not record that; for
-/// them it is one of the client's addresses.
-fn destination(grant: &Grant, client: Option<&Client>) -> String {
-    let first = || client?.redirect_uris.iter().find_map(|uri| RedirectTarget::of(uri));
-    match RedirectTarget::of(&grant.redirect_uri).or_else(first) {
+/// Where the browser was sent with the code.
+fn destination(grant: &Grant) -> String {
+    match RedirectTarget::of(&grant.redirect_uri) {
         Some(RedirectTarget::Web(host)) => host,
         Some(RedirectTarget::Loopback(_)) => "this computer".into(),
         Some(RedirectTarget::Application(scheme)) => format!("{scheme}:"),

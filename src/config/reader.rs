@@ -258,12 +258,7 @@ impl<'a> Reader<'a> {
                 .then(|| host.to_ascii_lowercase())
                 .ok_or_else(wrong)
         });
-        let client_documents = self.is_on("CLIENT_METADATA_DOCUMENTS");
-        Policy {
-            refresh_window: Duration::from_secs(window as u64),
-            redirect_hosts,
-            client_documents,
-        }
+        Policy { refresh_window: Duration::from_secs(window as u64), redirect_hosts }
     }
 
     pub(super) fn state_dir(&mut self, vault: Option<&Path>) -> Option<PathBuf> {

@@ -6,7 +6,7 @@
 use super::error::AuthorizeError;
 use super::redirect::{Redirect, RedirectTarget};
 use super::store::{self, Client, Code};
-use super::{Oauth, documents, resource};
+use super::{Oauth, resource};
 use crate::clock::Moment;
 use crate::form::Form;
 use crate::limits;
@@ -74,8 +74,9 @@ impl Oauth {
         };
         let state = self.store.state();
         let id = query.get("client_id").unwrap_or_default();
-        let unknown = if documents::is_document(id) { UNREAD } else { UNKNOWN };
-        let client = self.client(&state, id).ok_or(unknown)?;
+        // A client id metadata document (MCP, "Authorization") is named by its URL.
+        let unknown = if id.starts_with("https://") { UNREAD } else { UNKNOWN };
+        let client = Oauth::client(&state, id).ok_or(unknown)?;
         let requested = match (query.get("redirect_uri"), client.redirect_uris.as_slice()) {
             (Some(uri), _) => uri,
             // RFC 6749 section 3.1.2.3: it may be left out when exactly one is registered.
@@ -92,7 +93,7 @@ impl Oauth {
             RedirectTarget::Loopback(_) => true,
             RedirectTarget::Application(_) => false,
         };
-        let may_send_back = client.granted || is_listed;
+        let may_send_back = state.clients.contains_key(&client.id) || is_listed;
         let back = |code, description| {
             Err(if may_send_back {
                 AuthorizeError::SendBack { redirect: redirect.clone(), code, description }

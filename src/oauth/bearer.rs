@@ -53,7 +53,6 @@ impl Oauth {
         }
         let state = self.store.state();
         let known = state.access_tokens.get(&token).filter(|known| known.expires > now.0)?;
-        known.note_use();
         let client = known.client.clone();
         let (subject, login, folders) = match &known.grant {
             None => {

@@ -43,7 +43,7 @@ impl Oauth {
                 Err(refused)
             };
         }
-        let client = self.client(state, &id).ok_or_else(|| refused.clone())?;
+        let client = Oauth::client(state, &id).ok_or_else(|| refused.clone())?;
         if client.secret.as_ref().is_none_or(matches) {
             Ok(Authenticated::Registered(client))
         } else {

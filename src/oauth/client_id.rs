@@ -48,15 +48,7 @@ pub(super) fn read(key: &[u8; 32], id: &str) -> Option<Client> {
     let Registered { created, name, auth_method, secret, redirect_uris, .. } =
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
     let hash = if secret.is_empty() { None } else { Some(SecretHash::from_base64url(&secret)?) };
-    Some(Client {
-        id: id.to_owned(),
-        name,
-        redirect_uris,
-        auth_method,
-        secret: hash,
-        created,
-        granted: false,
-    })
+    Some(Client { id: id.to_owned(), name, redirect_uris, auth_method, secret: hash, created })
 }
 
 fn mac(key: &[u8; 32], payload: &str) -> String {
@@ -78,7 +70,6 @@ mod tests {
             auth_method: "client_secret_post".into(),
             secret: Some(SecretHash::of("secret")),
             created: 1_795_167_300,
-            granted: false,
         }
     }
 
@@ -99,9 +90,7 @@ mod tests {
             read_back.redirect_uris,
             ["https://claude.ai/api/mcp/auth_callback", "http://localhost/callback"]
         );
-        assert!(
-            read_back.secret.unwrap().matches("secret") && read_back.id == id && !read_back.granted
-        );
+        assert!(read_back.secret.unwrap().matches("secret") && read_back.id == id);
         let (mac, payload) = id.split_once('.').unwrap();
         for forged in [
             format!("{mac}x.{payload}"),

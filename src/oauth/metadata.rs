@@ -1,7 +1,6 @@
 //! The documents by which clients discover the endpoints. They come from the configured origin
 //! alone, never from a Host header.
 
-use crate::object::without_nulls;
 use serde_json::{Value, json};
 
 /// Protected resource metadata of the origin (RFC 9728).
@@ -22,11 +21,10 @@ pub fn protected_endpoint(origin: &str) -> Value {
 }
 
 /// Authorization server metadata (RFC 8414). Clients refuse to go on without `S256`, or with any
-/// null. Support for client metadata documents is announced only where it is on: clients then use
-/// them instead of registering.
-pub fn authorization_server(origin: &str, client_documents: bool) -> Value {
+/// null.
+pub fn authorization_server(origin: &str) -> Value {
     let auth_methods = ["none", "client_secret_post", "client_secret_basic"];
-    Value::Object(without_nulls(json!({
+    json!({
         "issuer": origin,
         "authorization_endpoint": format!("{origin}/oauth/authorize"),
         "token_endpoint": format!("{origin}/oauth/token"),
@@ -41,6 +39,5 @@ pub fn authorization_server(origin: &str, client_documents: bool) -> Value {
         "scopes_supported": ["vault:read", "vault:write", "offline_access"],
         "authorization_response_iss_parameter_supported": true,
         "service_documentation": format!("{origin}/"),
-        "client_id_metadata_document_supported": client_documents.then_some(true),
-    })))
+    })
 }

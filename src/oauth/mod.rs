@@ -24,7 +24,6 @@
 //! | RFC 8252 section 7.3, loopback ports | [`redirect`] |
 //! | RFC 8414, RFC 9728 | [`metadata`] |
 //! | RFC 8707, resource indicators | [`resource`] |
-//! | Client ID metadata documents (MCP, "Authorization") | [`documents`] |
 //! | RFC 9207, `iss` | [`authorize`] |
 //!
 //! What is kept, and in which form, is in [`store`].
@@ -33,7 +32,6 @@ pub mod authorize;
 pub mod bearer;
 pub mod client_auth;
 pub mod client_id;
-pub mod documents;
 pub mod error;
 pub mod metadata;
 pub mod page;
@@ -111,17 +109,11 @@ pub struct Policy {
     /// Web sites and, with a colon, schemes of applications, besides the well-known ones, to which
     /// people may be sent back; `*` for all sites.
     pub redirect_hosts: Vec<String>,
-    /// Whether clients may identify themselves by a document that is built in here.
-    pub client_documents: bool,
 }
 
 impl Default for Policy {
     fn default() -> Policy {
-        Policy {
-            refresh_window: limits::REFRESH_WINDOW,
-            redirect_hosts: Vec::new(),
-            client_documents: false,
-        }
+        Policy { refresh_window: limits::REFRESH_WINDOW, redirect_hosts: Vec::new() }
     }
 }
 
@@ -176,15 +168,10 @@ impl Oauth {
         self.passwords.stop();
     }
 
-    /// A client by its id: one that registered, or one whose document is built in.
-    fn client(&self, state: &State, id: &str) -> Option<Arc<Client>> {
-        if documents::is_document(id) && !self.policy.client_documents {
-            return None;
-        }
-        // Before the copy in the state, which an earlier version of the document may have led to.
-        documents::find(id)
-            .or_else(|| state.clients.get(id).cloned())
-            .or_else(|| client_id::read(&state.key, id).map(Arc::new))
+    /// A client by its id.
+    fn client(state: &State, id: &str) -> Option<Arc<Client>> {
+        let stored = state.clients.get(id).cloned();
+        stored.or_else(|| client_id::read(&state.key, id).map(Arc::new))
     }
 
     /// Records that a grant is used, to the hour: a list of grants should show which are no longer

@@ -65,7 +65,6 @@ impl Oauth {
             auth_method: auth_method.into(),
             secret: client_secret.as_deref().map(SecretHash::of),
             created: now.0,
-            granted: false,
         };
         let id = client_id::issue(&self.store.state().key, &client);
         let id = id.ok_or_else(|| {

@@ -34,17 +34,13 @@ use std::time::Duration;
 const REFRESH_IDLE: Duration = Duration::from_secs(180 * 24 * 3600);
 /// How long a starting server waits for the lock on the state folder.
 const STATE_LOCK_WAIT: Duration = Duration::from_secs(1);
-/// Valid access tokens of one grant, or of one machine client (`client_credentials`); the least
-/// recently used is dropped.
+/// Valid access tokens of one grant, or of one machine client (`client_credentials`); the oldest is
+/// dropped.
 const ACCESS_TOKENS: usize = 50;
 /// Clients with a login.
 const CLIENTS: usize = 1_000;
-/// A registration of an earlier version that never led to a grant is forgotten after this.
-const UNUSED_CLIENT_LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Authorization codes outstanding.
 const CODES: usize = 1_000;
-/// Bytes of the file in which earlier versions kept registrations without a login.
-const REGISTRATIONS_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes of the state file: twice what a thousand clients, grants and codes of the largest size
 /// take.
 const STATE_BYTES: u64 = 64 * 1024 * 1024;
@@ -54,14 +50,11 @@ const STATE_BYTES: u64 = 64 * 1024 * 1024;
 const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const LOCK: &str = "state.lock";
-/// Earlier versions stored a registration here, one in a line; now its `client_id` carries it.
-const EARLIER_REGISTRATIONS: &str = "registrations.jsonl";
 
 /// A registered client (RFC 7591).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Client {
-    /// Its `client_id`, which carries the other members but for the last ([`super::client_id`]);
-    /// of clients of earlier versions a UUID.
+    /// Its `client_id`, which carries the other members ([`super::client_id`]).
     pub id: String,
     /// What it calls itself; proves nothing.
     pub name: String,
@@ -73,8 +66,6 @@ pub struct Client {
     pub secret: Option<SecretHash>,
     /// When it registered.
     pub created: u64,
-    /// Whether it ever got a grant; then it does not expire.
-    pub granted: bool,
 }
 
 /// The first characters of a client's id, which are enough to tell clients apart in the log.
@@ -101,13 +92,11 @@ pub struct Grant {
     pub fingerprint: String,
     /// The client.
     pub client: String,
-    /// Where the browser was sent with the code; empty in files of earlier versions.
-    #[serde(default)]
+    /// Where the browser was sent with the code.
     pub redirect_uri: String,
     /// What was allowed.
     pub access: Access,
     /// In which folders; `None` for the whole vault.
-    #[serde(default)]
     pub folders: Option<Arc<GrantedFolders>>,
     /// When.
     pub created: u64,
@@ -115,8 +104,16 @@ pub struct Grant {
     pub used: Arc<AtomicU64>,
     /// Hash of the refresh token that is valid now.
     pub refresh: SecretHash,
-    /// Refresh tokens that were exchanged, and when: oldest first.
-    pub retired: Vec<(SecretHash, u64)>,
+    /// The refresh token before it, once there is one.
+    pub previous: Option<Exchanged>,
+}
+
+/// A refresh token that was exchanged for its successor.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Exchanged {
+    pub hash: SecretHash,
+    /// When.
+    pub at: u64,
 }
 
 impl Grant {
@@ -150,7 +147,6 @@ pub struct Code {
     /// What was allowed.
     pub access: Access,
     /// In which folders; `None` for the whole vault.
-    #[serde(default)]
     pub folders: Option<Arc<GrantedFolders>>,
     /// Valid until.
     pub expires: u64,
@@ -175,17 +171,6 @@ pub struct AccessToken {
     pub access: Access,
     /// Valid until.
     pub expires: u64,
-    /// Grows with each use while the server runs; tells which token has not been used for longest.
-    #[serde(skip)]
-    pub used: Arc<AtomicU64>,
-}
-
-impl AccessToken {
-    /// Notes a use.
-    pub fn note_use(&self) {
-        static USES: AtomicU64 = AtomicU64::new(1);
-        self.used.store(USES.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-    }
 }
 
 impl Serialize for SecretHash {
@@ -243,8 +228,7 @@ impl State {
             let oldest = unused.min_by_key(|client| client.created).map(|client| client.id.clone());
             oldest.and_then(|oldest| self.clients.remove(&oldest));
         }
-        self.clients
-            .insert(client.id.clone(), Arc::new(Client { granted: true, ..client.clone() }));
+        self.clients.insert(client.id.clone(), Arc::new(client.clone()));
     }
 
     /// The grant that a refresh token belongs to, whether it is the valid one or was exchanged
@@ -267,18 +251,19 @@ impl State {
         self.access_tokens.retain(|_, token| token.grant.as_deref() != Some(id));
     }
 
-    /// Adds an access token; beyond the limit, the least recently used one of the same grant (or
-    /// machine client) is removed.
+    /// Adds an access token; beyond the limit, the oldest one of the same grant (or machine client)
+    /// is removed.
     pub fn add_access_token(&mut self, token: AccessToken) {
-        let same = self
+        let same: Vec<(u64, SecretHash)> = self
             .access_tokens
             .values()
-            .filter(|known| known.grant == token.grant && known.client == token.client);
-        let by_use: Vec<_> = same
-            .map(|known| (known.used.load(Ordering::Relaxed), known.expires, known.hash))
+            .filter(|known| known.grant == token.grant && known.client == token.client)
+            .map(|known| (known.expires, known.hash))
             .collect();
-        if by_use.len() >= ACCESS_TOKENS {
-            by_use.iter().min().and_then(|(.., oldest)| self.access_tokens.remove(oldest));
+        if same.len() >= ACCESS_TOKENS
+            && let Some((_, oldest)) = same.iter().min()
+        {
+            self.access_tokens.remove(oldest);
         }
         self.access_tokens.insert(token.hash, token);
     }
@@ -295,10 +280,6 @@ impl State {
             .map(|grant| grant.id.clone())
             .collect();
         expired.iter().for_each(|id| self.end_grant(id));
-        let unused = UNUSED_CLIENT_LIFE.as_secs();
-        // Only files of earlier versions have clients without a grant.
-        self.clients
-            .retain(|_, client| client.granted || client.created.saturating_add(unused) >= now.0);
     }
 }
 
@@ -352,14 +333,11 @@ impl Store {
                 disk::remove_leftover(&entry.path());
             }
         }
-        let earlier = folder.join(EARLIER_REGISTRATIONS);
-        let state = with_earlier_registrations(state, &earlier);
         let store = Store { lock: Some(lock), ..Store::with(state, Some(file)) };
         // Written at once: a folder that cannot be written is reported now, not at the first login.
         store
             .change(now, |_| Ok::<(), NotStored>(()))
             .map_err(|_| "the folder cannot be written".to_owned())?;
-        disk::discard(&earlier);
         Ok(store)
     }
 
@@ -460,19 +438,6 @@ impl Store {
             NotStored
         })
     }
-}
-
-/// Adds the registrations of an earlier version that have not led to a login; they expire as they
-/// did there.
-fn with_earlier_registrations(mut state: State, file: &Path) -> State {
-    let lines = disk::read_at_most(file, REGISTRATIONS_BYTES).unwrap_or_default();
-    let clients = lines
-        .split(|&byte| byte == b'\n')
-        .filter_map(|line| serde_json::from_slice::<Client>(line).ok());
-    for client in clients.take(CLIENTS) {
-        state.clients.entry(client.id.clone()).or_insert_with(|| Arc::new(client));
-    }
-    state
 }
 
 /// Renames a file that cannot be understood.

@@ -3,15 +3,15 @@
 //! # Refresh tokens
 //!
 //! A refresh token is exchanged for its successor, and the successor is *computed* from it with a
-//! key of the server ([`secret::keyed_hash`]). So a client that presents an old token within the
-//! window of [`super::Policy`] gets the newest of its family: several processes of one client that
-//! refresh at once, and one whose answer was lost, all end with the same working token, and no
-//! token has to be kept in readable form. A token that is presented later than that has been
-//! copied: its grant ends. Each refresh token names its grant, with a MAC ([`secret::in_family`]).
-//! Access tokens are not touched by a refresh; other processes are using them.
+//! key of the server ([`secret::keyed_hash`]), at most once within the window of [`super::Policy`].
+//! So several processes of one client that refresh at once, and one whose answer was lost, all end
+//! with the same working token, and no token has to be kept in readable form. Any other token of
+//! the grant has been copied: the grant ends. Each names its grant, with a MAC
+//! ([`secret::in_family`]), so that also a thief who has refreshed often is noticed when the client
+//! comes back. Access tokens are not touched by a refresh; other processes are using them.
 
 use super::client_auth::Authenticated;
-use super::store::{AccessToken, Client, Grant, State};
+use super::store::{AccessToken, Client, Exchanged, Grant};
 use super::{Error, Logins, Oauth, resource};
 use crate::clock::Moment;
 use crate::form::Form;
@@ -26,8 +26,6 @@ use std::time::Duration;
 
 /// Lifetime of access tokens: opaque, looked up at each use, so revocation is immediate.
 const ACCESS_TOKEN_LIFE: Duration = Duration::from_secs(24 * 3600);
-/// Exchanged refresh tokens remembered per grant.
-const RETIRED_TOKENS: usize = 64;
 
 const BAD_CODE: Error = Error::of(
     400,
@@ -137,7 +135,7 @@ impl Oauth {
                 created: now.0,
                 used: Arc::new(now.0.into()),
                 refresh: SecretHash::of(&refresh_token),
-                retired: Vec::new(),
+                previous: None,
             };
             let access = grant.access;
             if let Some(known) = state.codes.get_mut(&code) {
@@ -153,7 +151,10 @@ impl Oauth {
                 oldest.inspect(|oldest| state.end_grant(oldest));
             }
             state.grants.insert(grant_id.clone(), grant);
-            add_access(state, &access_token, Holder::Grant(&grant_id), &client.id, access, now);
+            state.add_access_token(AccessToken {
+                grant: Some(grant_id.clone()),
+                ..access_token_of(&client.id, &access_token, access, now)
+            });
             Ok(Some(access))
         })?;
         let access = outcome.ok_or(BAD_CODE)?;
@@ -183,8 +184,8 @@ impl Oauth {
                 state.end_grant(&grant.id);
                 return Ok(None);
             }
-            let Some(newest) =
-                newest_of_family(&mut grant, &state.key, token, self.policy.refresh_window, now)
+            let Some(continued) =
+                continuation(&mut grant, &state.key, token, self.policy.refresh_window, now)
             else {
                 log::warn!(
                     "refresh token used long after its exchange: grant={:?} user={:?} client={:?} \
@@ -201,9 +202,12 @@ impl Oauth {
             // only.
             let asked = form.get("scope").and_then(Access::of_scope).unwrap_or(grant.access);
             let access = asked.min(grant.access);
-            add_access(state, &access_token, Holder::Grant(&grant.id), &client.id, access, now);
+            state.add_access_token(AccessToken {
+                grant: Some(grant.id.clone()),
+                ..access_token_of(&client.id, &access_token, access, now)
+            });
             state.grants.insert(grant.id.clone(), grant);
-            Ok(Some((newest, access)))
+            Ok(Some((continued, access)))
         })?;
         let (refresh_token, access) = outcome.ok_or(BAD_REFRESH)?;
         Ok(issued(&access_token, Some(&refresh_token), access))
@@ -214,7 +218,10 @@ impl Oauth {
         let access = form.get("scope").and_then(Access::of_scope).unwrap_or(may).min(may);
         let fingerprint = self.logins.secret_fingerprint(id);
         self.store.change(now, |state| {
-            add_access(state, &access_token, Holder::Machine(fingerprint), id, access, now);
+            state.add_access_token(AccessToken {
+                fingerprint,
+                ..access_token_of(id, &access_token, access, now)
+            });
             Ok::<(), Error>(())
         })?;
         log::info!("machine login client={id:?} scope={:?}", access.scope());
@@ -229,10 +236,9 @@ fn verifier_matches(verifier: &str, challenge: &str) -> bool {
     is_verifier && secret::equal(&secret::s256(verifier), challenge)
 }
 
-/// The refresh token that the holder of `token` continues with: its successor, made now if `token`
-/// is the valid one, else the last in the chain of successors; `token` itself while no more can be
-/// remembered. `None` when it was exchanged too long ago.
-fn newest_of_family(
+/// The refresh token that the holder of `token` continues with: its successor, or `token` itself if
+/// it is the valid one and was made within the window. `None` if it was exchanged before that.
+fn continuation(
     grant: &mut Grant,
     key: &[u8; 32],
     token: &str,
@@ -240,74 +246,30 @@ fn newest_of_family(
     now: Moment,
 ) -> Option<String> {
     let hash = SecretHash::of(token);
-    let grant_id = grant.id.clone();
-    let successor =
-        |token: &str| secret::in_family(key, &secret::keyed_hash(key, token), &grant_id);
-    if grant.refresh == hash {
-        let full = grant.retired.len() >= RETIRED_TOKENS;
-        if full
-            && grant
-                .retired
-                .first()
-                .is_some_and(|(_, exchanged)| now.since(Moment(*exchanged)) < window)
-        {
-            // The list is full of tokens that are still within the window. Dropping one would end
-            // an honest client's grant, so `token` is not exchanged this time, and stays the valid
-            // one.
-            return Some(token.to_owned());
-        }
-        let next = successor(token);
-        grant.retired.push((hash, now.0));
-        if full {
-            grant.retired.remove(0);
-        }
-        grant.refresh = SecretHash::of(&next);
-        return Some(next);
+    let successor = secret::in_family(key, &secret::keyed_hash(key, token), &grant.id);
+    let within_window = grant.previous.filter(|previous| now.since(Moment(previous.at)) < window);
+    if hash != grant.refresh {
+        return within_window.filter(|previous| previous.hash == hash).map(|_| successor);
     }
-    let (_, exchanged) = *grant.retired.iter().find(|(old, _)| *old == hash)?;
-    if now.since(Moment(exchanged)) >= window {
-        return None;
+    if within_window.is_some() {
+        return Some(token.to_owned());
     }
-    let mut newest = successor(token);
-    for _ in 0..RETIRED_TOKENS {
-        if SecretHash::of(&newest) == grant.refresh {
-            return Some(newest);
-        }
-        newest = successor(&newest);
-    }
-    None
+    grant.previous = Some(Exchanged { hash, at: now.0 });
+    grant.refresh = SecretHash::of(&successor);
+    Some(successor)
 }
 
-/// Whose an access token is.
-enum Holder<'a> {
-    Grant(&'a str),
-    /// With the fingerprint of its secret.
-    Machine(Option<String>),
-}
-
-fn add_access(
-    state: &mut State,
-    token: &str,
-    holder: Holder<'_>,
-    client: &str,
-    access: Access,
-    now: Moment,
-) {
-    let (grant, fingerprint) = match holder {
-        Holder::Grant(id) => (Some(id), None),
-        Holder::Machine(fingerprint) => (None, fingerprint),
-    };
-    let token = AccessToken {
+/// An access token that belongs to nobody yet: to a grant, or to a machine client by the
+/// fingerprint of its secret.
+fn access_token_of(client: &str, token: &str, access: Access, now: Moment) -> AccessToken {
+    AccessToken {
         hash: SecretHash::of(token),
-        grant: grant.map(str::to_owned),
-        client: client.into(),
-        fingerprint,
+        grant: None,
+        client: client.to_owned(),
+        fingerprint: None,
         access,
         expires: now.after(ACCESS_TOKEN_LIFE).0,
-        used: Arc::default(),
-    };
-    token.note_use();
-    state.add_access_token(token);
+    }
 }
 
 impl Logins {

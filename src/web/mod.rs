@@ -144,10 +144,9 @@ impl Service for App {
             (Route::ProtectedEndpoint, _) => {
                 oauth::document(&metadata::protected_endpoint(&self.oauth.origin))
             }
-            (Route::AuthorizationServer, _) => oauth::document(&metadata::authorization_server(
-                &self.oauth.origin,
-                self.oauth.policy.client_documents,
-            )),
+            (Route::AuthorizationServer, _) => {
+                oauth::document(&metadata::authorization_server(&self.oauth.origin))
+            }
             (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
             (Route::Open, _) => {
                 let form = Form::parse(&head.query).unwrap_or_default();
