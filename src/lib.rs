@@ -46,7 +46,7 @@
 //! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `search` `text` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `change` `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `search` `secret` `store` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `rpc` `secret` `uri` `vault` |
-//! | `stdio` | the same engine over pipes | `clock` `limits` `lock` `mcp` `principal` `quota` `rpc` |
+//! | `stdio` | the same engine over pipes | `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
 //! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `store` `tools` `vault` `web` `wiki` |
@@ -64,16 +64,11 @@
 //! | step | file | on failure |
 //! |---|---|---|
 //! | a thread of its own reads the head, under a total deadline | `http/server`, `http/conn`, `http/head` | 400, 408, 414, 417, 431, 505; 503 above the cap |
-//! | the route; the bearer token, before a byte of the body | `web/routes`, `web/mod`, `oauth/bearer` | 404; 401 that leads to a login |
-//! | Host and Origin, method, size | `web/guard`, `web/mod` | 403, 405, 413 |
-//! | the body, whole, within the route's bound; a free worker | `http/conn`, `http/body` | 408, 413, 503 |
-//! | media types, JSON-RPC, session, revision | `web/mcp`, `rpc/decode`, `mcp/session`, `mcp/era` | 406, 415, 400, 404 |
-//! | of 2026-07-28: envelope and mirrored headers | `mcp/modern`, `mcp/methods` | 400 with -32602, -32020, -32022; 404 with -32601 |
-//! | the method, the scope, the tool | `mcp/methods`, `mcp/mod`, `mcp/tools` | -32601, 403 `insufficient_scope`, -32602 |
-//! | the arguments, against the tool's own parameters | `tools/arguments` | an error result, which the model can correct |
-//! | the tool, the path, its resolved file in the vault | `tools/vault/edit`, `vault/path`, `vault/jail` | the same: `PATH_NOT_ALLOWED`, `FILE_NOT_FOUND` |
-//! | the edit; a line in the log, with the old bytes; the new bytes on the disk; the last check; the rename | `change/write`, `change/apply`, `disk` | the same; the old bytes are in place |
-//! | the index is updated; one line in the log | `vault/index`, `mcp/tools` | |
+//! | the route; the bearer token; Host and Origin; the body, whole; a free worker | `web/mod`, `web/guard`, `http/request` | 404, 401 that leads to a login, 403, 405, 408, 413, 503 |
+//! | media types, JSON-RPC, session, revision; of 2026-07-28 envelope and headers | `web/mcp`, `rpc/decode`, `mcp/era`, `mcp/modern` | 406, 415, 400, 404 |
+//! | the method and the scope, then the tool: a `Request` and its `Caller` in, an `Answer` out | `mcp/mod`, `mcp/methods`, `mcp/tools` | -32601, -32602, 403 `insufficient_scope` |
+//! | the arguments, the path in the vault, the edit | `tools/arguments`, `tools/vault/edit`, `vault/path` | an error result, which the model can correct |
+//! | a line in the log, with the old bytes; the new bytes on the disk; the last check; the rename; the index | `change/write`, `change/apply`, `disk`, `vault/index` | the same; the old bytes are in place |
 //! | the answer, in one write; or an event stream, if the client asked for progress | `http/conn`, `http/events` | a peer that does not read is disconnected; its disconnect cancels (2026-07-28) |
 //!
 //! A panic anywhere in between is that request's error and nothing else's. On stdio a message

@@ -183,13 +183,6 @@ pub const REQUEST_LINE_BYTES: usize = 12 * 1024;
 /// Body of a message to `/mcp`, bytes: the largest note (see [`NOTE_BYTES`]) with its JSON
 /// escapes.
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
-/// All request bodies being read or handled at one time, and all responses not yet sent, bytes.
-/// Above it 503.
-pub const RESERVED_BYTES: usize = 64 * 1024 * 1024;
-/// A body or response up to this size is exempt from [`RESERVED_BYTES`]: memory suffices for one
-/// more per connection. A body this small is read and discarded after a refusal, so that the
-/// connection can be kept.
-pub const SMALL_BYTES: usize = 64 * 1024;
 /// Fields of a query string or form.
 pub const FORM_FIELDS: usize = 64;
 

@@ -2,10 +2,10 @@
 
 use crate::support::{Connection, Folder, HEALTH, PING, Server, TOKEN, post, stream_request};
 use serde_json::json;
-use std::net::{IpAddr, Shutdown};
+use std::net::Shutdown;
 use std::time::{Duration, Instant};
 use vault_sync_mcp::http::server::{self, Running};
-use vault_sync_mcp::http::{Admission, Head, Peer, Reply, Response as HttpResponse, Service};
+use vault_sync_mcp::http::{Handler, Refusal, Reply, Request, Response as HttpResponse};
 
 #[test]
 fn a_connection_is_kept_and_pipelined_requests_are_answered_in_order() {
@@ -172,16 +172,14 @@ fn a_huge_content_length_is_refused_before_reading() {
 fn an_unread_body_is_not_the_next_request() {
     let (_folder, server) = Server::sample();
     let smuggled = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Smuggled: 1\r\n\r\n";
-    // Refused by its missing token, body small: dropped, and the connection is kept.
+    // Refused by its missing token: the connection closes.
     let mut connection = server.connect();
     connection.send(format!(
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{smuggled}{HEALTH}",
         smuggled.len()
     ));
     assert_eq!(connection.response().status, 401);
-    assert_eq!(connection.response().text(), "ok\n");
-    connection.stream().set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    assert!(connection.try_response().is_none(), "exactly two answers");
+    assert!(connection.is_closed(), "exactly one answer");
     // Refused while chunks are coming: the connection closes.
     for (path, status) in [("/mcp", 401), ("/nowhere", 404), ("/oauth/token", 413)] {
         let mut connection = server.connect();
@@ -374,21 +372,12 @@ fn odd_but_lawful_requests_are_served() {
 /// A service that panics where it should, behind the HTTP layer as it is.
 struct Shaky;
 
-impl Service for Shaky {
-    type Ticket = ();
-
-    fn admit(&self, head: &Head, _: IpAddr) -> Result<Admission<()>, Box<HttpResponse>> {
-        assert!(&*head.path != "/admit", "a panic on purpose");
-        Ok(Admission { body_max: 100, login: Some(String::new()), ticket: () })
-    }
-
-    fn serve(&self, head: &Head, _: Vec<u8>, (): (), _: &Peer) -> Reply {
-        assert!(&*head.path != "/serve", "a panic on purpose");
-        Reply::Whole(HttpResponse::json(200, "{}"))
-    }
-
-    fn panic_response(&self) -> HttpResponse {
-        HttpResponse::json(500, "{}")
+impl Handler for Shaky {
+    fn handle(&self, request: &mut Request<'_>) -> Result<Reply, Refusal> {
+        assert!(&*request.head.path != "/at-once", "a panic on purpose");
+        request.take_worker("")?;
+        assert!(&*request.head.path != "/with-a-worker", "a panic on purpose");
+        Ok(Reply::Whole(HttpResponse::json(200, "{}")))
     }
 }
 
@@ -399,7 +388,7 @@ fn a_panic_is_a_500_for_its_request_alone() {
             .unwrap();
     let address = running.address();
     for _ in 0..20 {
-        for (path, status) in [("/admit", 500), ("/serve", 500), ("/fine", 200)] {
+        for (path, status) in [("/at-once", 500), ("/with-a-worker", 500), ("/fine", 200)] {
             let mut connection = Connection::open(address);
             assert_eq!(
                 connection

@@ -14,7 +14,12 @@ impl Refusal {
     /// The body is longer than the route allows.
     pub const BODY_TOO_LARGE: Refusal =
         Refusal { status: 413, why: "the request body is too large" };
-    /// No thread, worker or memory for one more; the peer may try again.
+    /// The peer has left: nothing is answered.
+    pub const GONE: Refusal = Refusal { status: 0, why: "" };
+    /// The handler panicked.
+    pub const PANIC: Refusal =
+        Refusal { status: 500, why: "internal error; the log of the server has the reason" };
+    /// No thread or worker for one more; the peer may try again.
     pub const BUSY: Refusal =
         Refusal { status: 503, why: "the server is busy; try again in a moment" };
     /// An `Expect` that is not `100-continue`.

@@ -5,7 +5,6 @@
 //! too far behind. The connection's own thread does the work that makes the events, or stays in a
 //! blocking read: that is how a hang-up is noticed at once.
 
-use super::Events;
 use super::peer::Peer;
 use super::response::write_in_time;
 use crate::limits;
@@ -22,6 +21,15 @@ use std::thread::JoinHandle;
 const EVENT_QUEUE_BYTES: usize = 2 * 1024 * 1024;
 /// Stack of the thread that writes an event stream, bytes; it does nothing else.
 const EVENT_STACK_BYTES: usize = 128 * 1024;
+
+/// How an event stream ends.
+#[derive(Default)]
+pub struct StreamEnd {
+    /// Called before each event and heartbeat; `false` ends the stream.
+    pub may_continue: Option<Box<dyn Fn() -> bool + Send>>,
+    /// The last event, for a stream that this side ends.
+    pub last_message: Option<String>,
+}
 
 /// The writing half of an open event stream.
 pub struct EventStream {
@@ -43,20 +51,14 @@ impl EventStream {
     pub(super) fn start(
         peer: &Arc<Peer>,
         head: Vec<u8>,
-        chunked: bool,
-        events: &mut Events,
+        is_chunked: bool,
+        end: StreamEnd,
     ) -> io::Result<(Arc<EventStream>, JoinHandle<()>)> {
         let (sender, queue) = channel();
         let stream =
             Arc::new(EventStream { queue: Mutex::new(Some(sender)), waiting: AtomicUsize::new(0) });
-        let writer = Writer {
-            stream: Arc::clone(&stream),
-            peer: Arc::clone(peer),
-            queue,
-            chunked,
-            may_continue: events.may_continue.take(),
-            last_message: events.last_message.take(),
-        };
+        let writer =
+            Writer { stream: Arc::clone(&stream), peer: Arc::clone(peer), queue, is_chunked, end };
         let thread =
             std::thread::Builder::new().name("events".into()).stack_size(EVENT_STACK_BYTES);
         let thread = thread.spawn(move || writer.run(&head))?;
@@ -103,24 +105,20 @@ struct Writer {
     stream: Arc<EventStream>,
     peer: Arc<Peer>,
     queue: Receiver<String>,
-    chunked: bool,
-    may_continue: Option<Box<dyn Fn() -> bool + Send>>,
-    last_message: Option<String>,
+    is_chunked: bool,
+    end: StreamEnd,
 }
 
 impl Writer {
     /// Writes until the stream ends, then closes the connection.
     fn run(&self, head: &[u8]) {
         if self.write_events(head).is_ok() {
-            let _ = self
-                .last_message
-                .as_ref()
-                .map_or(Ok(()), |message| self.write(&[], &event(message)));
-            let _ = if self.chunked {
-                write_in_time(&self.peer.socket, b"0\r\n\r\n", &[], || {})
-            } else {
-                Ok(())
-            };
+            if let Some(message) = &self.end.last_message {
+                let _ = self.write(&[], &event(message));
+            }
+            if self.is_chunked {
+                let _ = write_in_time(&self.peer.socket, b"0\r\n\r\n", &[], || {});
+            }
         }
         self.stream.end();
         let _ = self.peer.socket.shutdown(Shutdown::Both);
@@ -132,7 +130,7 @@ impl Writer {
         self.write(head, HEARTBEAT)?;
         loop {
             let next = self.queue.recv_timeout(limits::HEARTBEAT);
-            if self.may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
+            if self.end.may_continue.as_ref().is_some_and(|may_continue| !may_continue()) {
                 return Ok(());
             }
             match next {
@@ -147,8 +145,11 @@ impl Writer {
     }
 
     fn write(&self, head: &[u8], text: &str) -> io::Result<()> {
-        let framed =
-            if self.chunked { format!("{:x}\r\n{text}\r\n", text.len()) } else { text.to_owned() };
+        let framed = if self.is_chunked {
+            format!("{:x}\r\n{text}\r\n", text.len())
+        } else {
+            text.to_owned()
+        };
         write_in_time(&self.peer.socket, head, framed.as_bytes(), || {})
     }
 }

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::lock::Unpoisoned;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, recv};
+use std::cmp::Reverse;
 use std::io::Write;
 use std::net::{IpAddr, Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -13,25 +14,18 @@ use std::time::{Duration, Instant};
 /// How long a peer that has closed its sending half is left alone before something is sent to find
 /// whether it is still there.
 const HALF_CLOSED_PROBED_AFTER: Duration = Duration::from_millis(500);
-/// A connection whose request has been incomplete, or whose response has made no progress, for
-/// longer than this may be closed in favour of a new one.
-const EVICT_STALLED_AFTER: Duration = Duration::from_secs(1);
-/// A connection younger than this is not closed for another: its request may have arrived before
-/// its thread could read it.
-const EVICT_MIN_AGE: Duration = Duration::from_millis(100);
-
-/// What a connection is doing; decides which is closed when the table is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a connection is doing; those first that cost its peer least if it is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Activity {
     /// Between requests: closing it costs the peer nothing.
     Idle,
-    /// Waiting for the rest of a request.
+    /// Waiting for a new connection's first request, or for the rest of a request.
     Reading,
-    /// In a handler.
-    Serving,
     /// Being answered; its time counts from the last progress.
     Writing,
+    /// In a handler.
+    Serving,
     /// An event stream.
     Streaming,
     /// Closed from outside; for good.
@@ -46,29 +40,30 @@ pub(super) type Probe = Box<dyn FnOnce() + Send>;
 pub struct Peer {
     pub(super) socket: TcpStream,
     pub(super) address: IpAddr,
-    /// It has sent a whole request head.
-    pub(super) has_head: AtomicBool,
     /// It has sent a request that belongs to a login.
-    pub(super) is_authenticated: AtomicBool,
+    has_login: AtomicBool,
     probe: Mutex<Option<Probe>>,
-    pub(super) activity: AtomicU8,
-    pub(super) since_us: AtomicU64,
-    pub(super) started: Instant,
+    activity: AtomicU8,
+    /// Since when it is at its activity: microseconds after `started`.
+    since_us: AtomicU64,
+    started: Instant,
 }
 
-/// Activities in which a connection may be closed for another, those first that cost the peer
-/// least.
-pub(super) const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
+/// Activities in which a connection may be closed for another.
+const CLOSABLE: [Activity; 3] = [Activity::Idle, Activity::Reading, Activity::Writing];
+
+/// Which connection is closed for another: the lowest rank. One with a login costs its peer most;
+/// then it depends on the activity; of equals the one that has been at it for longest is closed.
+pub(super) type EvictionRank = (bool, Activity, Reverse<Duration>);
 
 impl Peer {
     pub(super) fn new(socket: TcpStream, address: IpAddr) -> Peer {
         Peer {
             socket,
             address,
-            has_head: AtomicBool::new(false),
-            is_authenticated: AtomicBool::new(false),
+            has_login: AtomicBool::new(false),
             probe: Mutex::default(),
-            activity: AtomicU8::new(Activity::Idle as u8),
+            activity: AtomicU8::new(Activity::Reading as u8),
             since_us: AtomicU64::new(0),
             started: clock::instant(),
         }
@@ -118,10 +113,9 @@ impl Peer {
         self.activity.fetch_update(Ordering::AcqRel, Ordering::Acquire, unless_closed).is_ok()
     }
 
-    /// Notes that a whole head has come, and whether its request belongs to a login.
-    pub(super) fn note_head(&self, is_authenticated: bool) {
-        self.has_head.store(true, Ordering::Relaxed);
-        self.is_authenticated.fetch_or(is_authenticated, Ordering::Relaxed);
+    /// Notes that it has sent a request that belongs to a login.
+    pub(super) fn note_login(&self) {
+        self.has_login.store(true, Ordering::Relaxed);
     }
 
     /// Closes the connection if this is still its activity; returns whether it was.
@@ -145,19 +139,14 @@ impl Peer {
         self.activity.load(Ordering::Acquire) == activity as u8
     }
 
-    /// Whether this is its activity, and it is idle or has been slow with its request or its answer
-    /// for long enough.
-    pub(super) fn is_closable(&self, expected: Activity) -> bool {
-        self.is(expected)
-            && (expected == Activity::Idle || self.time_in_activity() >= EVICT_STALLED_AFTER)
+    /// Its rank among those that may be closed for another; `None` if it may not be.
+    pub(super) fn eviction_rank(&self) -> Option<EvictionRank> {
+        let activity = CLOSABLE.into_iter().find(|&activity| self.is(activity))?;
+        let has_login = self.has_login.load(Ordering::Relaxed);
+        Some((has_login, activity, Reverse(self.time_in_activity())))
     }
 
-    /// Whether its thread has had time to read what came with the connection.
-    pub(super) fn is_old_enough(&self) -> bool {
-        self.started.elapsed() >= EVICT_MIN_AGE
-    }
-
-    pub(super) fn time_in_activity(&self) -> Duration {
+    fn time_in_activity(&self) -> Duration {
         self.started
             .elapsed()
             .saturating_sub(Duration::from_micros(self.since_us.load(Ordering::Relaxed)))

@@ -1,29 +1,25 @@
 //! The listener, the bounded threads behind it, and the shutdown of both.
 
+use super::connection::Connection;
 use super::error::Refusal;
-use super::peer::{Activity, CLOSABLE, Peer};
+use super::peer::{Activity, Peer};
 use super::response::{self, Response};
-use super::shared::Shared;
-use super::{Service, conn};
+use super::socket::Buffer;
+use super::{Handler, conn};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::quota::{Bounds, Quota};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
-use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Connections above the cap that may exist briefly while evicted ones end. Beyond that: 503.
 const CONNECTIONS_OVERSHOOT: usize = 32;
-/// Open connections of one address that have not yet sent a complete request head; clients and
-/// proxies send it at once. Above it the oldest is closed.
-const HEADLESS_PER_ADDRESS: usize = 64;
 /// Stack of a connection's thread, bytes; only address space until it is used. Only the parsers
 /// recurse: JSON and YAML stop at 128 levels by themselves, which a test reaches in a debug build,
 /// whose frames are the largest.
@@ -46,14 +42,29 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     }
 }
 
+/// What all connections of a server share.
+struct Server {
+    handler: Arc<dyn Handler>,
+    workers: Arc<Quota>,
+    connections_max: usize,
+    peers: Mutex<Vec<Arc<Peer>>>,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Server {
+    fn remove(&self, peer: &Arc<Peer>) {
+        self.peers.lock().unpoisoned().retain(|known| !Arc::ptr_eq(known, peer));
+    }
+}
+
 /// A running server.
-pub struct Running<S> {
-    shared: Arc<Shared<S>>,
+pub struct Running {
+    server: Arc<Server>,
     address: SocketAddr,
     thread: std::thread::JoinHandle<()>,
 }
 
-impl<S: Service> Running<S> {
+impl Running {
     /// Serves on threads of its own: at most `connections_max` connections, and `workers` requests
     /// of logins at a time, half of them of one login, so that no login keeps the others out.
     ///
@@ -61,29 +72,27 @@ impl<S: Service> Running<S> {
     /// When the accept thread cannot be started.
     pub fn start(
         listener: TcpListener,
-        service: S,
+        handler: impl Handler,
         connections_max: usize,
         workers: usize,
-    ) -> io::Result<Running<S>> {
+    ) -> io::Result<Running> {
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            service,
+        let server = Arc::new(Server {
+            handler: Arc::new(handler),
             workers: Quota::new(Bounds {
                 total: workers,
                 per_owner: workers.div_ceil(2),
                 waiting: usize::MAX,
             }),
-            body_bytes: AtomicUsize::new(0),
-            answer_bytes: AtomicUsize::new(0),
             connections_max,
             peers: Mutex::new(Vec::new()),
-            stopping: AtomicBool::new(false),
+            stopping: Arc::default(),
         });
-        let accepting = Arc::clone(&shared);
+        let accepting = Arc::clone(&server);
         let thread = std::thread::Builder::new()
             .name("accept".into())
             .spawn(move || accept(&listener, &accepting))?;
-        Ok(Running { shared, address, thread })
+        Ok(Running { server, address, thread })
     }
 
     /// The address that was bound, with the port the system chose for port 0.
@@ -95,7 +104,7 @@ impl<S: Service> Running<S> {
     /// requests are waited for, [`limits::SHUTDOWN_GRACE`] at most. Gives the number of connections
     /// that were still busy then.
     pub fn stop(self) -> usize {
-        self.shared.stopping.store(true, Ordering::Release);
+        self.server.stopping.store(true, Ordering::Release);
         // The accept thread waits in the kernel; a connection of our own wakes it.
         let ip = if self.address.ip().is_unspecified() {
             Ipv4Addr::LOCALHOST.into()
@@ -108,11 +117,10 @@ impl<S: Service> Running<S> {
         }
         let deadline = Deadline::after(limits::SHUTDOWN_GRACE);
         loop {
-            let peers = self.shared.peers.lock().unpoisoned().clone();
+            let peers = self.server.peers.lock().unpoisoned().clone();
             for peer in &peers {
-                for at in CLOSABLE.into_iter().filter(|&at| peer.is_closable(at)) {
-                    peer.close(at);
-                }
+                // Their requests have not begun.
+                let _ = peer.close(Activity::Idle) || peer.close(Activity::Reading);
                 // Its thread waits for the peer to hang up.
                 if peer.is(Activity::Streaming) {
                     let _ = peer.socket.shutdown(Shutdown::Read);
@@ -138,39 +146,45 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts until the server stops; no error ends it.
-fn accept<S: Service>(listener: &TcpListener, shared: &Arc<Shared<S>>) {
+fn accept(listener: &TcpListener, server: &Arc<Server>) {
     loop {
         let accepted = listener.accept();
-        if shared.is_stopping() {
+        if server.stopping.load(Ordering::Acquire) {
             return;
         }
         match accepted {
-            Ok((socket, address)) => admit(socket, address, shared),
+            Ok((socket, address)) => admit(socket, address, server),
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
                 log::warn!("accept failed: {error}; going on");
                 // Out of file descriptors: only closing one helps.
-                close_one(shared);
+                close_one(server);
                 std::thread::sleep(limits::ACCEPT_PAUSE);
             }
         }
     }
 }
 
-fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared<S>>) {
+fn admit(socket: TcpStream, address: SocketAddr, server: &Arc<Server>) {
     if configure(&socket).is_err() {
         return;
     }
     let peer = Arc::new(Peer::new(socket, address.ip()));
-    if !make_free_slot(shared, peer.address) {
+    if !make_free_slot(server) {
         refuse_with_503(&peer);
         return;
     }
-    shared.peers.lock().unpoisoned().push(Arc::clone(&peer));
-    let (mine, my_peer) = (Arc::clone(shared), Arc::clone(&peer));
+    server.peers.lock().unpoisoned().push(Arc::clone(&peer));
+    let (mine, my_peer) = (Arc::clone(server), Arc::clone(&peer));
     let work = move || {
+        let connection = Connection {
+            peer: Arc::clone(&my_peer),
+            buffer: Buffer::default(),
+            workers: Arc::clone(&mine.workers),
+            stopping: Arc::clone(&mine.stopping),
+        };
         // Its entry goes however it ends.
-        let _ = catch_unwind(AssertUnwindSafe(|| conn::run(&mine, &my_peer)));
+        let _ = catch_unwind(AssertUnwindSafe(|| conn::run(&*mine.handler, connection)));
         mine.remove(&my_peer);
     };
     let started = std::thread::Builder::new()
@@ -179,7 +193,7 @@ fn admit<S: Service>(socket: TcpStream, address: SocketAddr, shared: &Arc<Shared
         .spawn(work);
     if let Err(error) = started {
         log::warn!("no thread for a connection: {error}");
-        shared.remove(&peer);
+        server.remove(&peer);
         refuse_with_503(&peer);
     }
 }
@@ -199,68 +213,25 @@ fn configure(socket: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether one more connection can be accepted, after closing another if needed. If this address
-/// has [`HEADLESS_PER_ADDRESS`] connections without a whole request head, the oldest of
-/// those is closed, too.
-fn make_free_slot<S>(shared: &Shared<S>, address: IpAddr) -> bool {
-    let (all, open, headless) = {
-        let peers = shared.peers.lock().unpoisoned();
-        let is_headless =
-            |peer: &&Arc<Peer>| !peer.has_head.load(Ordering::Relaxed) && peer.address == address;
-        // Closed ones count until their threads have ended, but only against the overshoot.
-        let open = peers.iter().filter(|peer| !peer.is(Activity::Closed)).count();
-        (peers.len(), open, peers.iter().filter(is_headless).count())
+/// Whether one more connection can be accepted, after closing another if needed.
+fn make_free_slot(server: &Server) -> bool {
+    // Closed ones count until their threads have ended, but only against the overshoot.
+    let (all, open) = {
+        let peers = server.peers.lock().unpoisoned();
+        (peers.len(), peers.iter().filter(|peer| !peer.is(Activity::Closed)).count())
     };
-    if headless >= HEADLESS_PER_ADDRESS {
-        close_headless(shared, address);
-    }
-    all < shared.connections_max + CONNECTIONS_OVERSHOOT
-        && (open < shared.connections_max || close_one(shared))
+    all < server.connections_max + CONNECTIONS_OVERSHOOT
+        && (open < server.connections_max || close_one(server))
 }
 
-/// Closes the oldest connection of an address that has not sent a whole request head.
-fn close_headless<S>(shared: &Shared<S>, address: IpAddr) {
-    let peers = shared.peers.lock().unpoisoned();
-    // The table is in order of arrival.
-    let mut headless = peers.iter().filter(|peer| {
-        peer.address == address && !peer.has_head.load(Ordering::Relaxed) && peer.is_old_enough()
-    });
-    let _ = headless.any(|peer| peer.close(Activity::Reading) || peer.close(Activity::Idle));
-}
-
-/// Closes a connection; returns whether it found one. Of those without a login first the one idle
-/// for longest, then the one longest at its request, then the one longest at its answer; else the
-/// oldest of the address with most unfinished requests. Those of a login come last, in
-/// the same order of activities.
-fn close_one<S>(shared: &Shared<S>) -> bool {
-    let peers = shared.peers.lock().unpoisoned();
-    let of = |authenticated: bool| {
-        peers
-            .iter()
-            .filter(move |peer| peer.is_authenticated.load(Ordering::Relaxed) == authenticated)
-    };
-    let close_longest = |authenticated: bool| {
-        CLOSABLE.into_iter().any(|activity| {
-            let mut candidates: Vec<_> = of(authenticated)
-                .filter(|peer| peer.is_closable(activity))
-                .map(|peer| (peer.time_in_activity(), peer))
-                .collect();
-            candidates.sort_unstable_by_key(|(time, _)| Reverse(*time));
-            // Its activity may have changed since.
-            candidates.iter().any(|(_, peer)| peer.close(activity))
-        })
-    };
-    let close_of_busiest_address = || {
-        let reading =
-            || of(false).filter(|peer| peer.is(Activity::Reading) && peer.is_old_enough());
-        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-        reading().for_each(|peer| *counts.entry(peer.address).or_default() += 1);
-        let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(address, _)| address);
-        reading()
-            .filter(|peer| Some(peer.address) == most)
-            .any(|peer| peer.close(Activity::Reading))
-    };
-    close_longest(false) || close_of_busiest_address() || close_longest(true)
+/// Closes the connection whose peer loses least; returns whether it found one.
+fn close_one(server: &Server) -> bool {
+    let peers = server.peers.lock().unpoisoned();
+    let mut ranked: Vec<_> =
+        peers.iter().filter_map(|peer| Some((peer.eviction_rank()?, peer))).collect();
+    ranked.sort_unstable_by_key(|(rank, _)| *rank);
+    // Its activity may have changed since.
+    ranked.iter().any(|((_, activity, _), peer)| peer.close(*activity))
 }
 
 /// 503 from the accept thread, which must not wait: a fresh connection's send buffer is empty and

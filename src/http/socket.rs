@@ -1,39 +1,10 @@
 //! Reading from a socket with a deadline, and the buffer of what is not used yet.
 
 use crate::clock::Deadline;
-use crate::limits;
 use crate::slice::Part;
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-/// A share of the total allowed for bodies being read or handled, or for answers that peers have
-/// not taken yet.
-pub(super) struct Reserved<'a> {
-    total: &'a AtomicUsize,
-    bytes: usize,
-}
-
-impl<'a> Reserved<'a> {
-    pub(super) fn none(total: &'a AtomicUsize) -> Reserved<'a> {
-        Reserved { total, bytes: 0 }
-    }
-
-    /// Reserves more; whether that is allowed. A little always is: the number of connections bounds
-    /// it, and large bodies must not keep all users from logging in.
-    pub(super) fn reserve(&mut self, bytes: usize) -> bool {
-        let before = self.total.fetch_add(bytes, Ordering::AcqRel);
-        self.bytes += bytes;
-        self.bytes <= limits::SMALL_BYTES || before + bytes <= limits::RESERVED_BYTES
-    }
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        self.total.fetch_sub(self.bytes, Ordering::AcqRel);
-    }
-}
 
 /// Reads once; `TimedOut` when the deadline has passed.
 pub(super) fn read_by(
@@ -71,7 +42,7 @@ impl Buffer {
     }
 
     /// Reads more; gives the number of bytes, 0 at the end of the stream. Callers consume, or
-    /// refuse at [`limits::HEAD_BYTES`], so it never holds more than that and a piece.
+    /// refuse at [`crate::limits::HEAD_BYTES`], so it never holds more than that and a piece.
     pub(super) fn fill(&mut self, socket: &TcpStream, deadline: Deadline) -> io::Result<usize> {
         let mut piece = [0; Buffer::PIECE];
         let count = read_by(socket, &mut piece, deadline)?;

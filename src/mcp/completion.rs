@@ -1,9 +1,9 @@
 //! `completion/complete`: what an argument of a prompt, or the path of the resource template, could
 //! become.
 
-use super::call::{Answer, Call, internal_error};
 use super::resources::TEMPLATE;
-use crate::rpc::Error;
+use super::{Answer, Caller, Server, internal_error};
+use crate::rpc::{Error, Request};
 use crate::search::complete::CompletionKind;
 use crate::tools::reply::fitting;
 use serde_json::{Value, json};
@@ -16,9 +16,9 @@ const COMPLETIONS: usize = 100;
 ///
 /// # Errors
 /// -32602 for malformed parameters, -32603 when the vault cannot be read.
-pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
+pub fn complete(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
     let at = |outer: &str, inner: &str| {
-        call.params.get(outer).and_then(|outer| outer.get(inner)).and_then(Value::as_str)
+        request.params.get(outer).and_then(|outer| outer.get(inner)).and_then(Value::as_str)
     };
     let missing = |what: &str| Error::invalid_params(format!("params.{what} must be a string"));
     let argument = at("argument", "name").ok_or_else(|| missing("argument.name"))?;
@@ -30,8 +30,7 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
         }
         Some("ref/prompt") => {
             let name = at("ref", "name").ok_or_else(|| missing("ref.name"))?;
-            let prompt =
-                call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name);
+            let prompt = server.prompts_for(caller.principal).find(|prompt| prompt.name == name);
             prompt
                 .filter(|prompt| prompt.argument.name == argument)
                 .map(|prompt| prompt.completed_from)
@@ -45,8 +44,8 @@ pub fn complete(call: &Call<'_>) -> Result<Answer, Error> {
     let Some(completed_from) = completed_from else {
         return Ok(Answer::Result(json!({ "completion": { "values": [] } }).to_string()));
     };
-    let (found, total) = call
-        .store()
+    let (found, total) = server
+        .store_of(caller.principal)
         .search()
         .complete(completed_from, typed, COMPLETIONS)
         .map_err(|error| internal_error("completion/complete", error))?;

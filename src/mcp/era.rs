@@ -57,11 +57,6 @@ impl Revision {
     pub fn is_modern(self) -> bool {
         self == Revision::V2026_07_28
     }
-
-    /// Whether several messages may come in one body.
-    pub fn has_batches(self) -> bool {
-        self == Revision::V2025_03_26
-    }
 }
 
 /// The names of all revisions, newest first.
@@ -85,8 +80,11 @@ pub fn claim(params: &Params) -> Option<&str> {
 /// that the request names (`None` for one that is unknown or has expired), or of the handshake that
 /// the stdio process has seen.
 ///
-/// The rows are tried from top to bottom; `fixtures/wire/classification` has a conversation for
-/// each.
+/// Modern is what names a version in its `_meta`, or 2026-07-28 in the header; within a session
+/// only what does both. A session wins over what a client adds out of habit: hosted Claude goes on
+/// naming 2026-07-28 in the header after it was negotiated down (typo3#110, SparkyFitness#2155),
+/// ChatGPT puts keys of the modern envelope into legacy requests (csharp-sdk#1783). Anything else
+/// is legacy. `fixtures/wire/classification` has conversations for it.
 ///
 /// # Errors
 /// What no revision allows; over HTTP with status 400.
@@ -95,68 +93,36 @@ pub fn classify(
     session: Option<Revision>,
     incoming: &Incoming,
 ) -> Result<Revision, Error> {
-    use Revision::{V2025_03_26 as OLDEST, V2025_11_25 as HANDSHAKE, V2026_07_28 as MODERN};
-    let (claim, is_initialize, is_notification) = match incoming {
-        Incoming::One(Message::Request { method, params, .. }) => {
-            (claim(params), method == "initialize", false)
-        }
-        Incoming::One(Message::Notification { params, .. }) => (claim(params), false, true),
-        Incoming::One(Message::Response) | Incoming::Batch(_) => (None, false, false),
-    };
+    let claims =
+        incoming.messages().filter_map(Message::params).any(|params| claim(params).is_some());
+    let request = incoming.one().and_then(Message::request);
+    if request.is_some_and(|request| request.method == "initialize" && !claims) {
+        // What the header says does not count. Some clients send `_meta` too, but no version.
+        return Ok(Revision::V2025_11_25);
+    }
     let spoken = header.and_then(Revision::named);
-    let claims_modern = claim.is_some_and(is_modern);
-    let revision = match (header, spoken, session, claim) {
-        // The handshake; what the header says does not count. Some clients send `_meta` with it,
-        // but no version.
-        (_, _, _, None) if is_initialize => HANDSHAKE,
-        // A live session wins over what a client adds out of habit: hosted Claude goes on naming
-        // 2026-07-28 in the header after it was negotiated down (typo3#110, SparkyFitness#2155),
-        // ChatGPT puts keys of the modern envelope into legacy requests (csharp-sdk#1783).
-        (Some(_), Some(MODERN), Some(session), None) => session,
-        (Some(_), Some(legacy), Some(session), _) if !legacy.is_modern() => session,
-        (None, _, Some(session), _) => session,
-        // The header rules of the modern era do not apply to notifications.
-        (_, _, None, _) if is_notification && (spoken == Some(MODERN) || claims_modern) => MODERN,
-        (Some(name), Some(legacy), None, Some(claim)) if !legacy.is_modern() && claims_modern => {
-            return Err(Error::header_mismatch(format!(
-                "MCP-Protocol-Version is {name}, the request's _meta says {claim}"
-            )));
-        }
-        (Some(_), Some(revision), _, _) => revision,
-        // An unsupported version. Without a claim the error is not one of the modern era: that
-        // would tell a legacy client's probe that it has found a modern server.
-        (Some(name), None, _, None) => {
+    let names_modern = spoken.is_some_and(Revision::is_modern);
+    let is_modern = if session.is_some() { claims && names_modern } else { claims || names_modern };
+    let revision = match (header, spoken) {
+        _ if is_modern => Revision::V2026_07_28,
+        // Not an error of the modern era: that would tell a legacy client's probe that it has found
+        // a modern server.
+        (Some(name), None) => {
             let shown: String = name.chars().take(64).collect();
-            let why = format!(
+            return Err(Error::invalid_params(format!(
                 "MCP-Protocol-Version {shown} is not supported; supported: {}",
                 names().join(", ")
-            );
-            return Err(Error::invalid_params(why));
+            )));
         }
-        // A request that claims a version is modern; the check of the envelope says what is wrong
-        // with the claim or the header.
-        (_, _, _, Some(_)) => MODERN,
         // 2025-06-18, "Protocol Version Header": without anything else, 2025-03-26 is assumed.
-        (_, _, _, None) => OLDEST,
+        _ => session.or(spoken).unwrap_or(Revision::V2025_03_26),
     };
-    let refused = |why: &str| Err(Error::invalid_request(why));
-    match incoming {
-        Incoming::One(Message::Response) if revision.is_modern() => {
-            refused("this server asks nothing, so there is nothing to answer")
-        }
-        Incoming::Batch(_) if !revision.has_batches() => {
-            refused("batches ended with revision 2025-03-26; send one message")
-        }
-        Incoming::Batch(messages)
-            if messages
-                .iter()
-                .flatten()
-                .any(|message| message.params().and_then(self::claim).is_some()) =>
-        {
-            refused("a request of 2026-07-28 stands alone; send one message")
-        }
-        _ => Ok(revision),
+    if matches!(incoming, Incoming::Batch(_)) && revision != Revision::V2025_03_26 {
+        return Err(Error::invalid_request(
+            "batches ended with revision 2025-03-26; send one message",
+        ));
     }
+    Ok(revision)
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! The Model Context Protocol: methods, eras, sessions. Transports bring a decoded message and who
-//! sent it, and get an [`Outcome`]; no socket and no status code is known here.
+//! sent it, and get a value; no socket and no status code is known here.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`era`] | which revision a message is in; decided here alone |
 //! | [`modern`] | what requests of 2026-07-28 have to carry, and what their results get in addition |
-//! | [`methods`], [`call`] | the table of methods; a request as a method handles it |
+//! | [`methods`] | the table of methods |
 //! | [`lifecycle`], [`tools`], [`resources`], [`prompts`], [`completion`], [`logging`], [`subscribe`] | what the methods do |
 //! | [`subscription`] | who is notified of what, in both eras; `watch` waits for changes |
 //! | [`session`] | legacy sessions: bounded, expiring, bound to one login |
 //! | [`running`], [`progress`] | requests in progress: cancelling them, and how far they are |
 
-pub mod call;
 pub mod completion;
 pub mod era;
 pub mod lifecycle;
@@ -35,11 +34,12 @@ pub use subscription::{Listener, Subscription};
 use crate::principal::{Access, Principal};
 use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
-use crate::rpc::{self, Id, Message, Params};
+use crate::rpc::{self, Message, Request};
 use crate::store::Store;
-use crate::tools::{Options, Resource, Systems, Tool, Toolset};
+use crate::tools::{Context, Options, Resource, Systems, Tool, Toolset};
 use crate::vault::VaultPath;
-use call::{Answer, Call};
+use progress::Progress;
+use serde_json::Value;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::Duration;
 
@@ -69,39 +69,29 @@ pub struct Server {
     has_subscriptions: Condvar,
 }
 
-/// Who sent a message, how, and in which session.
-pub struct Exchange<'a> {
-    /// The caller.
+/// Who sends a request, and how they are reached while it is answered.
+pub struct Caller<'a> {
     pub principal: &'a Principal,
-    /// The revision the message is in.
+    /// The revision the request is in.
     pub revision: Revision,
     /// The legacy session, where there is one.
     pub session: Option<&'a Arc<Session>>,
-    /// Sends a notification that belongs to the message, where it is answered with a stream.
+    /// Sends a notification that belongs to the request, where it is answered with a stream.
     pub notify: &'a dyn Fn(&str),
     /// Whether the client no longer wants the answer.
     pub is_cancelled: &'a dyn Fn() -> bool,
 }
 
-/// What becomes of a message.
-pub enum Outcome {
-    /// An answer, result or error, as JSON text.
-    Answer(String),
-    /// The answer to `initialize`; the transport opens a session of this revision.
-    Initialized(String, Revision),
-    /// The request of this id is answered for as long as both sides want; the transport calls
-    /// [`Server::connect`].
-    Listen(Id, Arc<Subscription>),
-    /// No answer: a notification, or a request that was cancelled.
-    Nothing,
-    /// The caller's login does not allow this; over HTTP a 403, so that the client can ask for
-    /// more.
-    Forbidden {
-        /// What would be needed.
-        needs: Access,
-        /// The error as JSON text, for transports without status codes.
-        answer: String,
-    },
+/// The answer to a request.
+pub enum Answer {
+    /// A result as JSON text.
+    Result(String),
+    /// The result of `initialize`, and the session that it has opened.
+    Session(String, Arc<Session>),
+    /// It goes on until one side ends it; the transport calls [`Server::connect`].
+    Listen(Arc<Subscription>),
+    /// None: the client has cancelled the request.
+    Cancelled,
 }
 
 impl Server {
@@ -209,122 +199,113 @@ impl Server {
         all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
     }
 
-    /// Whether a message calls a tool of toolset `agent`, which may take minutes: a transport with
-    /// a bound on its calls must not count it.
-    pub fn takes_long(&self, message: &Message) -> bool {
-        let of_agent = |name: &str| Toolset::Agent.tools().iter().find(|known| known.name == name);
-        called(message).and_then(of_agent).is_some_and(|tool| self.tool(tool.name).is_some())
-    }
-
-    /// Whether a message can be abandoned when its client has hung up: a call that only reads. One
+    /// Whether a request can be abandoned when its client has hung up: a call that only reads. One
     /// that writes is finished, and so is a session of Claude Code, for a client that comes back.
-    pub fn may_be_abandoned(&self, message: &Message) -> bool {
-        let reads = |name| self.tool(name).is_some_and(|tool| tool.needs() == Access::Read);
-        called(message).is_some_and(reads) && !self.takes_long(message)
+    pub fn may_be_abandoned(&self, request: &Request) -> bool {
+        let name = request.params.get("name").and_then(Value::as_str);
+        let tool = name.filter(|_| request.method == "tools/call").and_then(|name| self.tool(name));
+        let takes_minutes =
+            |tool: &Tool| Toolset::Agent.tools().iter().any(|known| known.name == tool.name);
+        tool.is_some_and(|tool| tool.needs() == Access::Read && !takes_minutes(tool))
     }
 
-    /// Handles one message; a modern request has passed [`modern::check`].
-    pub fn handle(&self, exchange: &Exchange<'_>, message: &Message) -> Outcome {
-        match message {
-            Message::Request { id, method, params } => self.request(exchange, id, method, params),
-            Message::Notification { .. } => {
-                // Over HTTP a modern client cancels by hanging up, and this notification means
-                // nothing.
-                if let (Some(session), Some(id)) = (exchange.session, message.cancelled_id()) {
-                    session.requests.cancel(&id);
-                }
-                Outcome::Nothing
-            }
-            Message::Response => Outcome::Nothing,
+    /// What a tool, prompt or resource works with: the vault as the caller may use it, and where it
+    /// reports progress.
+    fn context<'a>(
+        &'a self,
+        caller: &'a Caller<'_>,
+        store: &'a Store,
+        progress: &'a Progress<'_>,
+    ) -> Context<'a> {
+        Context {
+            vault: store.vault(),
+            search: store.search(),
+            #[cfg(feature = "notes")]
+            links: store.links(),
+            changes: store.changes(),
+            store,
+            systems: &self.systems,
+            principal: caller.principal,
+            options: &self.options,
+            requester: progress,
         }
     }
 
+    /// Answers one request; a modern one has passed [`methods::check_modern`].
+    ///
+    /// # Errors
+    /// The protocol error to answer with; a tool's own failure is a result.
+    pub fn handle(&self, caller: &Caller<'_>, request: &Request) -> Result<Answer, rpc::Error> {
+        let answer = self.run(caller, request);
+        if (caller.is_cancelled)() {
+            return Ok(Answer::Cancelled);
+        }
+        if log::log_enabled!(log::Level::Debug) {
+            let method: String = request.method.chars().take(64).collect();
+            let (principal, revision) = (caller.principal, caller.revision.name());
+            let outcome =
+                answer.as_ref().err().map_or("ok".to_owned(), |error| error.code().to_string());
+            log::debug!("rpc={method:?} {principal} revision={revision} outcome={outcome}");
+        }
+        answer.map_err(|error| error.answering(Some(request.id.clone())))
+    }
+
+    fn run(&self, caller: &Caller<'_>, request: &Request) -> Result<Answer, rpc::Error> {
+        let row = methods::find(&request.method, caller.revision)
+            .ok_or_else(|| rpc::Error::method_not_found(&request.method))?;
+        if let Some(needs) = self.missing_access(caller.principal, request) {
+            self.log_refused_call(caller, request);
+            let why = format!("this needs the scope {}", needs.scope());
+            return Err(rpc::Error::invalid_request(&why));
+        }
+        Ok(match (row.run)(self, caller, request)? {
+            Answer::Result(result) if caller.revision.is_modern() => {
+                Answer::Result(modern::with_result_meta(&result, row.cache, serde_json::Map::new()))
+            }
+            answer => answer,
+        })
+    }
+
     /// 2025-03-26, "Batching": the answers in one array, or nothing when there were only
-    /// notifications and responses. `answer` handles one message.
+    /// notifications and responses. `answer` handles one request.
     pub fn batch(
-        messages: Vec<Result<Message, rpc::Error>>,
-        answer: impl Fn(&Message) -> Outcome,
+        messages: &[Result<Message, rpc::Error>],
+        answer: impl Fn(&Request) -> Result<Answer, rpc::Error>,
     ) -> Option<String> {
         let (mut answers, mut bytes) = (Vec::new(), 0);
         for message in messages {
             let answered = match message {
-                Err(error) => Some(error.to_json()),
-                Ok(message) if bytes > BATCH_ANSWER_BYTES => {
-                    let error = rpc::Error::busy(
-                        "the answers of this batch are too long; send fewer requests at once",
-                    );
-                    message.id().map(|id| error.answering(Some(id.clone())).to_json())
+                Err(error) => Err(error.clone()),
+                Ok(Message::Request(request)) => {
+                    let refused = |error: rpc::Error| error.answering(Some(request.id.clone()));
+                    let result = if request.method == "initialize" {
+                        let why = "initialize must not be in a batch";
+                        Err(refused(rpc::Error::invalid_request(why)))
+                    } else if bytes > BATCH_ANSWER_BYTES {
+                        let why = "the answers of this batch are too long; send fewer requests";
+                        Err(refused(rpc::Error::busy(why)))
+                    } else {
+                        answer(request)
+                    };
+                    match result {
+                        Ok(Answer::Result(result)) => Ok(rpc::encode::result(&request.id, &result)),
+                        // The others are no answers of the revision that has batches.
+                        Ok(_) => continue,
+                        Err(error) => Err(error),
+                    }
                 }
-                Ok(Message::Request { id, method, .. }) if method == "initialize" => Some(
-                    rpc::Error::invalid_request("initialize must not be in a batch")
-                        .answering(Some(id))
-                        .to_json(),
-                ),
-                Ok(message) => match answer(&message) {
-                    Outcome::Nothing | Outcome::Listen(..) => None,
-                    // A forbidden request gets an error of its own: a 403 would hide the answers to
-                    // those already done.
-                    Outcome::Answer(answer)
-                    | Outcome::Initialized(answer, _)
-                    | Outcome::Forbidden { answer, .. } => Some(answer),
-                },
+                Ok(_) => continue,
             };
-            bytes += answered.as_ref().map_or(0, String::len);
-            answers.extend(answered);
+            let answered = answered.unwrap_or_else(|error| error.to_json());
+            bytes += answered.len();
+            answers.push(answered);
         }
         (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
     }
-
-    fn request(&self, exchange: &Exchange<'_>, id: &Id, method: &str, params: &Params) -> Outcome {
-        let (principal, revision) = (exchange.principal, exchange.revision.name());
-        let failed = |error: rpc::Error| {
-            let shown: String = method.chars().take(64).collect();
-            log::debug!("rpc={shown:?} {principal} revision={revision} outcome={}", error.code());
-            Outcome::Answer(error.answering(Some(id.clone())).to_json())
-        };
-        let Some(row) = methods::find(method, exchange.revision) else {
-            return failed(rpc::Error::method_not_found(method));
-        };
-        if let Some(needs) = self.missing_access(exchange.principal, method, params) {
-            let tool = params.get("name").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let arguments = params.get("arguments").and_then(serde_json::Value::as_object);
-            let known = self.tools_for(exchange.principal).find(|known| known.name == tool);
-            let paths = known
-                .zip(arguments)
-                .map_or(String::new(), |(known, arguments)| tools::logged_paths(known, arguments));
-            log::warn!("tool={tool} {}{paths} outcome=insufficient_scope", exchange.principal);
-            let answer =
-                rpc::Error::invalid_request(&format!("this needs the scope {}", needs.scope()));
-            return Outcome::Forbidden {
-                needs,
-                answer: answer.answering(Some(id.clone())).to_json(),
-            };
-        }
-        let answer = (row.run)(&Call { server: self, exchange, id, params });
-        if (exchange.is_cancelled)() {
-            return Outcome::Nothing;
-        }
-        if answer.is_ok() {
-            log::debug!("rpc={method:?} {principal} revision={revision} outcome=ok");
-        }
-        match answer {
-            Ok(Answer::Result(mut result)) => {
-                if exchange.revision.is_modern() {
-                    result = modern::with_result_meta(&result, row.cache, serde_json::Map::new());
-                }
-                Outcome::Answer(rpc::encode::result(id, &result))
-            }
-            Ok(Answer::Initialize(result, revision)) => {
-                Outcome::Initialized(rpc::encode::result(id, &result), revision)
-            }
-            Ok(Answer::Listen(subscription)) => Outcome::Listen(id.clone(), subscription),
-            Err(error) => failed(error),
-        }
-    }
 }
 
-/// The name of the tool that a message calls.
-fn called(message: &Message) -> Option<&str> {
-    let Message::Request { method, params, .. } = message else { return None };
-    params.get("name").and_then(serde_json::Value::as_str).filter(|_| method == "tools/call")
+/// The answer to a method that failed for a reason that only concerns the owner: it is logged.
+fn internal_error(method: &str, why: impl std::fmt::Display) -> rpc::Error {
+    log::warn!("{method} failed: {why}");
+    rpc::Error::internal()
 }

@@ -1,7 +1,7 @@
 //! Revision 2026-07-28: what every request has to carry, and what every result gets in addition.
 
 use super::era::{self, PROTOCOL_VERSION};
-use crate::rpc::{Error, Params};
+use crate::rpc::{Error, Request};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -36,7 +36,8 @@ pub struct Headers<'a> {
 ///
 /// # Errors
 /// With status 400. Parameters of the method itself come after this and are answered with 200.
-pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Result<(), Error> {
+pub fn check(headers: Option<Headers<'_>>, request: &Request) -> Result<(), Error> {
+    let Request { method, params, .. } = request;
     // The envelope.
     let meta =
         params.get("_meta").and_then(Value::as_object).ok_or_else(|| missing("params._meta"))?;
@@ -63,10 +64,10 @@ pub fn check(headers: Option<Headers<'_>>, method: &str, params: &Params) -> Res
     }
     // The headers that mirror the body.
     if let Some(headers) = headers {
-        if headers.method != Some(method) {
+        if headers.method != Some(method.as_str()) {
             return Err(Error::header_mismatch("Mcp-Method must be the request's method"));
         }
-        let mirrored = match method {
+        let mirrored = match method.as_str() {
             "tools/call" | "prompts/get" => params.get("name"),
             "resources/read" => params.get("uri"),
             _ => None,

@@ -1,9 +1,9 @@
 //! The progress of a call, for a client that asked for it with a `progressToken` (MCP, "Progress").
 
-use super::Exchange;
+use super::Caller;
 use crate::clock;
 use crate::object::without_nulls;
-use crate::rpc::{Params, encode};
+use crate::rpc::{Request, encode};
 use crate::tools::Requester;
 use serde_json::{Value, json};
 use std::cell::Cell;
@@ -15,28 +15,28 @@ use std::time::Instant;
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 
 /// The token of a request that asks for its progress.
-pub fn token(params: &Params) -> Option<&Value> {
-    let token = params.get("_meta")?.get("progressToken")?;
+pub fn token(request: &Request) -> Option<&Value> {
+    let token = request.params.get("_meta")?.get("progressToken")?;
     (token.is_string() || token.is_i64() || token.is_u64()).then_some(token)
 }
 
 /// One call's progress. Quick calls report nothing, long ones now and then, and the numbers only
 /// grow.
 pub(super) struct Progress<'a> {
-    exchange: &'a Exchange<'a>,
+    caller: &'a Caller<'a>,
     token: Option<&'a Value>,
     sent: Cell<(Instant, u64)>,
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn of(exchange: &'a Exchange<'a>, params: &'a Params) -> Progress<'a> {
-        Progress { exchange, token: token(params), sent: Cell::new((clock::instant(), 0)) }
+    pub(super) fn of(caller: &'a Caller<'a>, request: &'a Request) -> Progress<'a> {
+        Progress { caller, token: token(request), sent: Cell::new((clock::instant(), 0)) }
     }
 }
 
 impl Requester for Progress<'_> {
     fn has_cancelled(&self) -> bool {
-        (self.exchange.is_cancelled)()
+        (self.caller.is_cancelled)()
     }
 
     fn progress(&self, done: u64, total: Option<u64>, doing: &str) {
@@ -48,7 +48,7 @@ impl Requester for Progress<'_> {
         let params = without_nulls(
             json!({ "progressToken": token, "progress": done, "total": total, "message": doing }),
         );
-        (self.exchange.notify)(&encode::notification("notifications/progress", &params));
+        (self.caller.notify)(&encode::notification("notifications/progress", &params));
         self.sent.set((clock::instant(), done));
     }
 }

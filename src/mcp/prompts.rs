@@ -1,11 +1,10 @@
 //! `prompts/list` and `prompts/get`: a prompt's value on one side, the wire on the other.
 
-use super::Server;
-use super::call::{Answer, Call, internal_error};
 use super::progress::Progress;
+use super::{Answer, Caller, Server, internal_error};
 use crate::principal::Principal;
 use crate::prompts::{Content, Prompt};
-use crate::rpc::Error;
+use crate::rpc::{Error, Request};
 use crate::tools::{Code, Field};
 use crate::uri;
 use serde_json::{Value, json};
@@ -28,10 +27,9 @@ impl Server {
 ///
 /// # Errors
 /// -32602 for a cursor, since there is never a second page.
-pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
-    call.no_cursor()?;
-    let prompts: Vec<Value> =
-        call.server.prompts_for(call.exchange.principal).map(listing).collect();
+pub fn list(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    request.no_cursor()?;
+    let prompts: Vec<Value> = server.prompts_for(caller.principal).map(listing).collect();
     Ok(Answer::Result(json!({ "prompts": prompts }).to_string()))
 }
 
@@ -49,18 +47,17 @@ fn listing(prompt: &Prompt) -> Value {
 ///
 /// # Errors
 /// -32602 for an unknown prompt or wrong arguments, -32603 when the vault cannot be read.
-pub fn get(call: &Call<'_>) -> Result<Answer, Error> {
-    let name = call.text("name")?;
-    let Some(prompt) =
-        call.server.prompts_for(call.exchange.principal).find(|prompt| prompt.name == name)
+pub fn get(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    let name = request.text("name")?;
+    let Some(prompt) = server.prompts_for(caller.principal).find(|prompt| prompt.name == name)
     else {
         let shown: String = name.chars().take(64).collect();
         return Err(Error::invalid_params(format!("Unknown prompt: {shown}")));
     };
-    let sent = call.arguments()?;
-    let progress = Progress::of(call.exchange, call.params);
-    let store = call.store();
-    let context = call.context(&store, &progress);
+    let sent = request.arguments()?;
+    let progress = Progress::of(caller, request);
+    let store = server.store_of(caller.principal);
+    let context = server.context(caller, &store, &progress);
     let contents =
         prompt.argument_of(sent).and_then(|argument| (prompt.run)(&context, argument.as_deref()));
     let contents = contents.map_err(|error| match error.code {

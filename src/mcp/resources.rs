@@ -1,10 +1,9 @@
 //! Every file of the vault as a resource: list, template, read.
 
-use super::Server;
-use super::call::{Answer, Call, internal_error};
 use super::progress::Progress;
+use super::{Answer, Caller, Server, internal_error};
 use crate::object::without_nulls;
-use crate::rpc::Error;
+use crate::rpc::{Error, Request};
 use crate::tools::reply::fitting;
 use crate::tools::{Resource, Toolset};
 use crate::vault::read::{Content, Range};
@@ -23,27 +22,29 @@ const RESOURCES_PAGE: usize = 500;
 pub(super) const TEMPLATE: &str = "vault:///{path}";
 
 /// The caller's resources besides the files.
-fn resources_for(call: &Call<'_>) -> impl Iterator<Item = &'static Resource> {
-    let principal = call.exchange.principal;
-    call.server
-        .resources
-        .iter()
-        .copied()
-        .filter(|resource| Server::is_for(principal, *resource, Toolset::resources))
+fn resources_for(server: &Server, caller: &Caller<'_>) -> impl Iterator<Item = &'static Resource> {
+    let principal = caller.principal;
+    let is_theirs = |resource: &&Resource| Server::is_for(principal, *resource, Toolset::resources);
+    server.resources.iter().copied().filter(is_theirs)
 }
 
 /// `resources/list`: files sorted by path, a page at a time.
 ///
 /// # Errors
 /// -32602 for a cursor that is not one of ours, -32603 when the vault cannot be read.
-pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
-    let after = match call.cursor()? {
-        None | Some("") => None,
+pub fn list(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    let after = match request.cursor()? {
+        None => None,
         Some(cursor) => {
             Some(cursor::last(cursor).ok_or_else(|| Error::invalid_params("Unknown cursor"))?)
         }
     };
-    let found = call.store().vault().list_all(None, None, after.as_deref(), RESOURCES_PAGE + 1);
+    let found = server.store_of(caller.principal).vault().list_all(
+        None,
+        None,
+        after.as_deref(),
+        RESOURCES_PAGE + 1,
+    );
     let (_, found) = found.map_err(|error| internal_error("resources/list", error))?;
     let files = fitting(found.iter().take(RESOURCES_PAGE).map(|file| listing(file)));
     let last = found
@@ -51,7 +52,7 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
         .filter(|page| page.len() < found.len())
         .and_then(<[Arc<Entry>]>::last);
     // Resources that are not files come first.
-    let others = resources_for(call).filter(|_| after.is_none()).map(|resource| {
+    let others = resources_for(server, caller).filter(|_| after.is_none()).map(|resource| {
         json!({
             "uri": resource.uri,
             "name": resource.name,
@@ -82,8 +83,8 @@ fn listing(file: &Entry) -> Value {
 ///
 /// # Errors
 /// -32602 for a cursor, since there is never a second page.
-pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
-    call.no_cursor()?;
+pub fn templates(_: &Server, _: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    request.no_cursor()?;
     let template = json!({
         "uriTemplate": TEMPLATE,
         "name": "file",
@@ -99,24 +100,24 @@ pub fn templates(call: &Call<'_>) -> Result<Answer, Error> {
 /// # Errors
 /// "Resource not found" when there is no such file (a hidden one counts as none), -32602 for one
 /// that is too large, -32603 when the disk refuses.
-pub fn read(call: &Call<'_>) -> Result<Answer, Error> {
-    let uri = call.text("uri")?;
+pub fn read(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    let uri = request.text("uri")?;
     if uri.len() > limits::RESOURCE_URI_BYTES {
         return Err(Error::invalid_params(format!(
             "params.uri is longer than {} bytes",
             limits::RESOURCE_URI_BYTES
         )));
     }
-    let store = call.store();
+    let store = server.store_of(caller.principal);
     let vault = store.vault();
-    if let Some(resource) = resources_for(call).find(|resource| resource.uri == uri) {
-        let progress = Progress::of(call.exchange, call.params);
-        let text = (resource.read)(&call.context(&store, &progress))
+    if let Some(resource) = resources_for(server, caller).find(|resource| resource.uri == uri) {
+        let progress = Progress::of(caller, request);
+        let text = (resource.read)(&server.context(caller, &store, &progress))
             .map_err(|error| internal_error("resources/read", error.message))?;
         let contents = json!([{ "uri": uri, "mimeType": resource.mime_type, "text": text }]);
         return Ok(Answer::Result(json!({ "contents": contents }).to_string()));
     }
-    let not_found = || Error::resource_not_found(uri, call.exchange.revision.is_modern());
+    let not_found = || Error::resource_not_found(uri, caller.revision.is_modern());
     let (path, offset, column) = uri::to_part(uri).ok_or_else(not_found)?;
     let path = VaultPath::file(&path).map_err(|_| not_found())?;
     let refused = |error: VaultError| match error {

@@ -1,12 +1,11 @@
 //! `tools/list` and `tools/call`: a tool's value on one side, the wire on the other.
 
-use super::call::{Answer, Call};
 use super::progress::Progress;
-use super::{Exchange, Server};
+use super::{Answer, Caller, Server};
 use crate::change::commits::Author;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
-use crate::rpc::{Error, Params};
+use crate::rpc::{Error, Request};
 use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
 use crate::{clock, limits};
 use serde_json::{Map, Value, json};
@@ -31,15 +30,23 @@ impl Server {
 
     /// The access that a request needs and its caller lacks. Checked before anything is done or
     /// streamed: over HTTP the answer is a 403, with which a client can log in again for more.
-    pub fn missing_access(
-        &self,
-        principal: &Principal,
-        method: &str,
-        params: &Params,
-    ) -> Option<Access> {
-        let name = params.get("name").and_then(Value::as_str).filter(|_| method == "tools/call")?;
-        let needs = self.tools_for(principal).find(|tool| tool.name == name)?.needs();
+    pub fn missing_access(&self, principal: &Principal, request: &Request) -> Option<Access> {
+        let needs = self.called_tool(principal, request)?.needs();
         (needs > principal.access).then_some(needs)
+    }
+
+    /// The tool that a request calls, if the login is offered it.
+    fn called_tool(&self, principal: &Principal, request: &Request) -> Option<&'static Tool> {
+        let name = request.text("name").ok().filter(|_| request.method == "tools/call")?;
+        self.tools_for(principal).find(|tool| tool.name == name)
+    }
+
+    /// The log line of a call that its login does not allow.
+    pub(super) fn log_refused_call(&self, caller: &Caller<'_>, request: &Request) {
+        let Some(tool) = self.called_tool(caller.principal, request) else { return };
+        let paths = request.arguments().map(|arguments| logged_paths(tool, &arguments));
+        let (principal, paths) = (caller.principal, paths.unwrap_or_default());
+        log::warn!("tool={} {principal}{paths} outcome=insufficient_scope", tool.name);
     }
 }
 
@@ -47,11 +54,11 @@ impl Server {
 ///
 /// # Errors
 /// -32602 for a cursor, since there is never a second page.
-pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
-    call.no_cursor()?;
-    let principal = call.exchange.principal;
-    let pushes = call.server.systems.commits.is_some();
-    let tools = call.server.tools_for(principal).filter(|tool| tool.needs() <= principal.access);
+pub fn list(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    request.no_cursor()?;
+    let principal = caller.principal;
+    let pushes = server.systems.commits.is_some();
+    let tools = server.tools_for(principal).filter(|tool| tool.needs() <= principal.access);
     let tools: Vec<Value> = tools.map(|tool| tool.listing(pushes)).collect();
     Ok(Answer::Result(json!({ "tools": tools }).to_string()))
 }
@@ -61,27 +68,23 @@ pub fn list(call: &Call<'_>) -> Result<Answer, Error> {
 ///
 /// # Errors
 /// -32602 for an unknown tool or malformed parameters, -32603 when the tool panicked.
-pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
-    let name = call.text("name")?;
-    let arguments = call.arguments()?;
-    let Some(tool) = call.server.tools_for(call.exchange.principal).find(|tool| tool.name == name)
-    else {
+pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<Answer, Error> {
+    let name = request.text("name")?;
+    let arguments = request.arguments()?;
+    let tool = server.called_tool(caller.principal, request).ok_or_else(|| {
         let shown: String = name.chars().take(64).collect();
-        return Err(Error::invalid_params(format!("Unknown tool: {shown}")));
-    };
+        Error::invalid_params(format!("Unknown tool: {shown}"))
+    })?;
     let paths = logged_paths(tool, &arguments);
-    let commits = call.server.systems.commits.as_ref();
+    let commits = server.systems.commits.as_ref();
     let named: Vec<String> =
         commits.iter().flat_map(|_| paths_of(tool, &arguments)).map(str::to_owned).collect();
     let started = clock::instant();
-    let progress = Progress::of(call.exchange, call.params);
-    let author = Arc::new(Author::new(
-        &call.exchange.principal.login,
-        tool.name,
-        call.server.systems.commits.clone(),
-    ));
-    let store = call.store().on_behalf_of(&author);
-    let context = call.context(&store, &progress);
+    let progress = Progress::of(caller, request);
+    let author =
+        Arc::new(Author::new(&caller.principal.login, tool.name, server.systems.commits.clone()));
+    let store = server.store_of(caller.principal).on_behalf_of(&author);
+    let context = server.context(caller, &store, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
         // An `ingest` takes minutes, and commits by itself.
@@ -107,7 +110,7 @@ pub fn call(call: &Call<'_>) -> Result<Answer, Error> {
         Ok(Err(error)) => Some(error.code),
         Err(_) => Some(Code::InternalError),
     };
-    log_call(tool, call.exchange, &paths, code, started);
+    log_call(tool, caller.principal, &paths, code, started);
     match outcome {
         Ok(Ok(reply)) => Ok(Answer::Result(success(&reply))),
         Ok(Err(error)) => Ok(Answer::Result(failure(&error))),
@@ -194,7 +197,7 @@ fn paths_of<'a>(tool: &Tool, arguments: &'a Map<String, Value>) -> impl Iterator
 }
 
 /// The first [`LOGGED_PATHS`] of [`paths_of`], as the log line of a call shows them.
-pub(super) fn logged_paths(tool: &Tool, arguments: &Map<String, Value>) -> String {
+fn logged_paths(tool: &Tool, arguments: &Map<String, Value>) -> String {
     let shown = |path: &str| format!(" path={:?}", path.chars().take(300).collect::<String>());
     paths_of(tool, arguments).take(LOGGED_PATHS).map(shown).collect()
 }
@@ -202,14 +205,14 @@ pub(super) fn logged_paths(tool: &Tool, arguments: &Map<String, Value>) -> Strin
 /// The one log line of a call. Paths are in it, texts and queries are not.
 fn log_call(
     tool: &Tool,
-    exchange: &Exchange<'_>,
+    principal: &Principal,
     paths: &str,
     failed: Option<Code>,
     started: Instant,
 ) {
     let outcome = failed.map_or("ok", Code::as_str);
     let ms = (started.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
-    log::info!("tool={} {}{paths} outcome={outcome} ms={ms}", tool.name, exchange.principal);
+    log::info!("tool={} {principal}{paths} outcome={outcome} ms={ms}", tool.name);
 }
 
 fn success(reply: &Reply) -> String {

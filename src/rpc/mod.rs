@@ -44,19 +44,67 @@ impl fmt::Display for Id {
 /// Parameters of a request or notification; empty when there are none.
 pub type Params = Map<String, Value>;
 
+/// A request: it wants an answer.
+#[derive(Debug)]
+pub struct Request {
+    /// To be echoed.
+    pub id: Id,
+    /// What is wanted.
+    pub method: String,
+    /// With what.
+    pub params: Params,
+}
+
+impl Request {
+    /// A parameter that has to be a string.
+    ///
+    /// # Errors
+    /// -32602 naming it.
+    pub fn text(&self, name: &str) -> Result<&str, Error> {
+        let value = self.params.get(name).and_then(Value::as_str);
+        value.ok_or_else(|| Error::invalid_params(format!("params.{name} must be a string")))
+    }
+
+    /// The `arguments`; without them an empty object.
+    ///
+    /// # Errors
+    /// -32602 if they are no object.
+    pub fn arguments(&self) -> Result<Params, Error> {
+        match self.params.get("arguments") {
+            None | Some(Value::Null) => Ok(Params::new()),
+            Some(Value::Object(arguments)) => Ok(arguments.clone()),
+            Some(_) => Err(Error::invalid_params("params.arguments must be an object")),
+        }
+    }
+
+    /// The `cursor` of a list; an empty one is none.
+    ///
+    /// # Errors
+    /// -32602 if it is not a string.
+    pub fn cursor(&self) -> Result<Option<&str>, Error> {
+        match self.params.get("cursor") {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => Ok(Some(self.text("cursor")?).filter(|cursor| !cursor.is_empty())),
+        }
+    }
+
+    /// For lists that are always one page: there is no cursor.
+    ///
+    /// # Errors
+    /// -32602 for any.
+    pub fn no_cursor(&self) -> Result<(), Error> {
+        match self.cursor()? {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid_params("Unknown cursor")),
+        }
+    }
+}
+
 /// One message from the other side.
 #[derive(Debug)]
 pub enum Message {
-    /// Wants an answer.
-    Request {
-        /// To be echoed.
-        id: Id,
-        /// What is wanted.
-        method: String,
-        /// With what.
-        params: Params,
-    },
-    /// Wants none.
+    Request(Request),
+    /// Wants no answer.
     Notification {
         /// What happened.
         method: String,
@@ -68,38 +116,39 @@ pub enum Message {
 }
 
 impl Message {
+    /// The request, if it is one.
+    pub fn request(&self) -> Option<&Request> {
+        if let Message::Request(request) = self { Some(request) } else { None }
+    }
+
     /// The parameters, of a message that has some.
     pub fn params(&self) -> Option<&Params> {
         match self {
-            Message::Request { params, .. } | Message::Notification { params, .. } => Some(params),
-            Message::Response => None,
-        }
-    }
-
-    /// The method, of a message that has one.
-    pub fn method(&self) -> Option<&str> {
-        match self {
-            Message::Request { method, .. } | Message::Notification { method, .. } => Some(method),
+            Message::Request(Request { params, .. }) | Message::Notification { params, .. } => {
+                Some(params)
+            }
             Message::Response => None,
         }
     }
 
     /// The id, of a message that wants an answer.
     pub fn id(&self) -> Option<&Id> {
-        match self {
-            Message::Request { id, .. } => Some(id),
-            Message::Notification { .. } | Message::Response => None,
-        }
+        self.request().map(|request| &request.id)
     }
 
-    /// Whether this is the notification that cancels a request.
-    pub fn is_cancellation(&self) -> bool {
-        matches!(self, Message::Notification { method, .. } if method == "notifications/cancelled")
+    /// Whether this is the notification of this name.
+    pub fn is_notification(&self, name: &str) -> bool {
+        matches!(self, Message::Notification { method, .. } if method == name)
     }
 
     /// The id of the request that this notification cancels.
     pub fn cancelled_id(&self) -> Option<Id> {
-        self.params().filter(|_| self.is_cancellation())?.get("requestId").and_then(Id::of)
+        match self {
+            Message::Notification { method, params } if method == "notifications/cancelled" => {
+                params.get("requestId").and_then(Id::of)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`routes`] | THE route table |
 //! | [`guard`] | Host and Origin, CORS, the headers every answer carries |
-//! | [`mcp`] | `/mcp`: headers and bodies to calls, outcomes to statuses and streams |
+//! | [`mcp`] | `/mcp`: headers and bodies to calls, answers to statuses and streams |
 //! | [`oauth`] | forms, JSON and pages of the authorization server |
 
 pub mod guard;
@@ -16,20 +16,15 @@ pub mod routes;
 use crate::clock::Moment;
 use crate::form::Form;
 use crate::http::client_address::client_address;
-use crate::http::{Admission, Framing, Head, Peer, Reply, Response, Service};
+use crate::http::{Handler, Head, Refusal, Reply, Request, Response};
 use crate::mcp::Server;
 use crate::network::Network;
+use crate::oauth::bearer::Challenge;
 use crate::oauth::{Oauth, metadata, page};
-use crate::principal::Principal;
-use crate::secret::SecretHash;
 use crate::uri;
 use guard::Guard;
 use routes::{Route, Row};
-use std::net::IpAddr;
 use std::sync::Arc;
-
-/// Body of a GET, HEAD or DELETE, which has no meaning and is discarded.
-const IGNORED_BODY_BYTES: usize = 1024;
 
 /// Everything behind the HTTP server.
 pub struct App {
@@ -43,153 +38,118 @@ pub struct App {
     pub trusted_proxies: Vec<Network>,
 }
 
-/// What is known of a request once its head was admitted.
-pub struct Ticket {
-    row: &'static Row,
-    /// The caller and the token, on the MCP endpoint.
-    caller: Option<(Principal, SecretHash)>,
-    /// The client's address, for the log.
-    from: IpAddr,
-}
-
-impl Service for App {
-    type Ticket = Ticket;
-
-    fn admit(&self, head: &Head, peer: IpAddr) -> Result<Admission<Ticket>, Box<Response>> {
-        let route = routes::find(&head.path);
-        let answer_now = |response: Response| Err(Box::new(guard::finish(route, response)));
-        let Some(row) = route else {
-            return answer_now(Response::json(
+impl Handler for App {
+    fn handle(&self, request: &mut Request<'_>) -> Result<Reply, Refusal> {
+        let row = routes::find(&request.head.path);
+        let reply = match row {
+            Some(row) => self.answer(row, request)?,
+            None => Reply::Whole(Response::json(
                 404,
                 r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
-            ));
+            )),
         };
+        Ok(match reply {
+            Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
+            Reply::Streamed => Reply::Streamed,
+        })
+    }
+}
+
+impl App {
+    fn answer(&self, row: &Row, request: &mut Request<'_>) -> Result<Reply, Refusal> {
+        let method = request.head.method.clone();
         // A preflight carries no token: browsers send it before the request that does.
-        if &*head.method == "OPTIONS" {
-            return answer_now(guard::preflight(row));
+        if &*method == "OPTIONS" {
+            return Ok(Reply::Whole(guard::preflight(row)));
         }
         // Without a valid token the answer is 401 before anything else is checked: clients probe
         // with odd requests.
-        let caller = if row.route == Route::Mcp {
-            match self.oauth.authenticate(head.text("authorization"), Moment::read()) {
-                Ok(caller) => Some(caller),
-                Err(challenge) => return answer_now(mcp::unauthorized(&self.oauth, challenge)),
+        let mut caller = None;
+        if row.route == Route::Mcp {
+            let authorization = request.head.text("authorization");
+            match self.oauth.authenticate(authorization, Moment::read()) {
+                Ok(authenticated) => caller = Some(authenticated),
+                Err(challenge) => {
+                    return Ok(Reply::Whole(mcp::unauthorized(&self.oauth, challenge)));
+                }
             }
-        } else {
-            None
-        };
+        }
         if row.route != Route::Health
-            && let Err(why) = self.guard.check(row, head)
+            && let Err(why) = self.guard.check(row, &request.head)
         {
-            return answer_now(match row.route {
-                // People see these.
-                Route::Authorize => oauth::html(
-                    403,
-                    page::error(
-                        &self.oauth.origin,
-                        why,
-                        "Start the login again in the application.",
-                    ),
-                ),
-                Route::Home | Route::Open => oauth::html(
-                    403,
-                    page::error(
-                        &self.oauth.origin,
-                        why,
-                        "Open the address that the owner of the server gave you.",
-                    ),
-                ),
-                _ => Response::json(
-                    403,
-                    format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#),
-                ),
-            });
+            return Ok(Reply::Whole(self.foreign(row.route, why)));
         }
-        if !row.allow.split(", ").any(|method| method == &*head.method) {
-            return answer_now(
-                Response::json(405, r#"{"error":"method_not_allowed"}"#).header("Allow", row.allow),
-            );
+        if !row.allow.split(", ").any(|allowed| allowed == &*method) {
+            let answer = Response::json(405, r#"{"error":"method_not_allowed"}"#);
+            return Ok(Reply::Whole(answer.header("Allow", row.allow)));
         }
-        // RFC 9110 section 9.3: content of other methods means nothing; a little of it is read and
-        // dropped.
-        let body_max = if &*head.method == "POST" { row.body_max } else { IGNORED_BODY_BYTES };
-        if matches!(head.framing, Framing::Length(length) if length > body_max) {
+        if caller.is_some() {
+            request.note_login();
+        }
+        if method.as_ref() == "POST"
+            && request.content_length().is_some_and(|length| length > row.body_max)
+        {
             let why = format!(
-                r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#
+                r#"{{"error":"content_too_large","error_description":"The limit is {} bytes"}}"#,
+                row.body_max
             );
-            return answer_now(Response::json(413, why));
+            return Ok(Reply::Whole(Response::json(413, why)));
         }
-        let from = client_address(peer, head, &self.trusted_proxies);
-        let login = caller.as_ref().map(|(principal, _)| principal.key());
-        Ok(Admission { body_max, login, ticket: Ticket { row, caller, from } })
+        // RFC 9110 section 9.3: content of other methods means nothing.
+        let body = if &*method == "POST" { request.body(row.body_max)? } else { Vec::new() };
+        match caller {
+            Some((principal, token)) => {
+                request.take_worker(&principal.key())?;
+                mcp::serve(self, request, &body, principal, token)
+            }
+            None => Ok(Reply::Whole(self.answer_anyone(row.route, request, &body))),
+        }
     }
 
-    fn serve(&self, head: &Head, body: Vec<u8>, ticket: Ticket, peer: &Peer) -> Reply {
-        let reply = match (ticket.row.route, ticket.caller) {
-            (Route::Mcp, Some((principal, token))) => {
-                mcp::serve(self, head, &body, principal, token, peer)
-            }
-            // `admit` has refused such a request.
-            (Route::Mcp, None) => Reply::Whole(mcp::unauthorized(
-                &self.oauth,
-                crate::oauth::bearer::Challenge::NoToken,
-            )),
-            (Route::Authorize, _) => Reply::Whole(oauth::authorize(self, head, &body, ticket.from)),
-            (Route::Token, _) => Reply::Whole(oauth::token(self, head, &body)),
-            (Route::Register, _) => Reply::Whole(oauth::register(self, &body, ticket.from)),
-            (Route::Revoke, _) => Reply::Whole(oauth::revoke(self, head, &body)),
-            (Route::ProtectedOrigin, _) => {
-                oauth::document(&metadata::protected_origin(&self.oauth.origin))
-            }
-            (Route::ProtectedEndpoint, _) => {
-                oauth::document(&metadata::protected_endpoint(&self.oauth.origin))
-            }
-            (Route::AuthorizationServer, _) => {
-                oauth::document(&metadata::authorization_server(&self.oauth.origin))
-            }
-            (Route::Home, _) => Reply::Whole(oauth::html(200, page::home(&self.oauth.origin))),
-            (Route::Open, _) => {
+    /// The endpoints that need no token.
+    fn answer_anyone(&self, route: Route, request: &Request<'_>, body: &[u8]) -> Response {
+        let (head, origin) = (&request.head, &self.oauth.origin);
+        let from = client_address(request.address(), head, &self.trusted_proxies);
+        match route {
+            Route::Authorize => oauth::authorize(self, head, body, from),
+            Route::Token => oauth::token(self, head, body),
+            Route::Register => oauth::register(self, body, from),
+            Route::Revoke => oauth::revoke(self, head, body),
+            Route::ProtectedOrigin => oauth::document(&metadata::protected_origin(origin)),
+            Route::ProtectedEndpoint => oauth::document(&metadata::protected_endpoint(origin)),
+            Route::AuthorizationServer => oauth::document(&metadata::authorization_server(origin)),
+            Route::Home => oauth::html(200, page::home(origin)),
+            Route::Open => {
                 let form = Form::parse(&head.query).unwrap_or_default();
-                Reply::Whole(match (form.get("vault"), form.get("file")) {
-                    (Some(vault), Some(file)) => oauth::html(
-                        200,
-                        page::open(
-                            &self.oauth.origin,
-                            vault,
-                            file,
-                            &uri::to_open(uri::OBSIDIAN, vault, file),
-                        ),
-                    ),
-                    _ => oauth::html(
-                        400,
-                        page::error(
-                            &self.oauth.origin,
-                            "This address names no note.",
-                            "Open the link again from the answer that has it.",
-                        ),
-                    ),
-                })
+                match (form.get("vault"), form.get("file")) {
+                    (Some(vault), Some(file)) => {
+                        let link = uri::to_open(uri::OBSIDIAN, vault, file);
+                        oauth::html(200, page::open(origin, vault, file, &link))
+                    }
+                    _ => {
+                        let advice = "Open the link again from the answer that has it.";
+                        oauth::html(400, page::error(origin, "This address names no note.", advice))
+                    }
+                }
             }
-            (Route::Health, _) => {
-                Reply::Whole(Response::with(200, "text/plain; charset=utf-8", "ok\n"))
+            Route::Health => Response::with(200, "text/plain; charset=utf-8", "ok\n"),
+            // Not without a token, which `answer` asks for.
+            Route::Mcp => mcp::unauthorized(&self.oauth, Challenge::NoToken),
+        }
+    }
+
+    /// 403 for a request that has come by another name or from another site.
+    fn foreign(&self, route: Route, why: &str) -> Response {
+        // People see these.
+        let advice = match route {
+            Route::Authorize => "Start the login again in the application.",
+            Route::Home | Route::Open => "Open the address that the owner of the server gave you.",
+            _ => {
+                let body = format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#);
+                return Response::json(403, body);
             }
         };
-        match reply {
-            Reply::Whole(response) => Reply::Whole(guard::finish(Some(ticket.row), response)),
-            Reply::Events(response, events) => {
-                Reply::Events(guard::finish(Some(ticket.row), response), events)
-            }
-        }
-    }
-
-    fn panic_response(&self) -> Response {
-        guard::finish(
-            None,
-            Response::json(
-                500,
-                r#"{"error":"server_error","error_description":"Internal error; the log of the server has the reason"}"#,
-            ),
-        )
+        oauth::html(403, page::error(&self.oauth.origin, why, advice))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{App, media_type};
 use crate::clock::Moment;
 use crate::form::Form;
-use crate::http::{Head, Reply, Response};
+use crate::http::{Head, Response};
 use crate::limits;
 use crate::oauth::authorize::AuthorizeRequest;
 use crate::oauth::error::AuthorizeError;
@@ -21,10 +21,8 @@ use std::sync::Arc;
 const FOLDERS_OFFERED: usize = 60;
 
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
-pub(super) fn document(document: &Value) -> Reply {
-    Reply::Whole(
-        Response::json(200, document.to_string()).header("Cache-Control", "public, max-age=300"),
-    )
+pub(super) fn document(document: &Value) -> Response {
+    Response::json(200, document.to_string()).header("Cache-Control", "public, max-age=300")
 }
 
 /// A page.
