@@ -18,8 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Connections above the cap that may exist briefly while evicted ones end. Beyond that: 503.
-const CONNECTIONS_OVERSHOOT: usize = 32;
+/// Connections above the cap that may exist while the threads of evicted ones end, which on a busy
+/// machine takes a while. Beyond that: 503.
+const CONNECTIONS_OVERSHOOT: usize = 256;
 /// Stack of a connection's thread, bytes; only address space until it is used. Only the parsers
 /// recurse: JSON and YAML stop at 128 levels by themselves, which a test reaches in a debug build,
 /// whose frames are the largest.
