@@ -29,7 +29,7 @@
 //! | `settings` | the table of settings | |
 //! | `vault` | the folder: paths, the index of its files, reading; changes no file, and of MCP knows the names of tools in its errors | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `principal` | who is asking, and what they may do | `vault` |
-//! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `quota` `secret` `slice` `text` `vault` |
+//! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `secret` `slice` `text` `vault` |
 //! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |
 //! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `quota` `search` `slice` `text` `vault` |
 //! | `notes` | parts of notes, tasks, templates, and the expression language of Obsidian's Bases | `calendar` `change` `clock` `limits` `links` `markdown` `slice` `text` `vault` `yaml` |
@@ -38,7 +38,7 @@
 //! | `rpc` | JSON-RPC messages; knows no method and no transport | `object` |
 //! | `oauth` | the authorization server: decisions over plain values and the time; of HTTP it knows the status of an error | `clock` `disk` `form` `limits` `lock` `object` `percent` `principal` `quota` `secret` `text` `vault` |
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
-//! | `git` | the vault as a git repository | `change` `clock` `disk` `limits` `lock` `process` `quota` `secret` `settings` `vault` |
+//! | `git` | the vault as a git repository | `change` `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `change` `clock` `limits` `lock` `markdown` `secret` `slice` `store` `vault` `yaml` |
 //! | `wiki` | the starter wiki, and links between its pages | `disk` `markdown` `slice` |
 //! | `agent` | confined Claude Code sessions over a copy of the vault | `change` `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `store` `vault` `wiki` |

@@ -155,11 +155,6 @@ pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
 /// The span of the daily budget.
 pub const AGENT_BUDGET_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
-// --- Toolset git ---------------------------------------------------------------------------------
-
-/// Bytes of one incoming file, and of all files of a commit that are larger than a note together,
-/// which are read into memory; what is beyond is left to the owner's git.
-pub const GIT_FILE_BYTES: u64 = 128 * 1024 * 1024;
 /// Versions of a note in one answer.
 pub const GIT_VERSIONS: usize = 200;
 

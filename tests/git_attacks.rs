@@ -6,7 +6,6 @@ use crate::support::repository::{Repository, git};
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
 use std::path::Path;
-use std::process::Command;
 
 /// What git itself overwrites without a message stays.
 #[test]
@@ -16,7 +15,7 @@ fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
     repository.write("build/keep.txt", "a person's\n");
     std::fs::write(repository.folder.vault().join(".git/info/exclude"), "build/\n").unwrap();
     let clone = repository.clone("another");
-    for (path, words) in [("ignored/x.md", "ignored/x.md"), ("build", "has changed build")] {
+    for (path, words) in [("ignored/x.md", "ignored/x.md"), ("build", "build")] {
         std::fs::write(clone.join(".git/info/exclude"), "").unwrap();
         let on_disk = clone.join(path);
         std::fs::create_dir_all(on_disk.parent().unwrap()).unwrap();
@@ -47,12 +46,10 @@ fn ignored_and_staged_files_are_not_overwritten_by_files_of_the_remote() {
         git(&empty.vault(), arguments);
     }
     git(&empty.vault(), &["remote", "add", "origin", repository.remote().to_str().unwrap()]);
-    let refused = write(&Server::with(&empty.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("staged"), "{refused}");
-    assert_eq!(
-        (empty.read("mine.md"), git(&empty.vault(), &["ls-files"])),
-        (b"a person's\n".to_vec(), "mine.md\n".to_owned())
-    );
+    let done = write(&Server::with(&empty.vault(), &[("TOOLSETS", "git")]), "new.md", "x");
+    assert_eq!(done["pushed"], true, "{done}");
+    assert_eq!(empty.read("mine.md"), b"a person's\n");
+    assert_eq!(git(&empty.vault(), &["diff", "--cached", "--name-status"]), "A\tmine.md\n");
 }
 
 #[test]
@@ -64,18 +61,14 @@ fn a_note_that_git_does_not_have_is_not_deleted() {
     for path in ["untracked.md", "a.md"] {
         let refused = outcome(&server, "vault_delete_file", json!({ "path": path }));
         assert!(
-            refused["error"]["message"].as_str().unwrap().contains("not committed"),
+            refused["error"]["message"].as_str().unwrap().contains("uncommitted changes"),
             "{refused}"
         );
         let text = repository.folder.read(path);
         let etag = server.call("vault_read_file", json!({ "path": path }))["etag"].clone();
         let done = outcome(&server, "vault_delete_file", json!({ "path": path, "if_match": etag }));
         assert_eq!(done["deleted"], true, "{done}");
-        assert_eq!(
-            repository.git(&["show", &format!("HEAD~1:{path}")]).as_bytes(),
-            text,
-            "the history has it"
-        );
+        assert_eq!(repository.folder.read(&format!(".trash/{path}")), text);
     }
 }
 
@@ -154,25 +147,15 @@ pub(crate) fn is_clean(repository: &Repository) {
     assert!(!repository.folder.vault().join(".git/index.lock").exists());
 }
 
-/// Git takes for unchanged what it is set not to look at, and what a filter drops; the bytes are a
-/// person's all the same.
+/// Git takes for unchanged what it is set not to look at; the bytes are a person's all the same.
 #[test]
 fn a_change_that_git_does_not_see_is_not_overwritten() {
     let repository = two();
     repository.git(&["update-index", "--assume-unchanged", "a.md"]);
     repository.write("a.md", "a person's\n");
     let server = repository.serve();
-    assert!(words(&write(&server, "a.md", "new")).contains("--no-assume-unchanged"));
+    assert!(words(&write(&server, "a.md", "new")).contains("uncommitted changes"));
     assert_eq!(repository.folder.read("a.md"), b"a person's\n");
-    let repository = two();
-    repository.git(&["config", "filter.drop.clean", "sed /PRIVATE/d"]);
-    std::fs::write(repository.folder.vault().join(".git/info/attributes"), "a.md filter=drop\n")
-        .unwrap();
-    repository.write("a.md", &(note("a") + "PRIVATE\n"));
-    let server = repository.serve();
-    assert!(words(&write(&server, "a.md", "new")).contains("if_match"));
-    assert_eq!(outcome(&server, "vault_delete_file", json!({ "path": "a.md" }))["deleted"], false);
-    assert_eq!(repository.folder.read("a.md"), (note("a") + "PRIVATE\n").as_bytes());
 }
 
 #[test]
@@ -221,7 +204,7 @@ fn a_link_instead_of_a_folder_is_not_replaced() {
     std::fs::rename(vault.join("d"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, vault.join("d")).unwrap();
     repository.pushed_by_another(&repository.clone("another"), "d/x.txt", "theirs");
-    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("d is no folder here"));
+    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("behind a link"));
     assert!(vault.join("d").is_symlink());
     assert_eq!(std::fs::read(elsewhere.join("x.txt")).unwrap(), b"x");
 }
@@ -304,11 +287,19 @@ fn a_file_taken_out_of_the_index_is_not_deleted() {
         git(&clone, &["rm", "-q", "workspace.json"]);
         git(&clone, &["commit", "-q", "-m", "gone"]);
         git(&clone, &["push", "-q"]);
-        assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
+        let refused = words(&write(&repository.serve(), "a.md", "new"));
+        assert!(refused.contains("workspace.json"), "{refused}");
         assert_eq!(
             (repository.folder.read("workspace.json"), repository.folder.read("other.json")),
             (b"{}".to_vec(), b"{}".to_vec())
         );
+        assert_eq!(
+            repository.git(&["diff", "--cached", "--name-status"]),
+            "D\tother.json\nD\tworkspace.json\n"
+        );
+        // As git says.
+        std::fs::remove_file(repository.folder.vault().join("workspace.json")).unwrap();
+        assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
         assert_eq!(repository.git(&["diff", "--cached", "--name-status"]), "D\tother.json\n");
     }
 }
@@ -465,43 +456,6 @@ fn a_refusal_is_not_reported_as_rolled_back() {
         offset = part["structuredContent"]["next_offset"].clone();
     }
     assert_eq!(whole.as_bytes(), repository.folder.read("quotes.md"));
-}
-
-/// One file of the remote that cannot be written here is named, and changes of the others go on.
-#[test]
-fn a_file_that_cannot_be_replaced_is_named_and_blocks_no_write() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("fixed/b.md", "b"), ("c.md", "c")]);
-    let fixed = repository.folder.vault().join("fixed/b.md");
-    let chattr = |sign: &str| {
-        Command::new("chattr")
-            .arg(format!("{sign}i"))
-            .arg(&fixed)
-            .output()
-            .is_ok_and(|done| done.status.success())
-    };
-    if !chattr("+") {
-        return crate::support::skipped("files cannot be made immutable");
-    }
-    let clone = repository.clone("another");
-    repository.pushed_by_another(&clone, "fixed/b.md", "theirs");
-    repository.pushed_by_another(&clone, "c.md", "theirs");
-    let server = repository.serve();
-    let done = write(&server, "a.md", "new");
-    assert_eq!(done["pushed"], true, "{done}");
-    assert!(
-        done["git_error"]
-            .as_str()
-            .unwrap()
-            .contains("left as it is, on top of the commit: fixed/b.md"),
-        "{done}"
-    );
-    assert_eq!(
-        (repository.folder.read("fixed/b.md"), repository.folder.read("c.md")),
-        (b"b".to_vec(), b"theirs".to_vec())
-    );
-    assert_eq!(write(&server, "a.md", "newer")["pushed"], true);
-    assert!(chattr("-"));
-    assert_eq!(repository.git(&["status", "--porcelain"]), " M fixed/b.md\n");
 }
 
 /// Files below `.git` are git's own.

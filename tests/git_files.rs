@@ -1,8 +1,7 @@
 //! Toolset `git`: files and repositories of rare kinds.
 
-use crate::git::{belongings, busy, note, outcome, write};
+use crate::git::{busy, note, outcome, write};
 use crate::git_attacks::{is_clean, two, words};
-use crate::git_recovery::pend_news;
 use crate::support::repository::{Repository, git};
 use crate::support::{Folder, Server};
 use serde_json::json;
@@ -45,9 +44,7 @@ fn files_whose_names_are_not_utf_8_are_not_overwritten() {
     std::fs::write(clone.join(Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"))), "theirs")
         .unwrap();
     repository.pushed_by_another(&clone, "x.md", "x");
-    assert!(
-        words(&write(&repository.serve(), "a.md", "new")).contains("it is here too, not committed")
-    );
+    assert!(words(&write(&repository.serve(), "a.md", "new")).contains("overwritten"));
     assert_eq!(std::fs::read(on_disk(b"caf\xe9.txt")).unwrap(), b"a person's");
 }
 
@@ -69,21 +66,20 @@ fn a_repository_with_sha_256_hashes_gets_its_first_commit() {
     assert_eq!(git(&folder.vault(), &["status", "--porcelain"]), "");
 }
 
-/// Links, submodules, attributes, and files that become folders or the reverse: git pull brings
-/// them in, and then writing goes on.
+/// Links, submodules, attributes, and files that become folders or the reverse.
 #[test]
-fn what_only_git_pull_brings_in_is_refused_and_named() {
+fn whatever_git_can_bring_in_is_brought_in() {
     let module = Repository::with(&[("m.txt", "m")]);
     let url = module.remote().display().to_string();
     let add_module =
         format!("git -c protocol.file.allow=always submodule --quiet add {url} module");
-    for (script, named) in [
-        ("rm f; mkdir f; echo 1 > f/g", "a file becomes a folder"),
-        ("rm -r d; echo file > d", "a folder a file"),
-        ("rm f; ln -s a.md f", "link"),
-        ("ln -s a.md new.md", "link"),
-        (add_module.as_str(), "submodule"),
-        ("echo '*.x filter=up' > .gitattributes; echo hello > f.x", ".gitattributes"),
+    for script in [
+        "rm f; mkdir f; echo 1 > f/g",
+        "rm -r d; echo file > d",
+        "rm f; ln -s a.md f",
+        "ln -s a.md new.md",
+        add_module.as_str(),
+        "echo '*.x filter=up' > .gitattributes; echo hello > f.x",
     ] {
         let repository =
             Repository::with(&[("a.md", &note("a")), ("f", "file"), ("d/x", "1"), ("d/y", "2")]);
@@ -102,26 +98,10 @@ fn what_only_git_pull_brings_in_is_refused_and_named() {
         git(&clone, &["add", "-A"]);
         git(&clone, &["commit", "-qm", "changed"]);
         git(&clone, &["push", "-q"]);
-        let before = belongings(&repository, &[]);
-        let server = repository.serve();
-        let refused = words(&write(&server, "a.md", "new"));
-        assert!(refused.contains(named) && refused.contains("git pull"), "{script}: {refused}");
-        assert_eq!(belongings(&repository, &[]), before, "{script}");
-        repository.git(&["-c", "protocol.file.allow=always", "pull", "-q", "--ff-only"]);
-        assert_eq!(write(&server, "a.md", "new")["pushed"], true, "{script}");
+        let done = write(&repository.serve(), "a.md", "new");
+        assert_eq!((&done["pushed"], &done["git_error"]), (&json!(true), &json!(null)), "{script}");
         is_clean(&repository);
     }
-}
-
-#[test]
-fn nothing_is_written_in_a_sparse_checkout() {
-    let repository = Repository::with(&[("in/a.md", &note("a")), ("out/b.md", &note("b"))]);
-    let server = repository.serve();
-    repository.git(&["sparse-checkout", "set", "in"]);
-    assert!(words(&write(&server, "in/a.md", "new")).contains("sparse checkout"));
-    repository.git(&["sparse-checkout", "disable"]);
-    assert_eq!(write(&server, "in/a.md", "new")["pushed"], true);
-    is_clean(&repository);
 }
 
 #[test]
@@ -169,11 +149,11 @@ fn a_folder_where_the_remote_has_a_file_is_named() {
     let repository = two();
     std::fs::create_dir_all(repository.folder.vault().join("d/x")).unwrap();
     repository.pushed_by_another(&repository.clone("another"), "d/x", "a file");
+    repository.write("d/x/mine.md", "a person's\n");
     let server = repository.serve();
-    assert!(
-        words(&write(&server, "a.md", "new")).contains("d/x, and there is a folder of that name")
-    );
-    std::fs::remove_dir(repository.folder.vault().join("d/x")).unwrap();
+    assert!(words(&write(&server, "a.md", "new")).contains("d/x"));
+    assert_eq!(repository.folder.read("d/x/mine.md"), b"a person's\n");
+    std::fs::remove_dir_all(repository.folder.vault().join("d/x")).unwrap();
     assert_eq!(write(&server, "a.md", "new")["pushed"], true);
     is_clean(&repository);
 }
@@ -208,33 +188,6 @@ fn a_filter_inside_the_working_tree_is_found() {
         );
         is_clean(&repository);
     }
-}
-
-/// A link that a person put where a folder is to be leads to what is theirs, also outside the
-/// vault.
-#[test]
-fn nothing_behind_a_link_is_overwritten_or_removed() {
-    let repository = Repository::with(&[("a.md", &note("a")), ("d/g.md", "g")]);
-    let mine = repository.folder.path().join("mine");
-    std::fs::create_dir_all(&mine).unwrap();
-    for name in ["f.md", "g.md"] {
-        std::fs::write(mine.join(name), "a person's").unwrap();
-    }
-    let clone = repository.clone("another");
-    git(&clone, &["rm", "-q", "d/g.md"]);
-    git(&clone, &["commit", "-qm", "gone"]);
-    repository.pushed_by_another(&clone, "d/f.md", "theirs");
-    // As a crash leaves it, and then a person goes on.
-    pend_news(&repository);
-    std::fs::remove_dir_all(repository.folder.vault().join("d")).unwrap();
-    std::os::unix::fs::symlink(&mine, repository.folder.vault().join("d")).unwrap();
-    let server = repository.serve();
-    let is_kept = || {
-        ["f.md", "g.md"].iter().all(|name| std::fs::read(mine.join(name)).unwrap() == b"a person's")
-    };
-    assert!(is_kept() && repository.folder.vault().join("d").is_symlink());
-    assert_eq!(write(&server, "a.md", "new")["written"], true);
-    assert!(is_kept());
 }
 
 /// What git thinks of a file that a filter made another size of: nothing is changed.
@@ -289,29 +242,6 @@ fn a_change_of_the_same_size_within_a_second_is_seen_by_git() {
         assert_eq!(write(&repository.serve(), "a.md", "new")["pushed"], true);
         assert_eq!(repository.git(&["status", "--porcelain"]), " M t.md\n", "news {news}");
     }
-}
-
-/// Uncommitted line ends of both kinds are a person's change, and not git's conversion.
-#[test]
-fn mixed_line_ends_do_not_count_as_committed() {
-    let repository = Repository::with(&[
-        ("a.md", &note("one\ntwo\nthree")),
-        (".gitattributes", "* text=auto\n"),
-    ]);
-    let mixed = note("one\ntwo\nthree").replacen("one\n", "one\r\n", 1);
-    repository.write("a.md", &mixed);
-    let server = repository.serve();
-    let refused = outcome(&server, "vault_delete_file", json!({ "path": "a.md" }));
-    assert_eq!(refused["error"]["code"], "GIT_REFUSED", "{refused}");
-    let etag = server.call("vault_read_file", json!({ "path": "a.md" }))["etag"].clone();
-    let refused =
-        outcome(&server, "vault_delete_file", json!({ "path": "a.md", "if_match": etag }));
-    assert_eq!(
-        refused["error"]["code"], "GIT_REFUSED",
-        "git would not keep these line ends: {refused}"
-    );
-    assert_eq!(write(&server, "a.md", "new")["error"]["code"], "CONFLICT");
-    assert_eq!(repository.folder.read("a.md"), mixed.as_bytes());
 }
 
 #[test]
@@ -390,16 +320,11 @@ fn real_repositories_of_many_kinds_work() {
     let server = Server::with(&folder.vault(), &[("TOOLSETS", "git")]);
     assert_eq!(write(&server, "first.md", "x")["written"], true);
     assert_eq!(git(&folder.vault(), &["status", "--porcelain", "--untracked-files=no"]), "");
-    // Ignored, in another repository, marked so that git ignores changes: refused.
+    // Ignored, in another repository: refused.
     let repository = busy();
     git(&repository.folder.vault(), &["init", "-q", "module"]);
-    repository.git(&["update-index", "--skip-worktree", "quiet.md"]);
     let server = repository.serve();
-    for (path, words) in [
-        ("ignored/new.md", "ignored by git"),
-        ("module/new.md", "submodule"),
-        ("quiet.md", "--no-skip-worktree"),
-    ] {
+    for (path, words) in [("ignored/new.md", "ignored by git"), ("module/new.md", "submodule")] {
         let refused = write(&server, path, "x");
         assert!(refused["error"]["message"].as_str().unwrap().contains(words), "{path}: {refused}");
     }
@@ -448,30 +373,6 @@ fn a_file_with_keywords_can_be_written_again() {
         assert_eq!(write(&server, "ours.md", text)["pushed"], true, "{text}");
     }
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
-}
-
-/// With the backend `reftable` what is in progress is a ref and not a file.
-#[test]
-fn a_cherry_pick_in_progress_is_seen_in_a_repository_with_reftables() {
-    let repository = Repository::with(&[("ours.md", &note("a"))]);
-    let vault = repository.folder.path().join("tables");
-    let arguments = ["-c", "init.defaultRefFormat=reftable", "clone", "-q", "remote.git", "tables"];
-    git(repository.folder.path(), &arguments);
-    if git(&vault, &["rev-parse", "--show-ref-format"]) != "reftable\n" {
-        return crate::support::skipped("this git has no reftables");
-    }
-    git(&vault, &["config", "user.name", "Server"]);
-    git(&vault, &["config", "user.email", "server@example.com"]);
-    // The same git as that of this test.
-    let server =
-        Server::with(&vault, &[("TOOLSETS", "git"), ("PATH", &std::env::var("PATH").unwrap())]);
-    assert_eq!(write(&server, "ours.md", "new")["pushed"], true);
-    git(&vault, &["update-ref", "CHERRY_PICK_HEAD", "HEAD"]);
-    let refused = write(&server, "ours.md", "newer");
-    assert!(
-        refused["error"]["message"].as_str().unwrap().contains("a cherry-pick is in progress"),
-        "{refused}"
-    );
 }
 
 /// One of two mirrors has a commit of its own: the other one has accepted the change.

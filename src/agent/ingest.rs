@@ -151,17 +151,13 @@ impl Agent {
         progress: &mut Progress,
     ) -> Result<End, Failure> {
         let outcome = session::run(ready, task, watcher, progress);
-        let author = Arc::new(Author::new(
-            &ready.begun.login,
-            ready.request.work.name(),
-            self.commits.clone(),
-        ));
+        let author = Arc::new(Author::committing(&ready.begun.login, ready.request.work.name()));
         // Where others take too long, or the session has to end, its changes and theirs may be in
         // one commit.
         let _alone = self
             .commits
             .as_ref()
-            .and_then(|commits| commits.begin_changes(&|| self.must_stop(watcher)));
+            .and_then(|commits| commits.begin(&|| self.must_stop(watcher)).ok());
         let (filed, trouble) = self.apply(&ready.dir.copy, attached, &author, id, outcome.is_ok());
         progress.filed = filed;
         match (outcome, trouble) {
@@ -251,10 +247,14 @@ impl Agent {
                 return (filed, Some(format!("The vault refused what the session wrote: {error}")));
             }
             let commit = self.commit(author, if has_finished { "" } else { " (not finished)" });
-            // These have the remote's version instead.
-            let replaced = replaced_in(commit.as_ref());
-            changes.pages.retain(|page| !replaced.contains(&page.path));
-            let was_replaced = !replaced.is_empty();
+            let commit = match commit.transpose() {
+                Ok(commit) => commit,
+                // What was changed is taken back.
+                Err(why) => {
+                    let left_out = copy.set_aside(&changes, true, id);
+                    return (Filed { left_out, ..Filed::default() }, Some(why));
+                }
+            };
             let remote_images = remote_images(vault, &changes.pages);
             let filed = Filed {
                 pages: changes.pages,
@@ -263,8 +263,7 @@ impl Agent {
                 remote_images,
                 commit,
             };
-            let took_nothing =
-                filed.pages.is_empty() && (was_replaced || !filed.left_out.is_empty());
+            let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
             return (
                 filed,
                 took_nothing.then(|| "The vault took nothing of what the session wrote.".into()),
@@ -272,7 +271,7 @@ impl Agent {
         }
     }
 
-    fn commit(&self, author: &Author, how: &str) -> Option<Committed> {
+    fn commit(&self, author: &Author, how: &str) -> Option<Result<Committed, String>> {
         let changed = author.changed();
         let commits = self.commits.as_ref().filter(|_| !changed.is_empty())?;
         let summary = format!(
@@ -281,10 +280,7 @@ impl Agent {
             changed.len(),
             if changed.len() == 1 { "" } else { "s" }
         );
-        Some(commits.commit_files(&changed, &summary, author).unwrap_or_else(|failure| {
-            log::warn!("agent: {}: not committed: {failure}", author.tool);
-            Committed { trouble: Some(failure), ..Committed::default() }
-        }))
+        Some(commits.commit(&summary, author))
     }
 
     fn report(
@@ -297,10 +293,7 @@ impl Agent {
     ) -> Ingested {
         let given = Structured::of(copy, end.structured_output);
         let files = vault_files(self);
-        let replaced = replaced_in(filed.commit.as_ref());
-        let is_kept = |name: &String| {
-            files.named(name).is_some_and(|path| !replaced.iter().any(|other| *other == *path))
-        };
+        let is_kept = |name: &String| files.named(name).is_some();
         let (claimed_sources, claimed_pages) =
             (given.list("sourcesCreated"), given.list("pagesResynthesized"));
         let not_found = claimed_sources
@@ -361,11 +354,6 @@ impl Agent {
             filed_before,
         }
     }
-}
-
-/// The files that have the remote's version instead of that of a session.
-fn replaced_in(commit: Option<&Committed>) -> &[String] {
-    commit.map(|commit| commit.replaced.as_slice()).unwrap_or_default()
 }
 
 fn is_source(page: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Making the steps of a change, all of them or none.
 
 use super::Changes;
-use super::commits::{Author, Left};
-use super::log::{Begun, Did, OpenLog, Record};
+use super::commits::Author;
+use super::log::{Begun, Did, OpenLog, Record, UNDO};
 use super::names::{Folders, TRASH, change_error};
 use super::seen::Seen;
 use super::step::Step;
@@ -11,7 +11,7 @@ use crate::limits;
 use crate::lock::Unpoisoned;
 use crate::slice::Part;
 use crate::vault::error::Error;
-use crate::vault::path::{VaultPath, rest_below};
+use crate::vault::path::VaultPath;
 use crate::vault::{Entry, hash};
 use std::sync::{Arc, MutexGuard};
 
@@ -233,27 +233,16 @@ impl Changes {
             }
         }
     }
+}
 
-    /// What changes leave at the paths of `files`.
-    fn left_by<'a>(
-        &self,
-        files: &[String],
-        dids: impl Iterator<Item = &'a Did> + Clone,
-    ) -> Vec<Left> {
-        let hash_of =
-            |path: &str| self.vault.hash_if_any(&VaultPath::unchecked(path)).ok().flatten();
-        let hash_behind = |path: &str| {
-            dids.clone().fold(hash_of(path), |now, did| match did {
-                Did::Wrote { path: written, after, .. } if written == path => Some(after.clone()),
-                Did::Trashed { path: trashed, .. } if rest_below(path, trashed).is_some() => None,
-                Did::Renamed { from, .. } if rest_below(path, from).is_some() => None,
-                Did::Renamed { from, to } => {
-                    rest_below(path, to).map_or(now, |rest| hash_of(&format!("{from}{rest}")))
-                }
-                _ => now,
-            })
-        };
-        files.iter().map(|path| Left { path: path.clone(), hash: hash_behind(path) }).collect()
+impl Changes {
+    /// Takes back what a call has changed so far: all of it, or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Alone::change`].
+    pub fn take_back_call(&self, call: &Author) -> Result<(), Error> {
+        let changes = self.on_behalf_of(&Arc::new(Author::new(&call.by, UNDO)));
+        changes.alone().apply(call.reversed(), None, None).map(drop)
     }
 }
 
@@ -316,19 +305,6 @@ impl Alone<'_> {
             Some(log) => log.begin(author, needs_end.then(|| changes.id()).as_deref(), records)?,
             None => Begun::default(),
         };
-        let left = match (&author.commits, &log) {
-            (Some(_), Some(_)) => changes.left_by(&files, begun.lines.iter().map(|line| &line.did)),
-            (Some(_), None) => {
-                let dids: Vec<Did> = steps
-                    .iter()
-                    .filter_map(|step| changes.record_of(step))
-                    .map(|record| record.did)
-                    .collect();
-                changes.left_by(&files, dids.iter())
-            }
-            (None, _) => Vec::new(),
-        };
-        let noted = author.commits.as_ref().map(|commits| (commits, commits.note(&left)));
         let made = changes.make(&steps, seen);
         let made = match &mut log {
             Some(log) => {
@@ -336,14 +312,9 @@ impl Alone<'_> {
             }
             None => made.map_err(|(error, _)| error),
         };
-        if let Err(error) = made {
-            if let Some((commits, noted)) = noted {
-                commits.forget(&noted);
-            }
-            return Err(error);
-        }
+        made?;
         drop(log);
-        author.add_changed(files);
+        author.add_made(&steps, files);
         if let Some(log) = &changes.log {
             log.clean_when_due(author);
         }

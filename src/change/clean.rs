@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn old_versions_go_and_the_newest_of_each_path_stays() {
         let (folder, versions) = open_new();
-        let author = Author::new("me", "tool", None);
+        let author = Author::new("me", "tool");
         let keep = |path: &str, text: &str| {
             let did = Did::Wrote {
                 path: path.into(),
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_flood_of_changes_displaces_no_text_of_others() {
         let (folder, versions) = open_new();
-        let author = Author::new("agent", "tool", None);
+        let author = Author::new("agent", "tool");
         let wrote = |before: &str, after: &str| Record {
             did: Did::Wrote {
                 path: "a".into(),
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn what_a_login_wrote_itself_has_no_right_to_stay() {
         let (folder, versions) = open_new();
-        let author = Author::new("agent", "tool", None);
+        let author = Author::new("agent", "tool");
         let wrote = |path: &str, before: &str, after: &str| Record {
             did: Did::Wrote {
                 path: path.into(),
@@ -339,7 +339,7 @@ mod tests {
     fn nothing_is_removed_from_a_log_that_is_not_read_whole() {
         let (folder, versions) = open_new();
         let log = folder.join("versions").join(LOG);
-        let author = Author::new("me", "tool", None);
+        let author = Author::new("me", "tool");
         let did = Did::Wrote {
             path: "a".into(),
             before: Some(hash(b"old")),

@@ -31,7 +31,7 @@ impl Changes {
             // It may have been made outside of the caller's folders.
             let whole = self.of_whole_vault();
             let left = whole.take_back(log, lines)?;
-            open.end_but_for(&Author::new("owner", UNDO, None), &call, left)?;
+            open.end_but_for(&Author::new("owner", UNDO), &call, left)?;
         }
         Ok(open)
     }
@@ -319,7 +319,7 @@ mod tests {
             let log = Log::at(&folder);
             let vault = Vault::open(&folder.join("vault")).unwrap();
             let changes = Changes::new(vault, Some(log.clone()));
-            let changes = changes.on_behalf_of(&Arc::new(Author::new("agent", "tool", None)));
+            let changes = changes.on_behalf_of(&Arc::new(Author::new("agent", "tool")));
             changes.vault.refresh().unwrap();
             Scene { folder, changes, log }
         }

@@ -1,8 +1,8 @@
 //! Undoing everything that one login did.
 
 use super::Changes;
-use super::commits::{Author, Commits};
-use super::log::{Did, Line, UNDO};
+use super::commits::Author;
+use super::log::{Did, Line};
 use super::step::Step;
 use super::take_back::{Back, Planned};
 use crate::clock::Moment;
@@ -15,8 +15,6 @@ use std::sync::Arc;
 pub struct Undone {
     pub done: Vec<String>,
     pub left: Vec<String>,
-    /// Paths of the files that were changed.
-    pub changed: Vec<String>,
 }
 
 /// How one call is undone.
@@ -32,6 +30,7 @@ struct Plan {
 impl Changes {
     /// Undoes everything that a login has done since a point in time, newest call first. A file
     /// changed since is left alone; if a file or folder cannot be moved back, its whole call is.
+    /// `owner` is who undoes it.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
@@ -40,11 +39,10 @@ impl Changes {
         by: &str,
         since: Moment,
         dry_run: bool,
-        commits: Option<Arc<dyn Commits>>,
+        owner: &Arc<Author>,
     ) -> Result<Undone, Error> {
         let log = self.kept_versions()?;
-        let owner = Arc::new(Author::new("owner", UNDO, commits));
-        let changes = self.on_behalf_of(&owner);
+        let changes = self.on_behalf_of(owner);
         changes.vault.refresh_now()?;
         let alone = changes.alone();
         // What a crash has left half done is not the login's to undo.
@@ -100,7 +98,6 @@ impl Changes {
                     .into(),
             );
         }
-        undone.changed = owner.changed();
         Ok(undone)
     }
 }

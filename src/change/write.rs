@@ -121,7 +121,7 @@ impl Changes {
             // have failed.
             if before.as_deref() == Some(bytes.as_slice()) {
                 if let Some(author) = &self.author {
-                    author.add_changed(vec![path.as_str().to_owned()]);
+                    author.add_made(&[], vec![path.as_str().to_owned()]);
                 }
                 return Ok(written);
             }

@@ -31,7 +31,7 @@ pub(super) fn open(config: &Config, store: &Store) -> Systems {
     #[cfg(feature = "git")]
     if let Some(git) = git(config, store).map(Arc::new) {
         if !config.read_only {
-            git.recover();
+            git.prepare();
         }
         systems.commits = Some(Arc::clone(&git) as Arc<dyn Commits>);
         systems.git = Some(git);

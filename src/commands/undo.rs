@@ -48,28 +48,36 @@ pub(super) fn undo(
         }
     };
     let login = login.as_str();
-    // Opening the toolsets finishes what a crash has interrupted in the repository.
     let commits = if dry_run { None } else { systems::open(config, &store).commits };
+    let _turn = commits
+        .as_ref()
+        .map(|commits| commits.begin(&|| false))
+        .transpose()
+        .map_err(|why| failed(format!("git: {why}")))?;
+    // What the remote has changed meanwhile is left alone.
+    if let Some(Err(why)) = commits.as_ref().map(|commits| commits.bring_in()) {
+        log::warn!("git: {why}");
+    }
     let since = Moment(now.0.saturating_sub(since.as_secs()));
+    let owner = Arc::new(Author::committing("owner", UNDO));
     let mut undone = store
         .changes()
-        .undo(login, since, dry_run, commits.clone())
+        .undo(login, since, dry_run, &owner)
         .map_err(|error| failed(error.to_string()))?;
-    let mut replaced = Vec::new();
-    if let Some(commits) = commits.filter(|_| !undone.changed.is_empty()) {
-        let summary = format!("undo: what {login} has changed ({} files)", undone.changed.len());
-        match commits.commit_files(&undone.changed, &summary, &Author::new("owner", UNDO, None)) {
+    let changed = owner.changed().len();
+    if let Some(commits) = commits.filter(|_| changed > 0) {
+        let summary = format!("undo: what {login} has changed ({changed} files)");
+        match commits.commit(&summary, &owner) {
             Ok(committed) => {
-                replaced = committed.replaced;
-                undone.left.extend(committed.left.into_iter().chain(committed.trouble));
+                undone.left.extend(committed.trouble.map(|why| format!("not committed: {why}")));
             }
-            Err(failure) => undone.left.push(format!("not committed: {failure}")),
+            // All of it was taken back.
+            Err(why) => {
+                undone.done.clear();
+                undone.left.push(why);
+            }
         }
     }
-    // Where the remote's version is now, nothing was taken back.
-    let is_replaced =
-        |line: &String| replaced.iter().any(|path| line.starts_with(&format!("{path}: ")));
-    undone.done.retain(|line| !is_replaced(line));
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }

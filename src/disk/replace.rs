@@ -1,9 +1,9 @@
 //! Putting a file in the place of another, which other programs may change at the same time.
 
 use super::files::{discard, read_at_most};
-use super::system::{exchange, flush_folder, identity, rename_to_new, times};
+use super::system::{exchange, flush_folder, rename_to_new};
 use super::temporary::{Mode, TEMPORARY_PREFIX, write_temporary};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -120,9 +120,7 @@ pub fn replace<E: From<io::Error>>(
     mode: Mode<'_>,
     mut check: impl FnMut(&Path) -> Result<(), E>,
 ) -> Result<(), E> {
-    // Without an old file, a program may still replace a symbolic link.
-    let is_new = matches!(mode, Mode::New)
-        || matches!(mode, Mode::Program(None, _)) && target.symlink_metadata().is_err();
+    let is_new = matches!(mode, Mode::New);
     let new = NewFile::beside(target, bytes, mode)?;
     if matches!(mode, Mode::Like(_)) {
         new.replace(target, check)?;
@@ -150,32 +148,6 @@ pub fn flush_names<'a>(folders: impl IntoIterator<Item = &'a Path>) {
             "a folder could not be flushed; a power cut could undo a change in it: {error}"
         );
     }
-}
-
-/// Identifies a state of a file without reading it, as `vault::Stamp` does for files of the index;
-/// a rename changes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint {
-    /// Device and inode.
-    identity: (u64, u64),
-    size: u64,
-    /// The modification and the status change time.
-    times: (i64, i64),
-}
-
-/// See [`Fingerprint`].
-pub fn fingerprint(found: &Metadata) -> Fingerprint {
-    Fingerprint { identity: identity(found), size: found.len(), times: times(found) }
-}
-
-/// Calls `look`, and returns whether the file stayed unchanged meanwhile: reading and comparing a
-/// large one takes milliseconds, in which another program may save it. That leaves only the
-/// microseconds until the next system call.
-pub fn with_change_check<T>(file: &Path, look: impl FnOnce() -> T) -> (T, bool) {
-    let now = || file.symlink_metadata().ok().as_ref().map(fingerprint);
-    let before = now();
-    let seen = look();
-    (seen, before == now())
 }
 
 #[cfg(all(test, unix))]

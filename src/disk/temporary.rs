@@ -1,13 +1,12 @@
 //! Temporary files, each locked by the process that writes it, and the locks of this program.
 
 use super::files::discard;
-use super::system::{copy_metadata, identity, set_executable, with_mode};
+use super::system::{copy_metadata, identity, with_mode};
 use crate::secret;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 /// Names tried for a temporary file: a starting instance of this program may remove the first one,
 /// once per start.
@@ -30,10 +29,6 @@ pub enum Mode<'a> {
     /// Those of the file that is replaced; its owner, group and extended attributes too, as far as
     /// the system lets us.
     Like(&'a Metadata),
-    /// As `Like`, or `New` without an old file; but executable, or not, by all who may read it.
-    Program(Option<&'a Metadata>, bool),
-    /// As `Like`, or `New` without an old file; with this modification time.
-    Dated(Option<&'a Metadata>, SystemTime),
 }
 
 /// Whether a name is that of a temporary file of [`crate::disk::replace()`].
@@ -69,51 +64,12 @@ pub fn take_lock_of(path: &Path) -> io::Result<Option<(File, u64)>> {
 }
 
 /// Whether an open file is still the one at `path`.
-pub fn is_still_at(file: &File, path: &Path) -> bool {
+fn is_still_at(file: &File, path: &Path) -> bool {
     let same = |open: Metadata, named: Metadata| identity(&open) == identity(&named);
     file.metadata()
         .ok()
         .zip(std::fs::metadata(path).ok())
         .is_some_and(|(open, named)| same(open, named))
-}
-
-/// Creates a lock file, as git does with `index.lock`: it must not exist yet. A process that sees
-/// it sees all of its content. One with the same content whose creator has died is taken over.
-/// `None`: it is taken.
-///
-/// # Errors
-/// What the disk says.
-pub fn claim(path: &Path, words: &[u8]) -> io::Result<Option<File>> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let (temporary, file) = write_temporary(folder, words, Mode::Private, path)?;
-    let mut made = std::fs::hard_link(&temporary, path);
-    if made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
-        && std::fs::read(path).is_ok_and(|found| found == words)
-        && remove_leftover(path)
-    {
-        made = std::fs::hard_link(&temporary, path);
-    }
-    discard(&temporary);
-    let made = match made.map(|()| file) {
-        // Not every file system has hard links; there a crash in between leaves an empty file.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported
-            ) =>
-        {
-            OpenOptions::new().create_new(true).write(true).open(path).and_then(|mut file| {
-                let _ = file.try_lock();
-                // Without content its owner would be unknown, and it would never be removed.
-                file.write_all(words).inspect_err(|_| discard(path)).map(|()| file)
-            })
-        }
-        made => made,
-    };
-    match made {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-        made => made.map(Some),
-    }
 }
 
 /// Removes a file that its creator held locked, as a temporary file is while it is written, if it
@@ -169,10 +125,8 @@ pub(super) fn write_temporary(
 ) -> io::Result<(PathBuf, File)> {
     // A secret must not be readable for a moment either, so the bits are right from the start.
     let initial_bits = match mode {
-        Mode::New | Mode::Program(None, _) | Mode::Dated(None, _) => 0o666,
-        Mode::Private | Mode::Like(_) | Mode::Program(Some(_), _) | Mode::Dated(Some(_), _) => {
-            0o600
-        }
+        Mode::New => 0o666,
+        Mode::Private | Mode::Like(_) => 0o600,
     };
     let (temporary, file, found) = new_temporary(folder, initial_bits)?;
     fill(&file, &found, bytes, mode, target).inspect_err(|_| discard(&temporary))?;
@@ -187,14 +141,8 @@ fn fill(
     target: &Path,
 ) -> io::Result<()> {
     file.write_all(bytes)?;
-    if let Mode::Like(old) | Mode::Program(Some(old), _) | Mode::Dated(Some(old), _) = mode {
+    if let Mode::Like(old) = mode {
         copy_metadata(file, found, old, target)?;
-    }
-    if let Mode::Program(_, is_executable) = mode {
-        set_executable(file, is_executable)?;
-    }
-    if let Mode::Dated(_, modified) = mode {
-        file.set_modified(modified)?;
     }
     file.sync_all()
 }

@@ -1,90 +1,141 @@
-//! A commit of exactly the target paths, built in a private index. It moves no branch, and neither
-//! index nor working tree.
+//! A commit of exactly the files of a call, built in a private index. It moves no branch, and
+//! neither index nor working tree.
 
 use super::Failure;
-use super::objects::{File, add_entries, committed, differences};
 use super::process::Runner;
-use super::repository::{Repository, Scratch, Target};
+use super::repository::{Entry, File, Repository, parse_changes};
 use crate::disk;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// A commit, and its message as the hooks left it.
+/// Files in one run of git: their names are on the command line.
+const FILES_OF_A_RUN: usize = 500;
+
+/// A commit on top of the branch.
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) commit: String,
+    /// The files in which it differs from what it is on top of: those of the call, as the hooks
+    /// left them, and what else the hooks have added.
+    pub(super) files: Vec<File>,
+    /// Names of the files of the call.
+    own: Vec<String>,
+    /// The message, as the hooks left it.
     message: PathBuf,
 }
 
-/// Builds a commit on top of the branch, with the hooks of a commit as git would run them.
+impl Built {
+    /// Whether a hook has added this file to the commit.
+    pub(super) fn is_by_hook(&self, file: &File) -> bool {
+        !self.own.contains(&file.name)
+    }
+}
+
+/// Builds a commit in which the files have these contents (`None`: gone), with the hooks of a
+/// commit.
 ///
 /// # Errors
 /// [`Failure::Git`] in git's or a hook's words.
 pub(super) fn build(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
+    repository: &Repository<'_>,
+    files: Vec<File>,
     message: &str,
 ) -> Result<Built, Failure> {
-    let private = Runner { index: Some(repository.scratch()), ..runner.clone() };
-    let others = repository
-        .committed
-        .iter()
-        .filter(|(name, _)| targets.iter().all(|target| target.file.name != **name));
-    let new =
-        targets.iter().filter_map(|target| Some((&target.file.name, target.file.new.as_ref()?, 0)));
-    add_entries(&private, others.map(|(name, entry)| (name, entry, 0)).chain(new))?;
+    let own = files.iter().map(|file| file.name.clone()).collect();
+    let private = private_index(repository, repository.head.as_deref())?;
+    stage(&private, files.iter().map(|file| (file.name.as_str(), file.new.as_ref())))?;
+    let may_have_changed = hook(repository, &private, "pre-commit", &[])?;
     let tree = private.must(&["write-tree"])?.line();
-    if repository.has_hook("pre-commit") {
-        run_pre_commit(repository, &private, targets)?;
-        refuse_changed(&private, &tree, &private.must(&["write-tree"])?.line(), targets)?;
-    }
     let message_file = repository.scratch();
     disk::write_new(&message_file, format!("{}\n", message.trim_end()).as_bytes()).map_err(
         |error| Failure::Git(format!("the commit message could not be written: {}", error.kind())),
     )?;
-    let path = message_file.to_string_lossy();
-    repository.hook(&private, "prepare-commit-msg", &[&path, "message"])?;
-    repository.hook(&private, "commit-msg", &[&path])?;
-    let commit = commit_tree(repository, runner, &tree, repository.head.as_deref(), &message_file)?;
-    Ok(Built { commit, message: message_file })
+    hook(repository, &private, "commit-msg", &[&message_file.to_string_lossy()])?;
+    let head = repository.head.as_deref();
+    let commit = commit_tree(repository, &tree, head, &message_file)?;
+    let files = match may_have_changed {
+        true => changes(&repository.runner, head, &commit)?,
+        false => files,
+    };
+    if files.is_empty() {
+        return Err(Failure::Git(
+            "the pre-commit hook has taken the change out of the commit: it has to work on the \
+             index, not on the file in the working tree"
+                .into(),
+        ));
+    }
+    Ok(Built { commit, files, own, message: message_file })
 }
 
-/// The same change as a commit on top of `onto`, in which its files are the same as on the branch.
+/// Puts the same change on top of the branch, where its files are what they were.
 ///
 /// # Errors
 /// [`Failure::Git`].
-pub(super) fn rebuild(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    built: &Built,
-    onto: &str,
-) -> Result<String, Failure> {
-    // Otherwise a new note would be moved along with a folder that was renamed there.
-    let merge = [
-        "-c",
-        "merge.renames=false",
-        "-c",
-        "merge.directoryRenames=false",
-        "merge-tree",
-        "--write-tree",
-        "--allow-unrelated-histories",
-    ];
-    let merged = runner.run(&[&merge[..], &[&built.commit, onto]].concat())?;
-    if !merged.ok && merged.stderr.is_empty() {
-        return Err(Failure::Git(
-            "the remote has a file where the change needs a folder, or a folder of that name"
-                .into(),
-        ));
-    } else if !merged.ok {
-        return Err(Failure::Git(merged.words()));
+pub(super) fn rebuild(repository: &Repository<'_>, built: Built) -> Result<Built, Failure> {
+    let private = private_index(repository, repository.head.as_deref())?;
+    stage(&private, built.files.iter().map(|file| (file.name.as_str(), file.new.as_ref())))?;
+    let tree = private.must(&["write-tree"])?.line();
+    let head = repository.head.as_deref();
+    if let Some(head) = head
+        && repository.runner.must(&["rev-parse", &format!("{head}^{{tree}}")])?.line() == tree
+    {
+        // Somebody has made the same change.
+        return Ok(Built { commit: head.to_owned(), ..built });
     }
-    commit_tree(repository, runner, &merged.line(), Some(onto), &built.message)
+    let commit = commit_tree(repository, &tree, head, &built.message)?;
+    Ok(Built { commit, ..built })
+}
+
+/// The files in which a commit differs from another; from nothing for `None`.
+pub(super) fn changes(
+    runner: &Runner<'_>,
+    from: Option<&str>,
+    to: &str,
+) -> Result<Vec<File>, Failure> {
+    let options = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index"];
+    let of = match from {
+        Some(from) => vec![from, to],
+        None => vec!["--root", "--no-commit-id", to],
+    };
+    Ok(parse_changes(&runner.must(&[&options[..], &of].concat())?.stdout))
+}
+
+/// Gives files their entries in an index. Git refuses what would put a file where there is a
+/// folder.
+pub(super) fn stage<'a>(
+    runner: &Runner<'_>,
+    files: impl Iterator<Item = (&'a str, Option<&'a Entry>)>,
+) -> Result<(), Failure> {
+    let (mut present, mut gone) = (Vec::new(), Vec::new());
+    for (name, entry) in files {
+        match entry {
+            Some(Entry { mode, blob }) => present.push(format!("{mode},{blob},{name}")),
+            None => gone.push(name),
+        }
+    }
+    for names in gone.chunks(FILES_OF_A_RUN) {
+        let command = ["update-index", "--force-remove", "--"];
+        runner.locally(&[&command[..], names].concat())?;
+    }
+    for entries in present.chunks(FILES_OF_A_RUN) {
+        let mut command = vec!["update-index", "--add"];
+        entries.iter().for_each(|entry| command.extend(["--cacheinfo", entry]));
+        runner.locally(&command)?;
+    }
+    Ok(())
+}
+
+/// A private index with the files of a commit.
+fn private_index<'a>(
+    repository: &Repository<'a>,
+    commit: Option<&str>,
+) -> Result<Runner<'a>, Failure> {
+    let private = Runner { index: Some(repository.scratch()), ..repository.runner.clone() };
+    private.must(&["read-tree", commit.unwrap_or("--empty")])?;
+    Ok(private)
 }
 
 fn commit_tree(
-    repository: &Repository,
-    runner: &Runner<'_>,
+    repository: &Repository<'_>,
     tree: &str,
     parent: Option<&str>,
     message: &Path,
@@ -94,17 +145,17 @@ fn commit_tree(
     if let Some(parent) = parent {
         command.extend(["-p", parent]);
     }
-    if repository.settings.is_true("commit.gpgsign") == Some(true) {
+    if repository.signs {
         command.push("-S");
     }
-    let output = runner.run(&command)?;
+    let output = repository.runner.run(&command)?;
     if output.ok {
         return Ok(output.line());
     }
     // Git's own message is a page long and meant for a terminal.
-    if output.stderr.contains("user.useConfigOnly")
-        || output.stderr.contains("empty ident")
-        || output.stderr.contains("tell me who you are")
+    if ["user.useConfigOnly", "empty ident", "tell me who you are"]
+        .iter()
+        .any(|words| output.stderr.contains(words))
     {
         return Err(Failure::Git(
             "git has no identity: as the server's user, run git config --global user.name NAME \
@@ -115,46 +166,20 @@ fn commit_tree(
     Err(Failure::Git(output.words()))
 }
 
-/// Runs the pre-commit hook in a working tree of its own with the files of the index: many hooks
-/// look at files and not at the index, and the vault never has what is not published yet. It is not
-/// in the repository's folder, where some hooks refuse to run.
-fn run_pre_commit(
-    repository: &Repository,
+/// Runs a hook; gives whether there is one.
+fn hook(
+    repository: &Repository<'_>,
     runner: &Runner<'_>,
-    targets: &[Target],
-) -> Result<(), Failure> {
-    let tree = Scratch::create(&std::env::temp_dir())?;
-    let there = Runner { folder: tree.0.clone(), ..runner.clone() };
-    // Another file may have a filter that is not set up here.
-    let all = there.run(&["checkout-index", "--all", "--quiet"])?;
-    if !all.ok {
-        log::warn!("git: the pre-commit hook does not see all files: {}", all.words());
-        let names = targets
-            .iter()
-            .filter(|target| target.file.new.is_some())
-            .map(|target| target.file.name.as_os_str());
-        let command = ["checkout-index", "--force", "--quiet", "--"].map(OsStr::new);
-        there.must(&command.into_iter().chain(names).collect::<Vec<_>>())?;
+    name: &str,
+    arguments: &[&str],
+) -> Result<bool, Failure> {
+    if !repository.has_hook(name) {
+        return Ok(false);
     }
-    repository.hook(&there, "pre-commit", &[])
-}
-
-/// Refuses what a pre-commit hook has changed in the tree: our commit has exactly its own paths,
-/// with the caller's bytes.
-fn refuse_changed(
-    runner: &Runner<'_>,
-    tree: &str,
-    now: &str,
-    targets: &[Target],
-) -> Result<(), Failure> {
-    if tree == now {
-        return Ok(());
+    let output = runner.run(&[&["hook", "run", name, "--"], arguments].concat())?;
+    if output.ok {
+        return Ok(true);
     }
-    let changed = differences(&committed(runner, Some(tree))?, &committed(runner, Some(now))?);
-    let is_target = |file: &File| targets.iter().any(|target| target.is(file));
-    let what = match changed.first().filter(|_| changed.iter().all(is_target)) {
-        Some(file) => format!("changed {}", file.name.display()),
-        None => "added other files to the commit".to_owned(),
-    };
-    Err(Failure::Git(format!("the pre-commit hook {what}; that is not done here")))
+    let words = if output.stderr.is_empty() { "it did not say why" } else { &output.stderr };
+    Err(Failure::Git(format!("the {name} hook refused: {words}")))
 }

@@ -13,8 +13,8 @@ pub(super) struct Folders {
     pub(super) prefix: String,
     /// The folder of this working tree's index and HEAD.
     pub(super) git_dir: PathBuf,
-    /// The folder that all working trees of the repository share.
-    pub(super) common_dir: PathBuf,
+    /// The folder of the hooks.
+    pub(super) hooks: PathBuf,
 }
 
 impl Folders {
@@ -40,15 +40,15 @@ impl Folders {
             "rev-parse",
             "--show-toplevel",
             "--absolute-git-dir",
-            "--git-common-dir",
+            "--git-path",
+            "hooks",
         ])?;
         if !found.ok {
             return Err(unusable(&found.words()));
         }
         let text = found.line();
         let mut lines = text.lines().map(|line| nearest.join(line));
-        let (Some(top), Some(git_dir), Some(common_dir)) =
-            (lines.next(), lines.next(), lines.next())
+        let (Some(top), Some(git_dir), Some(hooks)) = (lines.next(), lines.next(), lines.next())
         else {
             return Err(unusable("git does not say where it is"));
         };
@@ -69,6 +69,6 @@ impl Folders {
             ));
         }
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-        Ok(Folders { top, prefix, git_dir, common_dir })
+        Ok(Folders { top, prefix, git_dir, hooks })
     }
 }

@@ -1,7 +1,7 @@
 //! Who changed a note, when and why; and its old versions.
 
-use super::objects::is_ancestor;
 use super::process::Output;
+use super::publish::is_ancestor;
 use super::{Failure, Git};
 use crate::limits;
 use crate::vault::VaultPath;

@@ -6,15 +6,11 @@ use crate::change::TRASH;
 use crate::{disk, limits};
 use std::path::Path;
 
-pub(super) fn wait_for(
-    runner: &Runner<'_>,
-    path: &Path,
-    name: &str,
-) -> Result<std::fs::File, Failure> {
+pub(super) fn wait_for(runner: &Runner<'_>, path: &Path) -> Result<std::fs::File, Failure> {
     let attempt = || match disk::take_lock(path) {
         Ok(None) if (runner.cancelled)() => Err(Failure::Cancelled),
         taken => taken.map_err(|error| {
-            Failure::Git(format!("the lock file {name} cannot be made: {}", error.kind()))
+            Failure::Git(format!("the lock file {LOCK} cannot be made: {}", error.kind()))
         }),
     };
     let lock = runner.deadline.poll(limits::LOCK_POLL, attempt)?;

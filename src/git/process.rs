@@ -19,6 +19,10 @@ const MESSAGE_CHARS: usize = 600;
 const PIPE_PATIENCE: Duration = Duration::from_millis(500);
 /// How long git may take to end when it is asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
+/// The pause between two looks at the lock on the index.
+pub(super) const INDEX_POLL: Duration = Duration::from_millis(20);
+/// How long another program may hold the repository's index before a write gives up.
+pub(super) const INDEX_WAIT: Duration = Duration::from_secs(3);
 /// How long to wait for the rest of an output that has to be complete.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -66,7 +70,30 @@ pub(super) fn no_answer() -> Failure {
     Failure::Git("git ended without an answer; try again".into())
 }
 
+/// For an index that another program does not let go.
+pub(super) fn index_is_held() -> Failure {
+    Failure::Refused(
+        "another program holds the repository's index (.git/index.lock). If no git is running, \
+         remove that file"
+            .into(),
+    )
+}
+
 impl Runner<'_> {
+    /// Runs what changes an index, again and again while another program holds it.
+    ///
+    /// # Errors
+    /// As [`Runner::must`].
+    pub(super) fn locally(&self, arguments: &[impl AsRef<OsStr>]) -> Result<Output, Failure> {
+        let lock = self.git_dir.as_ref().map(|git_dir| git_dir.join("index.lock"));
+        let is_held = || lock.as_ref().is_some_and(|lock| lock.exists());
+        let attempt = || match self.must(arguments) {
+            Err(Failure::Git(_)) if is_held() => Ok(None),
+            done => done.map(Some),
+        };
+        Deadline::after(INDEX_WAIT).poll(INDEX_POLL, attempt)?.ok_or_else(index_is_held)
+    }
+
     /// The same repository with its real index, not a private one, and a new deadline; not
     /// cancellable: for what has to be finished once it is begun.
     pub(super) fn uncancellable(&self, time: Duration) -> Runner<'static> {
@@ -121,12 +148,12 @@ impl Runner<'_> {
             }
             _ => Failure::Git(format!("git could not be started: {}", error.kind())),
         })?;
-        // A helper that a push, fetch or hook left behind (a shared ssh connection) may keep the
+        // A helper that a push, a fetch or a hook left behind (a shared ssh connection) may keep the
         // pipes open; its output is not waited for. The output of other commands has to be
         // complete.
         let may_linger = matches!(
             arguments.first().and_then(|word| word.as_ref().to_str()),
-            Some("push" | "fetch" | "hook")
+            Some("push" | "fetch" | "hook" | "merge")
         );
         let patience = if may_linger { PIPE_PATIENCE } else { OUTPUT_PATIENCE };
         let Some(ended) =

@@ -1,189 +1,193 @@
-//! Pushing a commit, after putting it on top of what is new on the remote.
+//! Pushing a commit, after bringing in what is new on the remote; then the branch, the index and
+//! the working tree follow. Git does both by fast-forwards, which change nothing that a person has
+//! changed.
 
-use super::checkout::Checkout;
-use super::commit::{self, Built};
-use super::objects::{File, committed, differences, is_ancestor, merge_base};
+use super::Failure;
+use super::commit::{self, Built, changes};
 use super::process::Runner;
-use super::repository::{FETCHED, Repository, Target};
-use super::{Failure, local_move};
-use crate::disk;
-use std::time::Duration;
+use super::repository::{Entries, Entry, File, Repository};
+use std::path::Path;
 
 /// Attempts to push a commit, each on top of what the remote has by then; others push occasionally,
 /// not constantly.
 const PUSHES: usize = 4;
-/// For asking the remote whether an interrupted push arrived.
-const PUSH_CHECK: Duration = Duration::from_secs(5);
+/// Where a fetch puts the remote's branch: a fetch by a person may change FETCH_HEAD meanwhile.
+/// Refs below `refs/worktree` belong to one working tree (git-worktree(1)).
+const FETCHED: &str = "refs/worktree/vault-sync-mcp/remote";
 
-/// Pushes a commit that was built on the branch, where there is a remote. Nothing here moves before
-/// the remote has it. Returns the commit, and the files to be moved here if it was put on top of
-/// new commits of the remote.
+/// Pushes a commit that was built on the branch, where there is a remote; gives the one that the
+/// remote has. Where it had other commits, they are brought in first.
 ///
 /// # Errors
-/// [`Failure`]; the local repository is as it was, or has what the remote had.
-pub(super) fn publish(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
-    built: &Built,
-) -> Result<(String, Option<Checkout>), Failure> {
-    let Some(remote) = &repository.remote else { return Ok((built.commit.clone(), None)) };
-    let (mut commit, mut incoming) = (built.commit.clone(), None);
+/// [`Failure::Conflict`] if they change a file of the commit; then nothing is brought in.
+pub(super) fn publish(repository: &mut Repository<'_>, mut built: Built) -> Result<Built, Failure> {
+    let Some(remote) = repository.remote.clone() else { return Ok(built) };
     let mut rejected = String::new();
     for _ in 0..PUSHES {
-        match push(repository, runner, remote, &commit)? {
-            Pushed::Accepted => return Ok((commit, incoming)),
+        match push(repository, &remote, &built.commit)? {
+            Pushed::Accepted => return Ok(built),
             Pushed::Rejected(words) => rejected = words,
         }
-        fetch(repository, runner, remote)?;
-        let base = merge_base(runner, &built.commit, FETCHED)?;
-        // A remote with several URLs may have accepted it at one of them. The first commit pushed
-        // is the base then; later ones are rebuilt.
-        if base.as_ref() == Some(&commit)
-            || incoming.is_some() && is_ancestor(runner, &commit, FETCHED)?
-        {
-            return Ok((commit, incoming));
+        let fetched = fetch(repository, &remote)?;
+        // A remote with several URLs may have accepted it at one of them.
+        if is_ancestor(&repository.runner, &built.commit, &fetched.commit)? {
+            return Ok(built);
         }
-        if repository.head.is_some() && base != repository.head {
-            return Err(Failure::Refused(
-                "the local branch has commits that were never pushed, and the remote has others. \
-                 Join them by hand (git pull --rebase, git push)"
-                    .into(),
-            ));
-        }
-        let news = news(repository, runner)?;
-        let target = targets.iter().find(|target| news.iter().any(|file| target.is(file)));
-        let checkout = Checkout::prepare(repository, runner, news, false);
-        // The caller has to read the remote's version before anything else can be done.
-        if let Some(target) = target {
-            let words = match checkout
-                .and_then(|checkout| local_move::fast_forward(repository, runner, checkout))
-            {
-                Ok(()) => "the local copy has that version now: read it again, and repeat the \
-                           change in it"
-                    .to_owned(),
-                Err(why) => format!("and the local copy could not be brought up to date: {why}"),
-            };
+        let theirs = changes(&repository.runner, repository.head.as_deref(), &fetched.commit)?;
+        let changed = built.files.iter().find(|file| {
+            theirs.iter().any(|other| other.name == file.name && other.new != file.new)
+        });
+        if let Some(file) = changed {
             return Err(Failure::Conflict(
-                format!("{} was changed on the remote meanwhile; {words}", target.path.as_str()),
+                format!("{} was changed on the remote meanwhile", repository.path_of(&file.name)),
                 None,
             ));
         }
-        let checkout = checkout?;
-        checkout.check()?;
-        commit = commit::rebuild(repository, runner, built, FETCHED)?;
-        incoming = Some(checkout);
+        fast_forward(repository, &fetched)?;
+        built = commit::rebuild(repository, built)?;
     }
     Err(Failure::Git(format!(
         "the remote kept changing meanwhile, or refuses the push: {rejected}; try again"
     )))
 }
 
-/// The files that the fetched commit changes.
-fn news(repository: &Repository, runner: &Runner<'_>) -> Result<Vec<File>, Failure> {
-    Ok(differences(&repository.committed, &committed(runner, Some(FETCHED))?))
-}
-
-/// Replaces files that a tool has changed here by the remote's versions, if nothing else blocks its
-/// new commits. Returns a message that names these files and the copies of the replaced texts, and
-/// the paths of the files.
+/// Brings in what the remote has, if there is one.
 ///
 /// # Errors
-/// [`Failure`]; then the files are as they were.
-pub(super) fn take_theirs(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    targets: &[Target],
-) -> Result<(String, Vec<String>), Failure> {
-    let changes = &repository.changes;
-    let mut checkout = Checkout::prepare(repository, runner, news(repository, runner)?, false)?;
-    let incoming = |target: &Target| {
-        checkout.files.iter().find(|file| target.is(file)).map(|file| file.new.clone())
-    };
-    let changed: Vec<(&Target, _)> =
-        targets.iter().filter_map(|target| Some((target, incoming(target)?))).collect();
-    changed.iter().for_each(|(target, _)| checkout.accept(&target.file, target.before.clone()));
-    // A file that is here what the remote has, but for line ends, is not copied and does not count
-    // as replaced.
-    let differing: Vec<(&Target, _)> =
-        changed.into_iter().filter(|(target, theirs)| target.file.new != *theirs).collect();
-    let paths_where = |is_there: bool| -> Vec<&str> {
-        differing
-            .iter()
-            .filter(|(_, theirs)| theirs.is_some() == is_there)
-            .map(|(target, _)| target.path.as_str())
-            .collect()
-    };
-    let (changed, deleted) = (paths_where(true), paths_where(false));
-    let replaced: Vec<&Target> = differing.iter().map(|(target, _)| *target).collect();
-    checkout.check()?;
-    let (mut restored, mut copies) = (Vec::new(), Vec::new());
-    let replace = || {
-        // First each file gets the branch's version. With the tool's text it would count as changed
-        // when the recorded move is finished after a crash: it would stay, and the next call would
-        // commit it over the remote's version.
-        for target in &replaced {
-            let committed = checkout.old_bytes(&target.file)?;
-            if let Some(text) = &target.before {
-                copies.push((target, changes.copy_to_trash(&target.path, text)?));
-            }
-            changes.replace_known(&target.path, target.before.as_deref(), committed.as_deref())?;
-            restored.push((target, committed));
+/// [`Failure::Refused`] in git's words if it cannot be.
+pub(super) fn bring_in(repository: &mut Repository<'_>) -> Result<(), Failure> {
+    let Some(remote) = repository.remote.clone() else { return Ok(()) };
+    let fetched = fetch(repository, &remote)?;
+    fast_forward(repository, &fetched)
+}
+
+/// Refuses to move what another program has used during the push.
+///
+/// # Errors
+/// [`Failure::Git`].
+pub(super) fn refuse_if_used(repository: &Repository<'_>) -> Result<(), Failure> {
+    if repository.is_where_it_was()? {
+        return Ok(());
+    }
+    Err(Failure::Git(
+        "nothing was moved here, because another program has used the repository meanwhile".into(),
+    ))
+}
+
+/// The entries of files on the branch, which nobody has staged.
+///
+/// # Errors
+/// [`Failure::Refused`] naming one that somebody has.
+pub(super) fn unstaged_entries(
+    repository: &mut Repository<'_>,
+    names: &[&str],
+) -> Result<Entries, Failure> {
+    let mut is_up_to_date = false;
+    loop {
+        let (committed, staged) = (repository.committed(names)?, repository.staged(names)?);
+        let differs = |name: &&&str| committed.get(**name) != staged.get(**name);
+        let Some(name) = names.iter().find(differs) else { return Ok(committed) };
+        // A crash may have left staged what the remote has.
+        if !is_up_to_date && bring_in(repository).is_ok() {
+            is_up_to_date = true;
+            continue;
         }
-        local_move::fast_forward(repository, runner, checkout)
+        return Err(Failure::Refused(format!(
+            "{} has staged changes; commit or unstage them (git restore --staged) first",
+            repository.path_of(name)
+        )));
+    }
+}
+
+/// Moves branch, index and working tree forward to a commit that was built on the branch, or on what
+/// was brought in. Its files stay on disk as they are.
+///
+/// # Errors
+/// [`Failure::Refused`] in git's words: then nothing has moved.
+pub(super) fn land(repository: &mut Repository<'_>, built: &Built) -> Result<(), Failure> {
+    let own: Vec<&File> = built.files.iter().filter(|file| !built.is_by_hook(file)).collect();
+    merge(repository, &built.commit, &own)
+}
+
+/// Moves branch, index and working tree forward to what the remote has. A file that is on disk what
+/// it has there counts as unchanged.
+///
+/// # Errors
+/// [`Failure::Refused`] in git's words, with what to do: then nothing has moved.
+fn fast_forward(
+    repository: &mut Repository<'_>,
+    Fetched { commit, has_dropped }: &Fetched,
+) -> Result<(), Failure> {
+    let runner = &repository.runner;
+    if let Some(head) = &repository.head
+        && !is_ancestor(runner, head, commit)?
+    {
+        return Err(Failure::Refused(if *has_dropped {
+            "the history of the remote was rewritten (a forced push): the local branch has commits \
+             that it does not have any more. Take the remote's by hand (git fetch, git rebase)"
+                .into()
+        } else {
+            "the local branch has commits that were never pushed, and the remote has others. Join \
+             them by hand (git pull --rebase, git push)"
+                .into()
+        }));
+    }
+    let top = &repository.folders.top;
+    let theirs = changes(runner, repository.head.as_deref(), commit)?;
+    let leads_elsewhere = |file: &&File| {
+        let above = Path::new(&file.name).ancestors().skip(1);
+        above
+            .filter(|above| !above.as_os_str().is_empty())
+            .any(|above| top.join(above).is_symlink())
     };
-    if let Err(failure) = replace() {
-        for (target, committed) in restored {
-            if let Err(error) =
-                changes.replace_known(&target.path, committed.as_deref(), target.before.as_deref())
-            {
-                log::error!("git: {} could not be put back: {error}", target.path.as_str());
-            }
-        }
-        // A text that was put back needs no copy.
-        let is_restored = |target: &Target| {
-            changes.vault.bytes_if_any(&target.path).is_ok_and(|now| now == target.before)
+    if let Some(file) = theirs.iter().find(leads_elsewhere) {
+        return Err(Failure::Refused(format!(
+            "the remote has changed {}, which lies behind a link here; move that away",
+            file.name
+        )));
+    }
+    let may_be_same = |file: &&File| {
+        let (Some(new), found) = (&file.new, top.join(&file.name).symlink_metadata()) else {
+            return false;
         };
-        copies
-            .iter()
-            .filter(|(target, _)| is_restored(target))
-            .for_each(|(_, copy)| disk::discard(&changes.vault.root().join(copy)));
-        return Err(failure);
-    }
-    let names: Vec<String> =
-        replaced.iter().map(|target| target.path.as_str().to_owned()).collect();
-    let copies: Vec<String> = copies.into_iter().map(|(_, copy)| copy).collect();
-    let kept = match copies.is_empty() {
-        true => String::new(),
-        false => format!(
-            ". Tell the user: {} has the text that was here, also what was not committed",
-            copies.join(", ")
-        ),
+        // Git changes the mode.
+        let mode = file.old.as_ref().map_or("100644", |old| &old.mode);
+        new.mode == mode && found.is_ok_and(|found| found.is_file())
     };
-    let mut words = Vec::new();
-    if !changed.is_empty() {
-        words.push(format!(
-            "{} was changed on the remote meanwhile; the local copy has that version now",
-            changed.join(", ")
-        ));
-    }
-    if !deleted.is_empty() {
-        words.push(format!(
-            "{} was deleted on the remote meanwhile, and is deleted here now",
-            deleted.join(", ")
-        ));
-    }
-    // A move cannot be repeated: its new path exists.
-    let is_back = replaced.iter().any(|target| target.before.is_none());
-    let back = if is_back {
-        ". What was moved or deleted is at its old path again: after a move bring what is new in \
-         it to the new path, and delete it"
-    } else {
-        ""
+    let candidates: Vec<&File> = theirs.iter().filter(may_be_same).collect();
+    let names: Vec<&str> = candidates.iter().map(|file| file.name.as_str()).collect();
+    let blobs = repository.hash_files(&names, false)?;
+    let same = candidates
+        .into_iter()
+        .zip(blobs)
+        .filter(|(file, blob)| file.new.as_ref().is_some_and(|new| new.blob == *blob));
+    let same: Vec<&File> = same.map(|(file, _)| file).collect();
+    let commit = commit.clone();
+    merge(repository, &commit, &same)
+}
+
+/// Has git fast-forward to a commit; `here` are files that need not be written.
+fn merge(repository: &mut Repository<'_>, to: &str, here: &[&File]) -> Result<(), Failure> {
+    let names: Vec<&str> = here.iter().map(|file| file.name.as_str()).collect();
+    let staged = repository.staged(&names)?;
+    // What a person has staged meanwhile is theirs; git refuses to go over it.
+    let here: Vec<&&File> =
+        here.iter().filter(|file| staged.get(&file.name) == file.old.as_ref()).collect();
+    let entries = |of: fn(&File) -> Option<&Entry>| {
+        here.iter().map(move |file| (file.name.as_str(), of(file)))
     };
-    let again =
-        if changed.is_empty() { "" } else { ": read it again, and repeat the change in it" };
-    Ok((format!("{}{again}{back}{kept}", words.join("; ")), names))
+    commit::stage(&repository.runner, entries(|file| file.new.as_ref()))?;
+    // By default it overwrites files that it ignores.
+    let command = ["merge", "--ff-only", "--no-overwrite-ignore", "--no-stat", "--quiet", to];
+    if let Err(failure) = repository.runner.locally(&command) {
+        commit::stage(&repository.runner, entries(|file| file.old.as_ref()))?;
+        return Err(match failure {
+            Failure::Git(words) => Failure::Refused(format!("git cannot bring it in: {words}")),
+            other => other,
+        });
+    }
+    repository.head = Some(to.to_owned());
+    Ok(())
 }
 
 enum Pushed {
@@ -193,27 +197,18 @@ enum Pushed {
     Rejected(String),
 }
 
-fn push(
-    repository: &Repository,
-    runner: &Runner<'_>,
-    remote: &str,
-    commit: &str,
-) -> Result<Pushed, Failure> {
+fn push(repository: &Repository<'_>, remote: &str, commit: &str) -> Result<Pushed, Failure> {
+    let runner = &repository.runner;
     let target = format!("{commit}:{}", repository.branch);
-    // A push that has begun cannot be cancelled: it would be unknown whether the remote has the
-    // commit.
-    let left = runner.deadline.left().unwrap_or_default();
     if (runner.cancelled)() {
         return Err(Failure::Cancelled);
     }
-    let words = match runner.uncancellable(left).run(&[
-        "push",
-        "--porcelain",
-        "--no-follow-tags",
-        "--recurse-submodules=no",
-        remote,
-        &target,
-    ]) {
+    // A push that has begun cannot be cancelled: it would be unknown whether the remote has the
+    // commit.
+    let pushing = Runner { cancelled: &|| false, ..runner.clone() };
+    let options =
+        ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", remote, &target];
+    let words = match pushing.run(&options) {
         Ok(output) if output.ok => return Ok(Pushed::Accepted),
         Ok(output) => {
             let report = String::from_utf8_lossy(&output.stdout).replace('\t', " ");
@@ -232,8 +227,8 @@ fn push(
         Err(other) => return Err(other),
     };
     // The push may have reached the remote all the same; a later push may be on top of it.
-    let asking = runner.uncancellable(PUSH_CHECK);
-    match fetch(repository, &asking, remote).and_then(|()| is_ancestor(&asking, commit, FETCHED)) {
+    match fetch(repository, remote).and_then(|fetched| is_ancestor(runner, commit, &fetched.commit))
+    {
         Ok(true) => Ok(Pushed::Accepted),
         Ok(false) => Err(Failure::Git(words)),
         Err(_) => Err(Failure::Git(format!(
@@ -242,16 +237,44 @@ fn push(
     }
 }
 
-/// Sets [`FETCHED`] to the commit of the remote's branch. Changes no other ref.
-fn fetch(repository: &Repository, runner: &Runner<'_>, remote: &str) -> Result<(), Failure> {
+/// The remote's branch.
+struct Fetched {
+    commit: String,
+    /// Whether it once had what the local branch has, and has it no more.
+    has_dropped: bool,
+}
+
+/// Asks for the remote's branch. Changes no ref of a person's.
+fn fetch(repository: &Repository<'_>, remote: &str) -> Result<Fetched, Failure> {
+    let runner = &repository.runner;
+    let head = repository.head.as_deref().unwrap_or_default();
+    let tracking = format!("refs/remotes/{}", repository.tracking());
+    let was_there =
+        [FETCHED, &tracking].iter().any(|known| is_ancestor(runner, head, known).unwrap_or(false));
     let wanted = format!("+{}:{FETCHED}", repository.branch);
     let options = [
+        "fetch",
         "--no-tags",
         "--no-recurse-submodules",
         "--no-write-fetch-head",
         "--no-prune",
         "--refmap=",
         "--quiet",
+        remote,
+        &wanted,
     ];
-    runner.must(&[&["fetch"], &options[..], &[remote, &wanted]].concat()).map(drop)
+    runner.must(&options)?;
+    let found = format!("{FETCHED}^{{commit}}");
+    let commit = runner.must(&["rev-parse", "--verify", &found])?.line();
+    let has_dropped = was_there && !is_ancestor(runner, head, &commit)?;
+    if has_dropped {
+        // For the next call to know it too.
+        runner.must(&["update-ref", FETCHED, head])?;
+    }
+    Ok(Fetched { commit, has_dropped })
+}
+
+/// Whether a commit is another one or an ancestor of it.
+pub(super) fn is_ancestor(runner: &Runner<'_>, commit: &str, of: &str) -> Result<bool, Failure> {
+    Ok(runner.run(&["merge-base", "--is-ancestor", commit, of])?.ok)
 }

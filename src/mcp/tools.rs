@@ -3,11 +3,11 @@
 use super::progress::Progress;
 use super::{Answer, Caller, Server};
 use crate::change::commits::Author;
+use crate::clock;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Request};
 use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
-use crate::{clock, limits};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -81,8 +81,9 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
         commits.iter().flat_map(|_| paths_of(tool, &arguments)).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(caller, request);
-    let author =
-        Arc::new(Author::new(&caller.principal.login, tool.name, server.systems.commits.clone()));
+    let (login, is_committed) = (&caller.principal.login, server.systems.commits.is_some());
+    let author = if is_committed { Author::committing } else { Author::new };
+    let author = Arc::new(author(login, tool.name));
     let store = server.store_of(caller.principal).on_behalf_of(&author);
     let context = server.context(caller, &store, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -90,17 +91,15 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
         // An `ingest` takes minutes, and commits by itself.
         let takes_turns =
             tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
-        let busy = || {
-            tools::Error::new(
-                Code::Conflict,
-                "Another call is still committing its changes; nothing was done. Try again.",
-            )
+        let busy = |why: String| {
+            let words = format!(
+                "Another call is still committing its changes; nothing was done. Try again. ({why})"
+            );
+            tools::Error::new(Code::Conflict, words)
         };
         let commits = context.systems.commits.as_ref().filter(|_| takes_turns);
         let _turn = commits
-            .map(|commits| {
-                commits.begin_changes(&|| context.requester.has_cancelled()).ok_or_else(busy)
-            })
+            .map(|commits| commits.begin(&|| context.requester.has_cancelled()).map_err(busy))
             .transpose()?;
         let reply = (tool.run)(&context, &arguments)?;
         with_commit(reply, &context, &author, &named)
@@ -120,11 +119,10 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
 
 /// Commits and pushes the files that a tool has changed in a repository, and adds that to its
 /// result. The message has one of the paths that the call names, if such a file was changed. The
-/// change stands even if git refuses, which is reported in addition, and the next commit of one of
-/// the files has it.
+/// change stands even if git refuses, which is reported in addition.
 ///
 /// # Errors
-/// `CONFLICT` if the remote had changed all of the files too: then they have its version.
+/// `CONFLICT` if the remote had changed one of the files too: then the change is taken back.
 fn with_commit(
     reply: Reply,
     context: &Context<'_>,
@@ -139,50 +137,19 @@ fn with_commit(
     let others =
         if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
     // What git says may name other files.
-    let shown = |trouble: String| {
-        if context.principal.folders.is_none() {
-            trouble
-        } else {
-            "the owner finds the reason in the log".into()
-        }
+    let shown = |trouble: String| match context.principal.folders {
+        None => trouble,
+        Some(_) => "the owner finds the reason in the log".into(),
     };
-    let mut also = Vec::new();
-    let (commit, pushed, trouble) = match commits.commit_files(
-        &changed,
-        &format!("{}: {first}{others}", author.tool),
-        author,
-    ) {
-        Ok(committed) => {
-            if !committed.left.is_empty() {
-                log::warn!("{}: not committed: {}", author.tool, committed.left.join("; "));
-            }
-            // Of a login for some folders, the owner finds them in the commit.
-            also = committed.also;
-            also.retain(|_| context.principal.folders.is_none());
-            also.truncate(limits::CHANGES_SHOWN);
-            let is_replaced = changed.iter().all(|path| committed.replaced.contains(path));
-            let left = committed.left.into_iter().map(|why| format!("not committed: {why}"));
-            let trouble = committed.trouble.into_iter().chain(left).collect::<Vec<_>>().join("; ");
-            if is_replaced {
-                return Err(tools::Error::new(Code::Conflict, shown(trouble)));
-            }
-            (
-                committed.commit,
-                committed.pushed,
-                Some(trouble).filter(|trouble| !trouble.is_empty()).map(shown),
-            )
-        }
-        Err(failure) => {
-            log::warn!("{}: not committed: {failure}", author.tool);
-            (
-                None,
-                false,
-                Some(format!("The change is made, and not committed: {}", shown(failure))),
-            )
-        }
-    };
-    let also = Some(also).filter(|also| !also.is_empty());
-    Ok(reply.with_members(without_nulls(json!({ "commit_sha": commit, "pushed": pushed, "git_error": trouble, "also_committed": also }))))
+    let summary = format!("{}: {first}{others}", author.tool);
+    let committed = commits
+        .commit(&summary, author)
+        .map_err(|words| tools::Error::new(Code::Conflict, shown(words)))?;
+    Ok(reply.with_members(without_nulls(json!({
+        "commit_sha": committed.commit,
+        "pushed": committed.pushed,
+        "git_error": committed.trouble.map(shown),
+    }))))
 }
 
 /// The paths that a call of a tool names, without headings.

@@ -102,6 +102,9 @@ impl Content {
     }
 }
 
+/// Bytes of a file that are hashed at most: a deleted one may be a film.
+const HASHED_BYTES: u64 = 128 * 1024 * 1024;
+
 impl Vault {
     /// The text of a note, and its etag.
     ///
@@ -149,19 +152,10 @@ impl Vault {
     /// # Errors
     /// As [`Vault::read`], except [`Error::NotFound`].
     pub fn bytes_if_any(&self, path: &VaultPath) -> Result<Option<Vec<u8>>, Error> {
-        self.bytes_if_any_up_to(path, limits::NOTE_BYTES)
+        Error::none_if_missing(self.bytes(path))
     }
 
-    /// As [`Vault::bytes_if_any`], with another limit than that of a note.
-    pub fn bytes_if_any_up_to(
-        &self,
-        path: &VaultPath,
-        limit: u64,
-    ) -> Result<Option<Vec<u8>>, Error> {
-        Error::none_if_missing(self.bytes_up_to(path, limit).map(|(bytes, _)| bytes))
-    }
-
-    /// The SHA-256 of a file's first bytes, [`limits::GIT_FILE_BYTES`] at most, in hexadecimal;
+    /// The SHA-256 of a file's first bytes, `HASHED_BYTES` at most, in hexadecimal;
     /// `None` if it does not exist.
     ///
     /// # Errors
@@ -171,7 +165,7 @@ impl Vault {
             return Ok(None);
         };
         check_is_file(path, &found)?;
-        let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(limits::GIT_FILE_BYTES));
+        let first_bytes = disk::open_plain(&on_disk).map(|file| file.take(HASHED_BYTES));
         first_bytes
             .and_then(hash_of_all)
             .map(Some)

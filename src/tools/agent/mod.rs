@@ -145,7 +145,7 @@ fn refused(failure: Failure) -> Error {
 /// What a session has left in the vault; empty members are left out.
 fn filed_members(filed: &Filed) -> Map<String, Value> {
     let commit = filed.commit.as_ref().map(|commit| {
-        without_nulls(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble, "left": commit.left }))
+        without_nulls(json!({ "commit_sha": commit.commit, "pushed": commit.pushed, "git_error": commit.trouble }))
     });
     let mut members = without_nulls(json!({
         "written": filed.shown().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),

@@ -141,7 +141,7 @@ fn change(
     context.requester.progress(1, None, "committing and pushing");
     // An author of its own: what is replaced is kept for undo, but the change is committed here,
     // and not again after the call.
-    let author = Arc::new(Author::new(&context.principal.login, tool, None));
+    let author = Arc::new(Author::new(&context.principal.login, tool));
     let changes = context.changes.on_behalf_of(&author);
     let wanted = NoteChange {
         path,
@@ -186,7 +186,7 @@ fn failed(failure: Failure, path: &VaultPath, verb: &str) -> Error {
         Failure::Cancelled => {
             Error::new(Code::Cancelled, "Cancelled before anything was pushed; nothing was changed")
         }
-        Failure::Refused(words) | Failure::Staged(words) => {
+        Failure::Refused(words) => {
             Error::new(Code::GitRefused, format!("Nothing was done: {words}"))
         }
         other => Error::new(Code::WriteError, other.to_string()),
