@@ -365,6 +365,21 @@ fn bytes_that_no_argument_names_stay() {
         assert_eq!(server.fail("manage_accomplishment", arguments)["code"], "PARSE_ERROR");
     }
     assert_eq!(all(&folder), before);
+    // But not a broken one elsewhere that names it.
+    std::fs::write(folder.vault().join("projects/main.canvas"), &drawn).unwrap();
+    let title = server.call("get_accomplishment", json!({ "id": "ACC-007" }))["title"].clone();
+    let broken = format!("{{\"nodes\": 5, \"{}.md\"", title.as_str().unwrap());
+    std::fs::write(folder.vault().join("broken.canvas"), &broken).unwrap();
+    server.call(
+        "manage_accomplishment",
+        json!({ "operation": "update", "id": "ACC-007", "data": { "title": "New" } }),
+    );
+    server.call(
+        "manage_accomplishment",
+        json!({ "operation": "update", "id": "ACC-007", "data": { "title": title } }),
+    );
+    assert_eq!(folder.read("broken.canvas"), broken.as_bytes());
+    std::fs::remove_file(folder.vault().join("broken.canvas")).unwrap();
     // A title that would hide the note's text.
     assert_eq!(
         server.fail(

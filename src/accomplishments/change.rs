@@ -149,10 +149,11 @@ impl Change<'_> {
         }
     }
 
-    /// The canvases that show a file.
+    /// The canvases that show a file. One that cannot be read shows nothing, in Obsidian neither.
     ///
     /// # Errors
-    /// [`VaultError::Malformed`] for one that cannot be read and names the file; the vault's.
+    /// [`VaultError::Malformed`] for the default one, if it cannot be read and names the file; the
+    /// vault's.
     pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
         let mut found = Vec::new();
         for entry in self.store.vault().files_below(&VaultPath::root(), ".canvas") {
@@ -163,7 +164,12 @@ impl Change<'_> {
             };
             let shows = match super::canvas::Canvas::parse(&text) {
                 Ok(canvas) => canvas.node_of(file).is_some(),
-                Err(why) if text.contains(file.name()) => return Err(malformed(&entry.path)(why)),
+                Err(why)
+                    if *entry.path == *self.projects.options.canvas.as_str()
+                        && text.contains(file.name()) =>
+                {
+                    return Err(malformed(&entry.path)(why));
+                }
                 Err(_) => false,
             };
             if shows {
