@@ -510,3 +510,31 @@ fn chunks_of_notes_that_have_changed_since_are_refused() {
     );
     assert_eq!(chunk(2, &Value::Null)["isError"], false);
 }
+
+/// What the error text counts can be asked for; and an answer without notes says which filter
+/// excluded them.
+#[test]
+fn contexts_that_yaml_reads_as_numbers_are_found_and_filters_are_named() {
+    let folder = Folder::with(&[
+        ("five.md", b"---\ncontext: 5\n---\nfive\n"),
+        ("yes.md", b"---\ncontext: true\nstatus: open\ntags: [a]\n---\nyes\n"),
+        ("open.md", b"---\nstatus: open\n---\n"),
+        ("tagged.md", b"---\nstatus: done\ntags: [b]\n---\n"),
+    ]);
+    let server = Server::with(&folder.vault(), &[("TOOLSETS", "context")]);
+    for (kind, text) in [("5", "five"), ("true", "yes")] {
+        assert!(fetched(&server, "fetch_context", json!({ "context_type": kind })).contains(text));
+    }
+    for tool in ["fetch_matching_files", "fetch_frontmatter_index"] {
+        let none = json!({ "properties": { "status": "open", "type": "log" }, "tags": ["a"] });
+        assert!(fetched(&server, tool, none).contains("No note passes type: \"log\"."), "{tool}");
+        let both = json!({ "properties": { "status": "open" }, "tags": ["b"] });
+        assert!(fetched(&server, tool, both).contains("Each filter alone has notes"), "{tool}");
+    }
+}
+
+fn fetched(server: &Server, tool: &str, arguments: Value) -> String {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let result = server.result_of("tools/call", params);
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}

@@ -6,7 +6,7 @@ use super::{CHUNK_INDEX, CONTEXT, Chunk, DIGEST, MAX_CHARS, matching, wanted_chu
 use crate::tools::schema::{ANY_TEXT, optional};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::properties::Criteria;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 pub(super) static TOOL: Tool = Tool {
     name: "fetch_context",
@@ -35,11 +35,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
 
 /// A chunk of a context; without a type, of the default one.
 fn load(context: &Context<'_>, kind: Option<&str>, wanted: &Wanted) -> Result<Chunk, Error> {
+    let of = |value: Value| Criteria {
+        properties: Map::from_iter([(CONTEXT.into(), value)]),
+        ..Criteria::default()
+    };
     let criteria = match (kind, &context.options.default_context) {
-        (Some(kind), _) => Criteria {
-            properties: Map::from_iter([(CONTEXT.into(), kind.into())]),
-            ..Criteria::default()
-        },
+        (Some(kind), _) => of(kind.into()),
         (None, Some(default)) => default.clone(),
         (None, None) => {
             let why = format!(
@@ -49,7 +50,12 @@ fn load(context: &Context<'_>, kind: Option<&str>, wanted: &Wanted) -> Result<Ch
             return Err(Error::invalid(why));
         }
     };
-    let notes = matching(context, &criteria)?;
+    let mut notes = matching(context, &criteria)?;
+    // YAML makes a number of `context: 5`, and a flag of `context: true`.
+    let scalar = kind.and_then(|kind| serde_json::from_str(kind).ok());
+    if let Some(value @ (Value::Number(_) | Value::Bool(_))) = scalar.filter(|_| notes.is_empty()) {
+        notes = matching(context, &of(value))?;
+    }
     let nothing = if notes.is_empty() {
         format!("No note belongs to this context. {}", known_types(context)?)
     } else {

@@ -3,7 +3,7 @@
 use super::document::{Document, Section};
 use super::{
     CHUNK_INDEX, CONTEXT, DIGEST, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
-    shown_path, wanted_chunk,
+    shown_path, wanted_chunk, why_nothing,
 };
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -25,13 +25,19 @@ const HEAD: &str =
     "| title | path | tags | context | type | modified | bytes |\n|---|---|---|---|---|---|---|\n";
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let notes = matching(context, &criteria(arguments))?;
+    let criteria = criteria(arguments);
+    let notes = matching(context, &criteria)?;
     let sections: Vec<Section<'_>> = notes
         .iter()
         .map(|entry| Section::new(None, move || Cow::Owned(row(context, entry))))
         .collect();
-    let nothing = "No note matches. Names and values of properties are compared in their case.";
-    Ok(Document::new(HEAD, sections, notes.iter(), nothing.into())
+    let nothing = if notes.is_empty() {
+        let why = why_nothing(context, &criteria)?;
+        format!("No note matches.{why} Names and values of properties are compared in their case.")
+    } else {
+        String::new()
+    };
+    Ok(Document::new(HEAD, sections, notes.iter(), nothing)
         .chunk(&wanted_chunk(arguments))?
         .reply())
 }

@@ -3,7 +3,7 @@
 use super::document::{Document, Section};
 use super::{
     CHUNK_INDEX, DIGEST, MATCH_ALL_TAGS, MAX_CHARS, PROPERTIES, TAGS, criteria, matching,
-    shown_path, wanted_chunk,
+    shown_path, wanted_chunk, why_nothing,
 };
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::Entry;
@@ -23,11 +23,19 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let notes = matching(context, &criteria(arguments))?;
-    let nothing = "No note matches. Names and values of properties are compared in their case, as \
-                   they are written: links with [[ ]], numbers as numbers, each value of a list \
-                   alone. fetch_frontmatter_index without arguments shows what notes have.";
-    Ok(whole_notes(context, &notes, nothing.into()).chunk(&wanted_chunk(arguments))?.reply())
+    let criteria = criteria(arguments);
+    let notes = matching(context, &criteria)?;
+    let nothing = if notes.is_empty() {
+        format!(
+            "No note matches.{} Names and values of properties are compared in their case, as \
+             they are written: links with [[ ]], numbers as numbers, each value of a list alone. \
+             fetch_frontmatter_index without arguments shows what notes have.",
+            why_nothing(context, &criteria)?
+        )
+    } else {
+        String::new()
+    };
+    Ok(whole_notes(context, &notes, nothing).chunk(&wanted_chunk(arguments))?.reply())
 }
 
 /// Notes one after the other, each below a head with its path.

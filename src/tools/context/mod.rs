@@ -16,6 +16,7 @@ use crate::limits;
 use crate::vault::Entry;
 use crate::vault::properties::Criteria;
 use document::Wanted;
+use serde_json::Map;
 use std::sync::Arc;
 
 /// The tools, in the order in which they are listed.
@@ -87,6 +88,31 @@ fn criteria(arguments: &Arguments) -> Criteria {
         tags: arguments.texts("tags").map(str::to_owned).collect(),
         all_tags: arguments.flag("match_all_tags"),
     }
+}
+
+/// A sentence for an answer without notes: which filter no note passes, or that all do by
+/// themselves.
+fn why_nothing(context: &Context<'_>, criteria: &Criteria) -> Result<String, Error> {
+    let mut alone: Vec<(String, Criteria)> = Vec::new();
+    for (name, value) in &criteria.properties {
+        let properties = Map::from_iter([(name.clone(), value.clone())]);
+        alone.push((format!("{name}: {value}"), Criteria { properties, ..Criteria::default() }));
+    }
+    if !criteria.tags.is_empty() {
+        let of_tags = Criteria { properties: Map::new(), ..criteria.clone() };
+        alone.push((format!("tags: {}", criteria.tags.join(", ")), of_tags));
+    }
+    let mut excluding = Vec::new();
+    for (name, criteria) in &alone {
+        if matching(context, criteria)?.is_empty() {
+            excluding.push(name.as_str());
+        }
+    }
+    Ok(match (alone.len(), excluding.as_slice()) {
+        (0 | 1, _) => String::new(),
+        (_, []) => " Each filter alone has notes; no note passes all of them.".into(),
+        (_, names) => format!(" No note passes {}.", names.join("; nor ")),
+    })
 }
 
 fn matching(context: &Context<'_>, criteria: &Criteria) -> Result<Vec<Arc<Entry>>, Error> {
