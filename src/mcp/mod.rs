@@ -36,7 +36,7 @@ use crate::prompts::Prompt;
 use crate::quota::{Bounds, Permit, Quota};
 use crate::rpc::{self, Message, Request};
 use crate::store::Store;
-use crate::tools::{Context, Options, Resource, Systems, Tool, Toolset};
+use crate::tools::{Context, Fact, Options, Resource, Systems, Tool, Toolset};
 use crate::vault::VaultPath;
 use progress::Progress;
 use serde_json::Value;
@@ -188,15 +188,12 @@ impl Server {
     /// What the tools in use can do besides reading and changing notes, in words for the person who
     /// allows it.
     pub fn abilities(&self) -> Vec<&'static str> {
-        let has = |name: &str| self.tools.iter().any(|tool| tool.name == name);
-        let all = [
-            ("vault_delete", "delete files, to the vault's trash"),
-            ("vault_delete_file", "delete files"),
-            ("vault_write_file", "commit and push to the git remote"),
-            ("manage_accomplishment", "plan projects on canvases and move notes to the trash"),
-            ("ingest", "run Claude Code sessions, which cost money"),
-        ];
-        all.iter().filter(|(tool, _)| has(tool)).map(|(_, ability)| *ability).collect()
+        let facts = self.tools.iter().flat_map(|tool| tool.facts);
+        let ability = |fact: &Fact| match fact {
+            Fact::Ability(words) => Some(*words),
+            _ => None,
+        };
+        facts.filter_map(ability).collect()
     }
 
     /// Whether a request can be abandoned when its client has hung up: a call that only reads. One
@@ -204,9 +201,9 @@ impl Server {
     pub fn may_be_abandoned(&self, request: &Request) -> bool {
         let name = request.params.get("name").and_then(Value::as_str);
         let tool = name.filter(|_| request.method == "tools/call").and_then(|name| self.tool(name));
-        let takes_minutes =
-            |tool: &Tool| Toolset::Agent.tools().iter().any(|known| known.name == tool.name);
-        tool.is_some_and(|tool| tool.needs() == Access::Read && !takes_minutes(tool))
+        tool.is_some_and(|tool| {
+            tool.needs() == Access::Read && !tool.facts.contains(&Fact::RunsSession)
+        })
     }
 
     /// What a tool, prompt or resource works with: the vault as the caller may use it, and where it

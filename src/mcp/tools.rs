@@ -7,7 +7,7 @@ use crate::clock;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Request};
-use crate::tools::{self, Arguments, Code, Context, Effect, Reply, Tool};
+use crate::tools::{self, Arguments, Code, Context, Effect, Fact, Reply, Tool};
 use serde_json::{Map, Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -88,9 +88,8 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
     let context = server.context(caller, &store, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let arguments = Arguments::check(tool.name, tool.input, arguments)?;
-        // An `ingest` takes minutes, and commits by itself.
         let takes_turns =
-            tool.effect != Effect::Reads && !matches!(tool.name, "ingest" | "ingest_cancel");
+            tool.effect != Effect::Reads && !tool.facts.contains(&Fact::CommitsItself);
         let busy = |why: String| {
             let words = format!(
                 "Another call is still committing its changes; nothing was done. Try again. ({why})"

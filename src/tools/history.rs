@@ -21,6 +21,7 @@ pub(super) static TOOL: Tool = Tool {
                   deleted, or its commits in git; to undo use vault_restore. Also of a deleted \
                   note, and follows renames.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[required("path", ANY_TEXT, "The note, as it is or was called").of_files(), CURSOR],
     output: History::FIELDS,
     run,

@@ -192,6 +192,19 @@ pub enum Effect {
     },
 }
 
+/// What is special about a tool, for those who know none by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact {
+    /// It runs a session of Claude Code: that takes minutes, and reaches the API of a model.
+    RunsSession,
+    /// What it changes is committed by itself, and not after the call.
+    CommitsItself,
+    /// What it can do besides reading and changing notes, in words for the person who allows it.
+    Ability(&'static str),
+    /// A sentence that a model should know before its first call.
+    Instruction(&'static str),
+}
+
 /// One tool.
 pub struct Tool {
     /// Name on the wire.
@@ -202,6 +215,8 @@ pub struct Tool {
     pub description: &'static str,
     /// What it does to the vault.
     pub effect: Effect,
+    /// What is special about it.
+    pub facts: &'static [Fact],
     /// Parameters.
     pub input: &'static [Field],
     /// Members of the structured result; none of a tool whose results are text or media.
@@ -222,7 +237,7 @@ impl Tool {
     /// Whether it talks to other systems: the API of a model, or the git remote to which changes
     /// are pushed.
     fn reaches_out(&self, pushes: bool) -> bool {
-        pushes && self.needs() == Access::Write || matches!(self.name, "ingest" | "query")
+        pushes && self.needs() == Access::Write || self.facts.contains(&Fact::RunsSession)
     }
 
     /// The tool as `tools/list` shows it (MCP, "Tool"). A tool that reads may have long results:

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   status Blocked use list_accomplishments, for those that can begin \
                   get_ready_to_start.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[CURSOR],
     output: All::FIELDS,
     run,

@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is being worked on: accomplishments in progress with their tasks, \
                   and tasks in progress of others; to change it use set_work_focus.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[CURSOR],
     output: Answer::FIELDS,
     run,

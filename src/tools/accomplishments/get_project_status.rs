@@ -3,7 +3,7 @@
 use super::{CANVAS_SOURCE, canvas_of, problems, projects, snapshot};
 use crate::accomplishments::{Accomplishment, Snapshot};
 use crate::tools::result::{Members, result};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 use serde_json::{Map, Value};
 
 pub(super) static TOOL: Tool = Tool {
@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   blocked, ready and in progress, and their tasks; for the items themselves use \
                   list_accomplishments.",
     effect: Effect::Reads,
+    facts: &[Fact::Instruction(" For a project on a canvas begin with get_project_status.")],
     input: &[CANVAS_SOURCE],
     output: Status::FIELDS,
     run,

@@ -11,6 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the accomplishments that can be begun now, the most important first; for \
                   those that wait use get_blocked_items.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[CURSOR],
     output: All::FIELDS,
     run,

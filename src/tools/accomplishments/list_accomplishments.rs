@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   complete tasks; for numbers only use get_project_status. Narrow them by status \
                   or canvas; get_accomplishment has the rest.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional("status", Shape::Status(&STATUSES), "Only those of this status"),
         CANVAS_SOURCE_FILTER,

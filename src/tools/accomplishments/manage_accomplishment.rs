@@ -3,7 +3,7 @@
 use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, snapshot};
 use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 use crate::vault::VaultPath;
 use serde_json::json;
 
@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
                   data names. delete moves the note to the vault's trash, and removes its node, \
                   its edges and its id where others depended on it.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[Fact::Ability("plan projects on canvases and move notes to the trash")],
     input: &[
         required("operation", Shape::OneOf(&["create", "update", "delete"]), "What to do"),
         optional(

@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   use sync_dependencies. add also moves the blocked one's node to the right of \
                   all it depends on. Both have to be on one canvas, without a circle.",
     effect: Effect::Sets { idempotent: true },
+    facts: &[],
     input: &[
         required("operation", Shape::OneOf(&["add", "remove"]), "What to do"),
         required("blocker_id", ANY_TEXT, ID),

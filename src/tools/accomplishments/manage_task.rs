@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   data names. remove keeps other text below the task, and numbers the remaining \
                   tasks anew, so that their ids change.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[],
     input: &[
         required("operation", Shape::OneOf(&["add", "update", "remove"]), "What to do"),
         required("accomplishment_id", ANY_TEXT, ID),

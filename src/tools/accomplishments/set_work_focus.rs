@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
                   A task set to InProgress marks its accomplishment too, unless in_progress says \
                   otherwise.",
     effect: Effect::Sets { idempotent: true },
+    facts: &[],
     input: &[
         required("accomplishment_id", ANY_TEXT, ID),
         optional("in_progress", Shape::Flag, "Whether the accomplishment is being worked on"),

@@ -17,6 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   would close a circle, or join anything but accomplishments, are left out and \
                   reported.",
     effect: Effect::Sets { idempotent: true },
+    facts: &[],
     input: &[CANVAS_SOURCE],
     output: Answer::FIELDS,
     run,

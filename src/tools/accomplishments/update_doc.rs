@@ -17,6 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   content before start_line, replace_at instead of start_line up to but without \
                   end_line. delete moves it to the vault's trash.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[],
     input: &[
         required("name", ANY_TEXT, "File name, for example notes.md or context:reference.md")
             .of_files(),

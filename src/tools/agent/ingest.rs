@@ -8,7 +8,7 @@ use crate::agent::ingest::{DOMAINS, Request};
 use crate::agent::{Agent, AttachedFile, Failure};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Field, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Fact, Reply, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::path::Path;
@@ -31,6 +31,11 @@ pub(super) static TOOL: Tool = Tool {
                   background and ask ingest_status. The same call again joins the one that is \
                   running. Records knowledge, no tasks.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[
+        Fact::RunsSession,
+        Fact::CommitsItself,
+        Fact::Ability("run Claude Code sessions, which cost money"),
+    ],
     input: &[
         optional(
             "content",

@@ -3,7 +3,7 @@
 use super::{JOB_ID, STATUS, job, job_members, reply};
 use crate::limits;
 use crate::tools::schema::{ANY_TEXT, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "ingest_cancel",
@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
                   to see how far it is use ingest_status. One that has ended already stays as it \
                   is.",
     effect: Effect::Sets { idempotent: true },
+    facts: &[Fact::CommitsItself],
     input: &[required("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,
     run,

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
                   to begin one use ingest with background. Without a job_id it lists your jobs. \
                   Ask every half minute or so.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[optional("job_id", ANY_TEXT, JOB_ID)],
     output: &STATUS,
     run,

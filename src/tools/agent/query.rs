@@ -5,7 +5,7 @@ use crate::agent::Progress;
 use crate::agent::ingest::DOMAINS;
 use crate::tools::result::{Members, result, unless_empty};
 use crate::tools::schema::{Shape, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 
 /// Characters of a question.
 const AGENT_QUESTION_CHARS: usize = 10_000;
@@ -17,6 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   pages and original files behind the answer; to find a note or a word use \
                   vault_search, which is free. Takes up to minutes and costs money.",
     effect: Effect::Reads,
+    facts: &[Fact::RunsSession],
     input: &[
         required("question", Shape::Text { max: AGENT_QUESTION_CHARS }, "What you want to know"),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),

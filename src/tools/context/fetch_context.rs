@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   or work), whole, the oldest first; for notes about a topic use vault_search. A \
                   good first call of a conversation. Long contexts come in chunks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional(
             "context_type",

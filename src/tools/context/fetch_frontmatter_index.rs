@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
                   their text, the oldest first; to load them whole use fetch_matching_files. A \
                   long table comes in chunks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, DIGEST, MAX_CHARS],
     output: &[],
     run,

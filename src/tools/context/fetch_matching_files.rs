@@ -17,6 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   first; to see first which there are use fetch_frontmatter_index. Both have to \
                   match. Much text comes in chunks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[PROPERTIES, TAGS, MATCH_ALL_TAGS, CHUNK_INDEX, DIGEST, MAX_CHARS],
     output: &[],
     run,

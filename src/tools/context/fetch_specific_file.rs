@@ -11,6 +11,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Loads one note, whole, by its path or [[Name]]; for a section of it use \
                   vault_read_notes where that is listed. A long note comes in chunks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         required(
             "file_path",

@@ -20,6 +20,7 @@ pub(super) static TOOL: Tool = Tool {
                   the notes that have it, most matches first, a few in context. A long answer \
                   comes in chunks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         required("search_pattern", Shape::Text { max: limits::QUERY_CHARS }, "The text to find"),
         defaulted(

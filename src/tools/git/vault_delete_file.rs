@@ -3,7 +3,7 @@
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, note_path};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_delete_file",
@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_write_file. The history keeps it: vault_history lists its versions, and \
                   vault_restore brings one back.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[Fact::Ability("delete files")],
     input: &[required("path", ANY_TEXT, PATH).of_files(), MESSAGE, IF_MATCH],
     output: Deleted::FIELDS,
     run,

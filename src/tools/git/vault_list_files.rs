@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   below it unless recursive is false; to find notes by their text use \
                   vault_search. A long list comes in pages.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         defaulted(
             "directory",

@@ -16,6 +16,7 @@ pub(super) static TOOL: Tool = Tool {
                   for a range of lines or an old version use vault_read. A long one is cut: go on \
                   at next_offset.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         defaulted(

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   deleted or had another name; to write other text use vault_write_file. To undo \
                   a commit that deleted a note, take the commit before it.",
     effect: Effect::Replaces { idempotent: true },
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         required(

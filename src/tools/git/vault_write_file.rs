@@ -3,7 +3,7 @@
 use super::{IF_MATCH, MESSAGE, Outcome, PATH, change, check_frontmatter, note_path};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_write_file",
@@ -13,6 +13,10 @@ pub(super) static TOOL: Tool = Tool {
                   date, tags and type. Nothing is changed when the commit cannot be pushed. Read \
                   a note before you replace it.",
     effect: Effect::Replaces { idempotent: true },
+    facts: &[
+        Fact::Instruction(" vault_write_file commits and pushes."),
+        Fact::Ability("commit and push to the git remote"),
+    ],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         required("content", ANY_TEXT, "The full content, frontmatter first"),

@@ -3,7 +3,7 @@
 use crate::limits;
 use crate::tools::schema::{COUNT, Shape, required};
 use crate::tools::vault::IF_MATCH;
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Fact, Reply, Tool};
 use serde_json::{Value, json};
 
 pub(super) static TOOL: Tool = Tool {
@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   use vault_edit. They go to .trash in the vault, all or none. Says which links \
                   to them break. A folder must be empty, or have each of its files named.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[Fact::Ability("delete files, to the vault's trash")],
     input: &[
         required(
             "paths",

@@ -6,7 +6,7 @@ use crate::notes::insert::{Inserted, insert};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile, escapes_warning, frontmatter_warning};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 use crate::vault::media::{extension_of, is_note};
 use crate::vault::{Error as VaultError, Named, VaultPath};
 
@@ -18,6 +18,7 @@ pub(super) static TOOL: Tool = Tool {
                   to change words that are there use vault_edit. Nothing needs to be read before. \
                   To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[Fact::Instruction(" vault_insert adds text; daily:today is a path.")],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         required("text", ANY_TEXT, "Markdown to insert: one line or more"),

@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   (unresolved) or ambiguous links, orphans (notes nothing links to) and dead \
                   ends; to search for text use vault_search. Links resolve as in Obsidian.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional(
             "path",

@@ -19,6 +19,7 @@ pub(super) static TOOL: Tool = Tool {
                   change a tag use vault_rename_tag. Never replaces a file. Links that still work \
                   stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[],
     input: &[
         required(
             "path",

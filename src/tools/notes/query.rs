@@ -21,6 +21,7 @@ pub(super) static TOOL: Tool = Tool {
                   this week, most used tags; or answers an Obsidian base; for words in the text \
                   use vault_search, for tasks vault_tasks.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional(
             "where",

@@ -27,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
                   pictures and PDF use vault_read. A note that is cut has next_line, for \
                   vault_read as offset; next_paths did not fit.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         required(
             "paths",

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   with those nested below (#a, #a/b), all or nothing; for one note use \
                   vault_set_properties. Never in code or URLs. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, "The tag, in any case, with or without #").or("from"),
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),

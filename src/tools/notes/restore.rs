@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_move. Is itself undone by previous; to undo several changes take a \
                   version of vault_history.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, "The note").of_files(),
         required("version", ANY_TEXT, "version of vault_history, or previous"),

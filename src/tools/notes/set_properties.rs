@@ -24,6 +24,7 @@ pub(super) static TOOL: Tool = Tool {
                   quotes and every other byte stay. All or none. To find by a property use \
                   vault_query.",
     effect: Effect::Replaces { idempotent: true },
+    facts: &[],
     input: &[
         required(
             "paths",

@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_tasks. A task that recurs is refused: Obsidian's plugin makes the next \
                   one.",
     effect: Effect::Sets { idempotent: true },
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         required("line", LINE, "Line number, from 1"),

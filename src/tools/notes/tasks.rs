@@ -23,6 +23,7 @@ pub(super) static TOOL: Tool = Tool {
                   for other text use vault_search. vault_set_task changes one, vault_insert adds \
                   one.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional(
             "status",

@@ -15,6 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Reads the whole text of one note that search has found, with its title, url, \
                   tags and time; a very long one in parts, each with the id of the next.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[required("id", ANY_TEXT, "The id that search gave: the path of the note").of_files()],
     output: &[
         required("id title text url", ANY_TEXT, ""),

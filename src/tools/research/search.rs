@@ -18,6 +18,7 @@ pub(super) static TOOL: Tool = Tool {
                   and url of each, the most relevant first; read one with fetch, and search with \
                   filters with vault_search where that is listed.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[required("query", Shape::Text { max: limits::QUERY_CHARS }, "A question or words")],
     output: &[required("results", Shape::List(&Shape::AnyObject), "")],
     run,

@@ -4,7 +4,7 @@ use super::{IF_MATCH, PATH, WrittenFile};
 use crate::change::replace_text::Replacement;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
 
 const OLD_TEXT: &str = "Exact text to find";
 const NEW_TEXT: &str = "Text to put instead";
@@ -20,6 +20,10 @@ pub(super) static TOOL: Tool = Tool {
                   of the surrounding lines, or set replace_all. Empty new_text deletes. Not a \
                   regular expression; line breaks become those of the file.",
     effect: Effect::Replaces { idempotent: false },
+    facts: &[Fact::Instruction(
+        " Change one with vault_edit, which keeps the rest; vault_write is for new files. Pass the etag \
+         you read as if_match. Keep frontmatter, links and style.",
+    )],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         optional("old_text", ANY_TEXT, OLD_TEXT),

@@ -13,6 +13,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists what is in one folder: folders with the number of their children, then \
                   files with size and time; to find something use vault_search.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         defaulted(
             "path",

@@ -12,6 +12,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists every file of the vault with size, time and tags; to find something use \
                   vault_search, and for one folder vault_list.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         optional("path", ANY_TEXT, "Only files below this folder").of_files(),
         optional("tag", ANY_TEXT, "Only notes with this tag or one below it"),

@@ -25,6 +25,7 @@ pub(super) static TOOL: Tool = Tool {
                   vault_read_notes. content is the exact text, so parts of it can be old_text of \
                   vault_edit. Long files are cut: go on at next_offset.",
     effect: Effect::Reads,
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         defaulted("offset", LINE, DefaultValue::Integer(1), "First line to show, from 1"),

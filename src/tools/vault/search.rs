@@ -7,7 +7,7 @@ use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::json_of;
 use crate::tools::result::{Inline, Members, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
-use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Fact, Reply, Tool};
 use crate::{calendar, limits};
 use serde_json::{Map, Value};
 
@@ -32,6 +32,7 @@ pub(super) static TOOL: Tool = Tool {
                   have some. One result per file, with a snippet and the line, for vault_read as \
                   offset.",
     effect: Effect::Reads,
+    facts: &[Fact::Instruction(" Find notes with vault_search, read with vault_read.")],
     input: &[
         required(
             "query",

@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
                   part of it use vault_edit, and to add to it vault_insert. Before replacing a \
                   note read it; pass its etag as if_match.",
     effect: Effect::Replaces { idempotent: true },
+    facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
         required("content", ANY_TEXT, "The full content"),
