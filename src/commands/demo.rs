@@ -60,8 +60,10 @@ fn prepare(raw: &Raw) -> Result<(Config, std::path::PathBuf, String), u8> {
     let shown = Toolset::built_in()
         .filter(|set| matches!(set, Toolset::Vault | Toolset::Notes | Toolset::Context));
     let shown: Vec<&str> = shown.map(Toolset::name).collect();
-    // Toolset accomplishments needs the last two.
+    // Toolset accomplishments needs two. The sample vault has a note to warn of, which would come
+    // before the banner.
     for (setting, value) in [
+        ("LOG_LEVEL", "error".into()),
         ("TOOLSETS", shown.join(",")),
         ("ACCOMPLISHMENTS_FOLDER", "Projects/Accomplishments".into()),
         ("DEFAULT_CANVAS", "Projects/Plan.canvas".into()),
