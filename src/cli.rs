@@ -33,6 +33,9 @@ macro_rules! commands {
     };
 }
 
+/// The flag of every command: a file of settings, for those that are neither flags nor variables.
+pub const ENV_FILE: &str = "env-file";
+
 static COMMANDS: &[Command] = commands! {
     "serve" "serve" [] 0
         ["VAULT_PATH" "SERVER_URL" "AUTH_USERS" "LISTEN_ADDR" "TOOLSETS" "STATE_DIR"]
@@ -122,6 +125,13 @@ pub fn parse(
 
 impl Parsed {
     fn read_flag(&mut self, flag: &str, parser: &mut Parser) {
+        if flag == ENV_FILE {
+            match parser.value().and_then(|value| value.string()) {
+                Ok(file) => drop(self.flags.insert(ENV_FILE, file)),
+                Err(_) => self.mistakes.push(format!("--{ENV_FILE} needs a file")),
+            }
+            return;
+        }
         let own = COMMANDS
             .iter()
             .flat_map(|command| command.flags)
@@ -217,6 +227,7 @@ impl Parsed {
         for flag in self
             .flags
             .keys()
+            .filter(|flag| **flag != ENV_FILE)
             .filter(|flag| !own.iter().any(|own| own.trim_end_matches('=') == **flag))
         {
             self.mistakes.push(format!("--{flag} does not belong to {name}; see --help"));
@@ -239,6 +250,20 @@ impl Parsed {
             );
         }
         self.command = if self.mistakes.len() > before { "help" } else { name };
+    }
+
+    /// Takes settings from a file, but for those that were typed or are in the environment.
+    pub fn add_file(&mut self, settings: Vec<(String, String)>) {
+        for (name, value) in settings {
+            if let Some(setting) = SETTINGS.iter().find(|setting| setting.variable == name) {
+                if !value.trim().is_empty() {
+                    self.raw.entry(setting.variable).or_insert(value);
+                }
+            } else if let Some(meant) = settings::meant_by(&name) {
+                let meant = meant.variable;
+                self.mistakes.push(format!("--{ENV_FILE}: {name} is not a setting; {meant} is"));
+            }
+        }
     }
 
     /// The value of a flag, if it was given; empty for one that takes none.
@@ -303,14 +328,18 @@ pub fn help(topic: Option<&str>) -> String {
     let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
     if topic == Some("settings") {
         let settings: String = SETTINGS.iter().map(setting_help).collect();
-        return format!("Settings, as flag or environment variable; the flag wins:\n{settings}");
+        return format!(
+            "Settings, as flag, environment variable or in --env-file FILE; the first wins:\n\
+             {settings}"
+        );
     }
     if let Some(Command { name, usage, settings, about, .. }) = topic.and_then(named)
         && *name != "help"
     {
         let own = SETTINGS.iter().filter(|setting| settings.contains(&setting.variable));
         let own: String = own.map(setting_help).collect();
-        let all = "Settings, as flag or environment variable; help settings has all:";
+        let all = "Settings, as flag or environment variable, or in --env-file FILE; help settings \
+                   has all:";
         let own = if own.is_empty() { own } else { format!("\n{all}\n{own}") };
         return format!("Usage: {program} {usage}\n\n{}{own}", wrapped(about, 0));
     }
@@ -322,8 +351,9 @@ pub fn help(topic: Option<&str>) -> String {
         let first = about.split([';', '(']).next().unwrap_or(about).trim();
         text += &format!("  {name:16}{first}\n");
     }
-    text + "\n  COMMAND --help  its flags\n  help settings   all settings, which are flags or \
-            environment variables\n  -V, --version   the version\n"
+    text + "\n  COMMAND --help   its flags\n  help settings    all settings, which are flags or \
+            environment variables\n  --env-file FILE  settings from a file, as systemd reads \
+            it\n  -V, --version    the version\n"
 }
 
 #[cfg(test)]

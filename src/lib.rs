@@ -47,9 +47,10 @@
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `change` `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `search` `secret` `store` `tools` `uri` `vault` |
 //! | `web` | routes, guards, and what each endpoint reads and answers | `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `rpc` `secret` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `limits` `lock` `mcp` `principal` `quota` `rpc` |
+//! | `env_file` | files of settings, as systemd reads them | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
-//! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `store` `tools` `vault` `web` `wiki` |
+//! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `env_file` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `store` `tools` `vault` `web` `wiki` |
 //!
 //! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control
 //! socket is made by `commands`), no module but `process` starts another program (and the
@@ -93,6 +94,7 @@ pub mod commands;
 pub mod config;
 pub mod cursor;
 pub mod disk;
+pub mod env_file;
 pub mod form;
 #[cfg(feature = "git")]
 pub mod git;

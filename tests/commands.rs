@@ -144,6 +144,41 @@ fn a_misspelt_setting_is_reported() {
     assert!(output.status.success() && !out(&output).contains("Note"), "{}", out(&output));
 }
 
+/// As systemd reads it; what is typed, or in the environment, wins.
+#[test]
+fn settings_come_from_a_file_too() {
+    let folder = Folder::sample();
+    let file = folder.path().join("settings.env");
+    let hash = bcrypt::hash("a password", 4).unwrap();
+    let vault = folder.vault().display().to_string();
+    let text = format!(
+        "# The server.\nVAULT_PATH=\"{vault}\"\nSERVER_URL={ORIGIN}\n; who\nAUTH_USERS='alex:{hash}'\n\
+         TOOLSETS=vault,notes \nPATH=/nowhere\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let state = folder.path().join("state").display().to_string();
+    let checked = |variables: &[(&str, &str)], more: &[&str]| {
+        let words = [&["check", "--env-file", file, "--state-dir", &state], more].concat();
+        run(&words, variables, "")
+    };
+    let plain = checked(&[], &[]);
+    assert!(plain.status.success() && out(&plain).contains("vault, notes"), "{}", out(&plain));
+    let typed = checked(&[("TOOLSETS", "research")], &[]);
+    assert!(out(&typed).contains("research") && !out(&typed).contains("vault, notes"));
+    let flag = checked(&[("TOOLSETS", "research")], &["--toolsets=vault"]);
+    assert!(!out(&flag).contains("research"), "{}", out(&flag));
+    std::fs::write(file, "VALT_PATH=/x\n").unwrap();
+    assert!(err(&checked(&[], &[])).contains("VALT_PATH is not a setting; VAULT_PATH is"));
+    for (words, why) in [
+        (&["check", "--env-file", "/nowhere/x"][..], "/nowhere/x cannot be read"),
+        (&["serve", "--env-file"], "needs a file"),
+    ] {
+        let wrong = run(words, &[], "");
+        assert!(wrong.status.code() == Some(2) && err(&wrong).contains(why), "{}", err(&wrong));
+    }
+}
+
 #[test]
 fn hash_password_takes_a_line_from_a_pipe() {
     let output = run(&["hash-password"], &[], "correct horse\n");
@@ -337,7 +372,7 @@ fn the_demo_works_as_printed() {
         .unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let mut shown = String::new();
-    while !shown.contains("claude mcp add --transport http vault http") {
+    while !shown.contains("max_results") {
         let mut bytes = [0; 4096];
         let count = stdout.read(&mut bytes).unwrap();
         assert!(count > 0, "{shown}");
@@ -354,6 +389,7 @@ fn the_demo_works_as_printed() {
     let answer =
         Connection::open(format!("127.0.0.1:{port}").parse().unwrap()).send(request).response();
     assert!(answer.text().contains("**heating controller**"), "{}", answer.text());
+    assert!(shown.contains("claude mcp add --transport http vault http"), "{shown}");
     let folder =
         shown.lines().find(|line| line.contains("vault-sync-mcp-demo-")).unwrap().trim().to_owned();
     assert!(std::path::Path::new(&folder).join("Welcome.md").exists());

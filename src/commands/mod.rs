@@ -21,6 +21,8 @@ use crate::change::log::Log;
 use crate::cli::{self, Raw};
 use crate::clock::Moment;
 use crate::config::{Config, Environment, Purpose};
+use crate::disk;
+use crate::env_file;
 use crate::mcp::Server;
 use crate::store::Store;
 use crate::tools::Toolset;
@@ -28,11 +30,13 @@ use crate::vault::Vault;
 use log::LevelFilter;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Exit code for a wrong command line or configuration.
 const WRONG: u8 = 2;
+/// Bytes of a file of settings: hundreds of users.
+const ENV_FILE_BYTES: u64 = 1024 * 1024;
 /// Exit code for everything else that failed.
 const FAILED: u8 = 1;
 
@@ -50,6 +54,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let variable =
         |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let mut parsed = cli::parse(arguments, variable);
+    if let Some(file) = parsed.flag(cli::ENV_FILE) {
+        match disk::read_at_most(Path::new(file), ENV_FILE_BYTES) {
+            Ok(bytes) => parsed.add_file(env_file::parse(&String::from_utf8_lossy(&bytes))),
+            Err(error) => {
+                let why = error.kind();
+                parsed.mistakes.push(format!("--{}: {file} cannot be read: {why}", cli::ENV_FILE));
+            }
+        }
+    }
     if !parsed.mistakes.is_empty() {
         let purpose = match parsed.command {
             "serve" | "check" if parsed.flag("server").is_none() => Some(Purpose::Network),
