@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 /// How long a peer that has closed its sending half is left alone before something is sent to find
 /// whether it is still there.
 const HALF_CLOSED_PROBED_AFTER: Duration = Duration::from_millis(500);
+/// An answer that has made no progress for less than this is not given up for another connection:
+/// its call was carried out, and is to be answered.
+const STALLED_AFTER: Duration = Duration::from_secs(1);
+
 /// What a connection is doing; those first that cost its peer least if it is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -143,7 +147,9 @@ impl Peer {
     pub(super) fn eviction_rank(&self) -> Option<EvictionRank> {
         let activity = CLOSABLE.into_iter().find(|&activity| self.is(activity))?;
         let has_login = self.has_login.load(Ordering::Relaxed);
-        Some((has_login, activity, Reverse(self.time_in_activity())))
+        let time = self.time_in_activity();
+        let is_due = activity != Activity::Writing || time >= STALLED_AFTER;
+        is_due.then_some((has_login, activity, Reverse(time)))
     }
 
     fn time_in_activity(&self) -> Duration {
