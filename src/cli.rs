@@ -254,6 +254,8 @@ impl Parsed {
 
     /// Takes settings from a file, but for those that were typed or are in the environment.
     pub fn add_file(&mut self, settings: Vec<(String, String)>) {
+        // Of two lines with one name the last one counts.
+        let settings: BTreeMap<String, String> = settings.into_iter().collect();
         for (name, value) in settings {
             if let Some(setting) = SETTINGS.iter().find(|setting| setting.variable == name) {
                 if !value.trim().is_empty() {

@@ -28,11 +28,13 @@ fn read_value(text: &str) -> (String, &str) {
     // Unquoted spaces at the end do not count.
     let mut length = 0;
     let mut quote = None;
+    // A quote inside an unquoted value is a character like others.
+    let mut may_open = true;
     let mut characters = text.char_indices();
     while let Some((at, character)) = characters.next() {
         match (quote, character) {
             (None, '\n') => return finished(value, length, text.get(at..).unwrap_or_default()),
-            (None, '\'' | '"') => quote = Some(character),
+            (None, '\'' | '"') if may_open => quote = Some(character),
             (Some(open), _) if character == open => quote = None,
             (Some('"') | None, '\\') => match characters.next() {
                 // A line that goes on.
@@ -42,11 +44,15 @@ fn read_value(text: &str) -> (String, &str) {
                         value.push('\\');
                     }
                     value.push(escaped);
+                    may_open = quote.is_some();
                 }
             },
-            // Spaces before a value do not count either.
-            (None, ' ' | '\t' | '\r') if value.is_empty() => continue,
-            _ => value.push(character),
+            // Spaces before a value, or between quoted parts, do not count either.
+            (None, ' ' | '\t' | '\r') if may_open => continue,
+            _ => {
+                value.push(character);
+                may_open = quote.is_some();
+            }
         }
         if quote.is_some() || !matches!(character, ' ' | '\t' | '\r') {
             length = value.len();
@@ -73,7 +79,8 @@ mod tests {
             ("A=\"x \\\"y\\\" \\$z \\n\"\n", vec![("A", "x \"y\" $z \\n")]),
             ("A=a:$2b$12$abc./,b\n", vec![("A", "a:$2b$12$abc./,b")]),
             ("A=one \\\ntwo\nB='two\nlines'", vec![("A", "one two"), ("B", "two\nlines")]),
-            ("A=x'y z'w  \nB=", vec![("A", "xy zw"), ("B", "")]),
+            ("A=/srv/Bob's Vault \nB=", vec![("A", "/srv/Bob's Vault"), ("B", "")]),
+            ("A='x' \"y\" \nB=1", vec![("A", "xy"), ("B", "1")]),
             ("A='left open\nB=1\n", vec![("A", "left open\nB=1\n")]),
             ("ä=ü # no comment\n", vec![("ä", "ü # no comment")]),
             ("\\", vec![]),

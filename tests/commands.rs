@@ -152,7 +152,7 @@ fn settings_come_from_a_file_too() {
     let hash = bcrypt::hash("a password", 4).unwrap();
     let vault = folder.vault().display().to_string();
     let text = format!(
-        "# The server.\nVAULT_PATH=\"{vault}\"\nSERVER_URL={ORIGIN}\n; who\nAUTH_USERS='alex:{hash}'\n\
+        "# The server.\nVAULT_PATH=/nowhere\nVAULT_PATH=\"{vault}\"\nSERVER_URL={ORIGIN}\n; who\nAUTH_USERS='alex:{hash}'\n\
          TOOLSETS=vault,notes \nPATH=/nowhere\n"
     );
     std::fs::write(&file, text).unwrap();
