@@ -47,6 +47,9 @@ impl Response {
             "text/plain; charset=utf-8",
             format!("{}\n", refusal.why),
         );
+        response = response
+            .header("X-Content-Type-Options", "nosniff")
+            .header("Cache-Control", "no-store");
         if refusal == Refusal::BUSY {
             response = response.header("Retry-After", "1");
         }

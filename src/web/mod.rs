@@ -21,10 +21,15 @@ use crate::mcp::Server;
 use crate::network::Network;
 use crate::oauth::bearer::Challenge;
 use crate::oauth::{Oauth, metadata, page};
+use crate::principal::{Access, Principal};
+use crate::secret::SecretHash;
 use crate::uri;
 use guard::Guard;
 use routes::{Route, Row};
 use std::sync::Arc;
+
+/// Body of a message of a login that may only read, bytes.
+const READER_BYTES: usize = 1024 * 1024;
 
 /// Everything behind the HTTP server.
 pub struct App {
@@ -86,17 +91,23 @@ impl App {
         if caller.is_some() {
             request.note_login();
         }
-        if method.as_ref() == "POST"
-            && request.content_length().is_some_and(|length| length > row.body_max)
-        {
+        // Who may only read has nothing large to send; parsed, a body may take a hundred times its
+        // size.
+        let may_write =
+            |(principal, _): &(Principal, SecretHash)| principal.access == Access::Write;
+        let body_max = match &caller {
+            Some(caller) if !may_write(caller) => READER_BYTES,
+            _ => row.body_max,
+        };
+        let is_post = &*method == "POST";
+        if is_post && request.content_length().is_some_and(|length| length > body_max) {
             let why = format!(
-                r#"{{"error":"content_too_large","error_description":"The limit is {} bytes"}}"#,
-                row.body_max
+                r#"{{"error":"content_too_large","error_description":"The limit is {body_max} bytes"}}"#
             );
             return Ok(Reply::Whole(Response::json(413, why)));
         }
         // RFC 9110 section 9.3: content of other methods means nothing.
-        let body = if &*method == "POST" { request.body(row.body_max)? } else { Vec::new() };
+        let body = if is_post { request.body(body_max)? } else { Vec::new() };
         match caller {
             Some((principal, token)) => {
                 request.take_worker(&principal.key())?;
