@@ -194,7 +194,7 @@ impl Git {
                 commit: Some(published.commit),
                 pushed,
                 trouble: landed.err().map(|failure| {
-                    format!("{failure}. The remote has the change; git pull brings it")
+                    format!("{failure}. The remote has the change; the next call that writes brings it in")
                 }),
             }),
         }
@@ -264,12 +264,6 @@ impl Git {
                 log::warn!("git: {name} is not as the hooks have left it: {failure}");
             }
         }
-    }
-
-    /// Takes back what a call has changed, and brings in what the remote has.
-    fn take_back(&self, author: &Author) -> Result<(), Failure> {
-        self.changes.take_back_call(author)?;
-        self.take_news()
     }
 
     fn take_news(&self) -> Result<(), Failure> {
@@ -343,15 +337,22 @@ impl Commits for Git {
         };
         match self.commit_files(&paths, summary, author) {
             Ok(committed) => Ok(committed),
-            Err(conflict @ Failure::Conflict(..)) => match self.take_back(author) {
-                Ok(()) => Err(format!(
-                    "{conflict}; nothing was changed here, and the local copy has that version \
-                     now: read it again, and repeat the change in it"
-                )),
-                Err(failure) => Ok(not_committed(Failure::Git(format!(
-                    "{conflict}, and it cannot be brought in: {failure}"
-                )))),
-            },
+            Err(conflict @ Failure::Conflict(..)) => {
+                if let Err(error) = self.changes.take_back_call(author) {
+                    let words = format!("{conflict}, and the change cannot be taken back: {error}");
+                    return Ok(not_committed(Failure::Git(words)));
+                }
+                Err(match self.take_news() {
+                    Ok(()) => format!(
+                        "{conflict}; nothing was changed here, and the local copy has that \
+                         version now: read it again, and repeat the change in it"
+                    ),
+                    Err(failure) => format!(
+                        "{conflict}; nothing was changed here, and that version cannot be brought \
+                         in: {failure}"
+                    ),
+                })
+            }
             Err(failure) => Ok(not_committed(failure)),
         }
     }

@@ -66,7 +66,15 @@ impl Git {
         let NoteChange { path, after, message, author, .. } = *wanted;
         let runner = self.runner(cancelled)?;
         let mut repository = Repository::open(&runner, self.folders(cancelled)?, &self.options)?;
-        let found = find(&mut repository, changes, wanted)?;
+        let found = match find(&mut repository, changes, wanted) {
+            // A crash may have left on disk what the remote has.
+            Err(Failure::Conflict(..))
+                if wanted.if_match.is_none() && publish::bring_in(&mut repository).is_ok() =>
+            {
+                find(&mut repository, changes, wanted)?
+            }
+            found => found?,
+        };
         repository.wait_for_index()?;
         changes.may_write(path, after.map_or(0, <[u8]>::len))?;
         if found.committed.is_none() && repository.ignored(&[&found.name])?.contains(&found.name) {
@@ -192,6 +200,10 @@ fn put_back(changes: &Changes, path: &VaultPath, found: &Found) -> Result<bool, 
     if now == found.before {
         return Ok(false);
     }
+    // It may be a person's, who has saved it meanwhile.
+    if let Some(now) = &now {
+        changes.copy_to_trash(path, now)?;
+    }
     changes.replace_known(path, now.as_deref(), found.before.as_deref())?;
     Ok(true)
 }
@@ -201,7 +213,7 @@ fn reads_working_tree(path: &VaultPath) -> Failure {
     Failure::Git(format!(
         "the pre-commit hook has changed {} in the working tree, where the new text is not yet: it \
          has to work on the index (git show :FILE). Changes by vault_edit and vault_write are on \
-         disk before they are committed",
+         disk before they are committed. What it had made of the file is in .trash",
         path.as_str()
     ))
 }

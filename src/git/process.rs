@@ -189,8 +189,9 @@ impl Runner<'_> {
         let mut command = process::program("git");
         // No background work that outlives the call, no identity made up from the host's name, no
         // prompt of any kind. Paths are never patterns; check-ignore takes only plain names and
-        // does not know the option.
-        if arguments.first().is_none_or(|word| word.as_ref() != "check-ignore") {
+        // does not know the option; hooks would inherit it.
+        let plain = ["check-ignore", "hook", "merge", "push"];
+        if arguments.first().is_none_or(|word| !plain.iter().any(|plain| word.as_ref() == *plain)) {
             command.arg("--literal-pathspecs");
         }
         command.args([

@@ -2,10 +2,10 @@
 //! the working tree follow. Git does both by fast-forwards, which change nothing that a person has
 //! changed.
 
-use super::Failure;
 use super::commit::{self, Built, changes};
 use super::process::Runner;
 use super::repository::{Entries, Entry, File, Repository};
+use super::{FINISHING, Failure};
 use std::path::Path;
 
 /// Attempts to push a commit, each on top of what the remote has by then; others push occasionally,
@@ -33,6 +33,7 @@ pub(super) fn publish(repository: &mut Repository<'_>, mut built: Built) -> Resu
         if is_ancestor(&repository.runner, &built.commit, &fetched.commit)? {
             return Ok(built);
         }
+        refuse_diverged(repository, &fetched)?;
         let theirs = changes(&repository.runner, repository.head.as_deref(), &fetched.commit)?;
         let changed = built.files.iter().find(|file| {
             theirs.iter().any(|other| other.name == file.name && other.new != file.new)
@@ -58,6 +59,7 @@ pub(super) fn publish(repository: &mut Repository<'_>, mut built: Built) -> Resu
 pub(super) fn bring_in(repository: &mut Repository<'_>) -> Result<(), Failure> {
     let Some(remote) = repository.remote.clone() else { return Ok(()) };
     let fetched = fetch(repository, &remote)?;
+    refuse_diverged(repository, &fetched)?;
     fast_forward(repository, &fetched)
 }
 
@@ -109,29 +111,13 @@ pub(super) fn land(repository: &mut Repository<'_>, built: &Built) -> Result<(),
     merge(repository, &built.commit, &own)
 }
 
-/// Moves branch, index and working tree forward to what the remote has. A file that is on disk what
-/// it has there counts as unchanged.
+/// Moves branch, index and working tree forward to what the remote has, which is ahead. A file that
+/// is on disk what it has there counts as unchanged.
 ///
 /// # Errors
-/// [`Failure::Refused`] in git's words, with what to do: then nothing has moved.
-fn fast_forward(
-    repository: &mut Repository<'_>,
-    Fetched { commit, has_dropped }: &Fetched,
-) -> Result<(), Failure> {
-    let runner = &repository.runner;
-    if let Some(head) = &repository.head
-        && !is_ancestor(runner, head, commit)?
-    {
-        return Err(Failure::Refused(if *has_dropped {
-            "the history of the remote was rewritten (a forced push): the local branch has commits \
-             that it does not have any more. Take the remote's by hand (git fetch, git rebase)"
-                .into()
-        } else {
-            "the local branch has commits that were never pushed, and the remote has others. Join \
-             them by hand (git pull --rebase, git push)"
-                .into()
-        }));
-    }
+/// [`Failure::Refused`] in git's words: then nothing has moved.
+fn fast_forward(repository: &mut Repository<'_>, fetched: &Fetched) -> Result<(), Failure> {
+    let (runner, commit) = (&repository.runner, &fetched.commit);
     let top = &repository.folders.top;
     let theirs = changes(runner, repository.head.as_deref(), commit)?;
     let leads_elsewhere = |file: &&File| {
@@ -166,6 +152,28 @@ fn fast_forward(
     merge(repository, &commit, &same)
 }
 
+/// Refuses branches of which neither has all commits of the other.
+fn refuse_diverged(
+    repository: &Repository<'_>,
+    Fetched { commit, has_dropped }: &Fetched,
+) -> Result<(), Failure> {
+    let runner = &repository.runner;
+    if let Some(head) = &repository.head
+        && !is_ancestor(runner, head, commit)?
+    {
+        return Err(Failure::Refused(if *has_dropped {
+            "the history of the remote was rewritten (a forced push): the local branch has commits \
+             that it does not have any more. Take the remote's by hand (git fetch, git rebase)"
+                .into()
+        } else {
+            "the local branch has commits that were never pushed, and the remote has others. Join \
+             them by hand (git pull --rebase, git push)"
+                .into()
+        }));
+    }
+    Ok(())
+}
+
 /// Has git fast-forward to a commit; `here` are files that need not be written.
 fn merge(repository: &mut Repository<'_>, to: &str, here: &[&File]) -> Result<(), Failure> {
     let names: Vec<&str> = here.iter().map(|file| file.name.as_str()).collect();
@@ -176,11 +184,16 @@ fn merge(repository: &mut Repository<'_>, to: &str, here: &[&File]) -> Result<()
     let entries = |of: fn(&File) -> Option<&Entry>| {
         here.iter().map(move |file| (file.name.as_str(), of(file)))
     };
-    commit::stage(&repository.runner, entries(|file| file.new.as_ref()))?;
-    // By default it overwrites files that it ignores.
-    let command = ["merge", "--ff-only", "--no-overwrite-ignore", "--no-stat", "--quiet", to];
-    if let Err(failure) = repository.runner.locally(&command) {
-        commit::stage(&repository.runner, entries(|file| file.old.as_ref()))?;
+    // What is begun here is finished.
+    let runner = repository.runner.uncancellable(FINISHING);
+    // By default it overwrites files that it ignores; and stashed changes may come back with
+    // conflicts.
+    let options = ["merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash"];
+    let command = [&options[..], &["--no-stat", "--quiet", to]].concat();
+    let merged = commit::stage(&runner, entries(|file| file.new.as_ref()))
+        .and_then(|()| runner.locally(&command));
+    if let Err(failure) = merged {
+        commit::stage(&runner, entries(|file| file.old.as_ref()))?;
         return Err(match failure {
             Failure::Git(words) => Failure::Refused(format!("git cannot bring it in: {words}")),
             other => other,

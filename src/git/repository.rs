@@ -5,7 +5,8 @@ use super::{Failure, Folders, Options};
 use crate::clock::Deadline;
 use crate::disk;
 use crate::vault::{Vault, VaultPath, composed};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The repository at the beginning of a call.
@@ -20,6 +21,8 @@ pub(super) struct Repository<'a> {
     pub(super) remote: Option<String>,
     /// Whether commits are signed.
     pub(super) signs: bool,
+    /// Names on the branch that are not ASCII, by their composed form; listed when first needed.
+    odd_names: OnceCell<HashMap<String, String>>,
     scratch: Scratch,
 }
 
@@ -118,7 +121,8 @@ impl<'a> Repository<'a> {
         let head = found.ok.then(|| found.line());
         let scratch = Scratch::create(&folders.git_dir)?;
         let runner = runner.clone();
-        Ok(Repository { runner, folders, branch, head, remote, signs, scratch })
+        let odd_names = OnceCell::new();
+        Ok(Repository { runner, folders, branch, head, remote, signs, odd_names, scratch })
     }
 
     /// The remote-tracking branch, below `refs/remotes`.
@@ -148,11 +152,16 @@ impl<'a> Repository<'a> {
         if name.is_ascii() || spelled != name || self.head.is_none() {
             return Ok(spelled);
         }
-        let listed =
-            self.runner.must(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])?;
-        let names = listed.parts().filter_map(|name| std::str::from_utf8(name).ok());
-        let mut same = names.filter(|other| !other.is_ascii() && composed(other) == name);
-        Ok(same.next().map_or(name.clone(), str::to_owned))
+        if self.odd_names.get().is_none() {
+            let command = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"];
+            let listed = self.runner.must(&command)?;
+            let names = listed.parts().filter_map(|name| std::str::from_utf8(name).ok());
+            let odd = names.filter(|name| !name.is_ascii());
+            let odd = odd.map(|odd| (composed(odd).into_owned(), odd.to_owned())).collect();
+            let _ = self.odd_names.set(odd);
+        }
+        let odd_name = self.odd_names.get().and_then(|names| names.get(&name));
+        Ok(odd_name.unwrap_or(&name).clone())
     }
 
     /// Refuses a file that lies in another repository, whose owner has another remote for it.
