@@ -153,7 +153,7 @@ fn settings_come_from_a_file_too() {
     let vault = folder.vault().display().to_string();
     let text = format!(
         "# The server.\nVAULT_PATH=/nowhere\nVAULT_PATH=\"{vault}\"\nSERVER_URL={ORIGIN}\n; who\nAUTH_USERS='alex:{hash}'\n\
-         TOOLSETS=vault,notes \nPATH=/nowhere\n"
+         TOOLSETS=vault,research \nPATH=/nowhere\n"
     );
     std::fs::write(&file, text).unwrap();
     let file = file.to_str().unwrap();
@@ -163,9 +163,9 @@ fn settings_come_from_a_file_too() {
         run(&words, variables, "")
     };
     let plain = checked(&[], &[]);
-    assert!(plain.status.success() && out(&plain).contains("vault, notes"), "{}", out(&plain));
+    assert!(plain.status.success() && out(&plain).contains("vault, research"), "{}", out(&plain));
     let typed = checked(&[("TOOLSETS", "research")], &[]);
-    assert!(out(&typed).contains("research") && !out(&typed).contains("vault, notes"));
+    assert!(out(&typed).contains("research") && !out(&typed).contains("vault, research"));
     let flag = checked(&[("TOOLSETS", "research")], &["--toolsets=vault"]);
     assert!(!out(&flag).contains("research"), "{}", out(&flag));
     std::fs::write(file, "VALT_PATH=/x\n").unwrap();
