@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use vault_sync_mcp::http::Framing;
 use vault_sync_mcp::http::body::Decoder;
+use vault_sync_mcp::http::head::Framing;
 
 const MAX: usize = 4096;
 

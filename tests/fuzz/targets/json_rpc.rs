@@ -25,12 +25,12 @@ fuzz_target!(|bytes: &[u8]| {
         Incoming::Batch(messages) => messages.into_iter().flatten().collect(),
     };
     for message in messages {
-        if let Message::Request { id, method, params } = message {
-            let answer: serde_json::Value = serde_json::from_str(&encode::result(&id, "{}")).expect("an answer is JSON");
-            assert_eq!(answer["id"], id.to_value());
-            let headers = modern::Headers { version: header, method: Some(&method), name: params.get("name").and_then(|name| name.as_str()) };
-            let _ = methods::check_modern(Some(headers), &method, &params);
-            let _ = methods::check_modern(None, &method, &params);
+        if let Message::Request(request) = message {
+            let answer: serde_json::Value = serde_json::from_str(&encode::result(&request.id, "{}")).expect("an answer is JSON");
+            assert_eq!(answer["id"], request.id.to_value());
+            let headers = modern::Headers { version: header, method: Some(&request.method), name: request.text("name").ok() };
+            let _ = methods::check_modern(Some(headers), &request);
+            let _ = methods::check_modern(None, &request);
         }
     }
 });
