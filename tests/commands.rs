@@ -168,6 +168,9 @@ fn settings_come_from_a_file_too() {
     assert!(out(&typed).contains("research") && !out(&typed).contains("vault, research"));
     let flag = checked(&[("TOOLSETS", "research")], &["--toolsets=vault"]);
     assert!(!out(&flag).contains("research"), "{}", out(&flag));
+    let piped = std::fs::read_to_string(file).unwrap();
+    let words = ["check", "--env-file", "-", "--state-dir", &state];
+    assert!(run(&words, &[], &piped).status.success(), "from a pipe");
     std::fs::write(file, "VALT_PATH=/x\n").unwrap();
     assert!(err(&checked(&[], &[])).contains("VALT_PATH is not a setting; VAULT_PATH is"));
     for (words, why) in [

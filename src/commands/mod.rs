@@ -29,7 +29,7 @@ use crate::tools::Toolset;
 use crate::vault::Vault;
 use log::LevelFilter;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,6 +39,12 @@ const WRONG: u8 = 2;
 const ENV_FILE_BYTES: u64 = 1024 * 1024;
 /// Exit code for everything else that failed.
 const FAILED: u8 = 1;
+
+fn read_stdin() -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(ENV_FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
 
 /// Runs the program; gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -55,7 +61,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let mut parsed = cli::parse(arguments, variable);
     if let Some(file) = parsed.flag(cli::ENV_FILE) {
-        match disk::read_at_most(Path::new(file), ENV_FILE_BYTES) {
+        // A pipe of another user cannot be opened by its name.
+        let read = match file {
+            "-" => read_stdin(),
+            file => disk::read_at_most(Path::new(file), ENV_FILE_BYTES),
+        };
+        match read {
             Ok(bytes) => parsed.add_file(env_file::parse(&String::from_utf8_lossy(&bytes))),
             Err(error) => {
                 let why = error.kind();
