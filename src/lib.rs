@@ -40,8 +40,8 @@
 //! | `process` | child processes: a process group each, drained pipes, timeouts; the only module that starts one | `clock` `limits` `slice` |
 //! | `git` | the vault as a git repository | `change` `clock` `disk` `limits` `process` `secret` `settings` `vault` |
 //! | `accomplishments` | projects: notes and canvases that people edit too, changed in place and together | `change` `clock` `limits` `lock` `markdown` `secret` `slice` `store` `vault` `yaml` |
-//! | `wiki` | the starter wiki, and links between its pages | `disk` `markdown` `slice` |
-//! | `agent` | confined Claude Code sessions over a copy of the vault | `change` `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `store` `vault` `wiki` |
+//! | `wiki` | the starter wiki | `disk` |
+//! | `agent` | confined Claude Code sessions over a copy of the wiki | `change` `clock` `disk` `limits` `lock` `markdown` `process` `quota` `secret` `slice` `store` `vault` `wiki` |
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `change` `clock` `cursor` `git` `limits` `links` `markdown` `notes` `object` `principal` `search` `slice` `store` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `search` `text` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `change` `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `search` `secret` `store` `tools` `uri` `vault` |

@@ -146,14 +146,12 @@ pub const AGENT_CANCEL_WAIT: Duration = Duration::from_secs(10);
 pub const AGENT_CASES: usize = 50;
 /// Characters of what a session says of one domain.
 pub const AGENT_DOMAIN_CHARS: usize = 4_000;
-/// Entries of one list that a session returns, and characters of all its lists.
+/// Entries of one list that a session returns.
 pub const AGENT_LISTED: usize = 200;
 /// Written files that an answer names, and bytes of all their names.
 pub const AGENT_WRITTEN: usize = 200;
 /// Characters of a skill's description.
 pub const AGENT_DESCRIPTION_CHARS: usize = 1_024;
-/// The span of the daily budget.
-pub const AGENT_BUDGET_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Versions of a note in one answer.
 pub const GIT_VERSIONS: usize = 200;

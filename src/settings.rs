@@ -87,23 +87,11 @@ pub static SETTINGS: &[Setting] = settings! {
     "ANTHROPIC_BASE_URL" "URL" "" "https://gateway.example.com"
         "Toolset agent: where the API is, if not at Anthropic.";
     "COS_VAULT_MODEL" "NAME" "claude-sonnet-4-6" "claude-sonnet-4-6"
-        "Toolset agent: the model of a session that files material.";
+        "Toolset agent: the model of its sessions.";
     "COS_VAULT_MAX_TURNS" "NUMBER" "30" "30"
         "Toolset agent: how many turns one session may take.";
-    "COS_VAULT_MAX_BUDGET_USD" "DOLLARS" "5" "2.50"
-        "Toolset agent: how much one session may cost, in dollars.";
     "COS_VAULT_TIMEOUT_MS" "NUMBER" "180000" "180000"
         "Toolset agent: how long one session may take, in milliseconds.";
-    "COS_VAULT_QUERY_MODEL" "NAME" "" "claude-haiku-4-5"
-        "Toolset agent: the model that answers questions. Without it COS_VAULT_MODEL if that is set, otherwise claude-haiku-4-5.";
-    "COS_VAULT_QUERY_MAX_TURNS" "NUMBER" "20" "20"
-        "Toolset agent: how many turns an answer may take; unless set, at most COS_VAULT_MAX_TURNS.";
-    "COS_VAULT_QUERY_TIMEOUT_MS" "NUMBER" "120000" "120000"
-        "Toolset agent: how long an answer may take, in milliseconds; unless set, at most COS_VAULT_TIMEOUT_MS.";
-    "COS_VAULT_MODELS" "LIST" "" "claude-opus-4-8"
-        "Toolset agent: further models that a call may ask for, separated by commas.";
-    "COS_VAULT_DAILY_BUDGET_USD" "DOLLARS" "" "10"
-        "Toolset agent: how much all sessions of 24 hours may cost, in dollars.";
     "COS_VAULT_ATTACH_DIRS" "FOLDERS" "" "/srv/scans:/srv/mail"
         "Toolset agent: folders outside the vault from which ingest may be given files, separated by colons.";
     "COS_VAULT_CONCURRENCY" "NUMBER" "2" "2"

@@ -147,10 +147,7 @@ fn a_question_is_answered_and_what_is_cited_is_looked_up() {
         .flatten()
         .map(|entry| entry.file_name())
         .collect();
-    assert!(
-        left.iter().all(|name| name == "home" || name == "ledger.jsonl"),
-        "the session's own folder is gone: {left:?}"
-    );
+    assert!(left.iter().all(|name| name == "home"), "the session's own folder is gone: {left:?}");
 }
 
 #[test]
@@ -211,11 +208,25 @@ fn failures_say_what_to_do() {
             &["ANTHROPIC_API_KEY"],
         ),
         (
+            "a limited rate",
+            &format!(
+                "{INIT}echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":429,\"retry_delay_ms\":60000}}'; sleep 20"
+            ),
+            &["limits the rate"],
+        ),
+        (
+            "an API that is away",
+            &format!(
+                "{INIT}for n in 1 2 3 4; do echo '{{\"type\":\"system\",\"subtype\":\"api_retry\",\"error_status\":null,\"retry_delay_ms\":500}}'; done; sleep 20"
+            ),
+            &["cannot be reached", "ANTHROPIC_BASE_URL"],
+        ),
+        (
             "too many turns",
             &format!(
                 "{INIT}echo '{{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}}'"
             ),
-            &["COS_VAULT_QUERY_MAX_TURNS (20)"],
+            &["COS_VAULT_MAX_TURNS (30)"],
         ),
     ];
     for (name, body, words) in failing {
@@ -329,7 +340,7 @@ fn bad_requests_are_refused_before_anything_runs() {
         (json!({ "content": " \n" }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "domain": "fun" }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "cases": ["a\nb"] }), "INVALID_ARGUMENT"),
-        (json!({ "continue": "x", "content": "more" }), "INVALID_ARGUMENT"),
+        (json!({ "content": "x".repeat(400_001) }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": vec![diary.as_str(); 21] }), "INVALID_ARGUMENT"),
         (json!({ "content": "x", "files": [&diary, "/etc/passwd"] }), "PATH_NOT_ALLOWED"),
         (json!({ "content": "x", "files": ["None.md"] }), "PATH_NOT_ALLOWED"),
@@ -351,7 +362,7 @@ fn bad_requests_are_refused_before_anything_runs() {
     assert!(!scene.has("ran"));
 }
 
-/// First come, first served; and whoever would be the ninth to wait gets an error at once.
+/// Whoever would be the ninth to wait gets an error at once.
 #[test]
 fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     let body = format!(
@@ -370,10 +381,10 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
         })
         .collect();
     let order = || std::fs::read_to_string(scene.home().join("order")).unwrap_or_default();
-    eventually("the first runs", || order().contains("mail 0."));
+    eventually("the first runs", || order().contains("mail "));
     let started = Instant::now();
     let error = server.fail("ingest", json!({ "content": "mail 9.", "background": true }));
-    assert!(error["message"].as_str().unwrap().contains("waiting already"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("wait already"), "{error}");
     let same = server.call("ingest", json!({ "content": "mail 8.", "background": true }));
     assert_eq!(same["job_id"], jobs[8].as_str(), "the same again joins");
     assert_eq!(server.call("vault_search", json!({ "query": "mine" }))["total_matches"], 1);
@@ -387,9 +398,7 @@ fn sessions_take_turns_and_a_long_queue_answers_at_once() {
     };
     eventually("all end", || jobs.iter().all(|job| status(job) == "nothing_filed"));
     let order = order();
-    let positions: Vec<usize> =
-        (0..9).map(|n| order.find(&format!("mail {n}.")).unwrap()).collect();
-    assert!(positions.is_sorted(), "{positions:?}");
+    assert!((0..9).all(|n| order.matches(&format!("mail {n}.")).count() == 1), "{order}");
     assert_ne!(
         server.call("ingest", json!({ "content": "mail 8.", "background": true }))["job_id"],
         jobs[8].as_str(),
@@ -504,18 +513,20 @@ fn hanging_up_ends_a_session_where_it_means_that() {
 
 // --- What attacks on it found, each named after what went wrong ---------------------------------
 
-/// Absolute paths in what a session gives, results without end, and paths that are not in plain
-/// form.
 #[test]
-fn absolute_paths_and_long_lists_in_a_result_are_cut() {
+fn a_result_lists_what_was_written_and_is_cut() {
     let long = "x".repeat(3_000);
     let given = json!({
         "perDomain": { "work": format!("filed in ROOT/work {}", "y".repeat(90_000)), "other": { "deep": vec!["z"; 1000] }, "life": ["no"] },
-        "sourcesCreated": vec![long.as_str(); 300], "pagesResynthesized": ["ROOT/aliases.md", "aliases"], "contradictions": [5, "a"],
-        "boardRefsRecorded": ["CASE-1", "CASE-12 — Boiler (on the page)", "CASE-3"],
+        "contradictions": [5, "a", vec![long.as_str(); 300]],
+        "boardRefsRecorded": ["CASE-1", "CASE-3: Roof"],
     });
     let result = json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 2, "total_cost_usd": 0.5, "result": "x", "structured_output": given });
-    let scene = Scene::with(&format!("{INIT}sed \"s#ROOT#$PWD#g\" \"$HOME/result\""));
+    let scene = Scene::with(&format!(
+        "{INIT}mkdir -p work/wiki/entities work/wiki/sources\necho '- CASE-12 — Boiler' > \
+         work/wiki/sources/A.md\necho x > work/wiki/entities/B.md\nsed \"s#ROOT#$PWD#g\" \
+         \"$HOME/result\""
+    ));
     std::fs::write(scene.home().join("result"), result.to_string()).unwrap();
     let server = scene.serve(&[]);
     let answer = server
@@ -526,11 +537,13 @@ fn absolute_paths_and_long_lists_in_a_result_are_cut() {
         !shown.to_string().contains(scene.folder.path().to_str().unwrap()),
         "no path of this machine"
     );
-    assert_eq!(shown["pagesResynthesized"], json!(["aliases.md", "aliases"]), "{shown}");
+    assert_eq!(shown["sourcesCreated"], json!(["work/wiki/sources/A.md"]), "{shown}");
+    assert_eq!(shown["pagesResynthesized"], json!(["work/wiki/entities/B.md"]), "{shown}");
     assert_eq!(shown["perDomain"].as_object().unwrap().len(), 1);
     assert_eq!(
         (&shown["contradictions"], &shown["boardRefsRecorded"]),
-        (&json!(["a"]), &json!(["CASE-12 — Boiler (on the page)", "CASE-3"]))
+        (&json!(["a"]), &json!(["CASE-12 — Boiler"])),
+        "what was written counts, not what the session says"
     );
 }
 

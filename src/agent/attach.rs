@@ -4,7 +4,7 @@
 //! Each is copied byte for byte into `raw/assets`, unless that folder has it already: the session
 //! cannot access its original folder, and the vault keeps the sources of its pages.
 
-use super::copy::WorkingCopy;
+use super::copy::{ASSETS, WorkingCopy};
 use super::{Agent, Failure};
 use crate::markdown::resolve::comparable_name;
 use crate::vault::{Error as VaultError, REFUSED_CHARACTERS, VaultPath};
@@ -14,17 +14,6 @@ use std::path::{Component, Path, PathBuf};
 
 /// Tries to find a name for a copy of an attached file.
 const NAMES: u32 = 50;
-
-/// Where copies are kept.
-const ASSETS: &str = "raw/assets";
-
-/// A file that was sent with a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttachedFile {
-    /// Its name, without folders.
-    pub name: String,
-    pub bytes: Vec<u8>,
-}
 
 /// A file that a change adds to the vault, and its bytes.
 pub(super) type Attachment = (VaultPath, Vec<u8>);
@@ -40,39 +29,24 @@ pub(super) enum Attached {
 ///
 /// # Errors
 /// [`Failure::NotAllowed`] naming the first that is not allowed, as the caller named it.
-pub(super) fn read(
-    agent: &Agent,
-    files: &[String],
-    given: &[AttachedFile],
-) -> Result<Vec<Attached>, Failure> {
-    let refused = |argument: &str, file: &str, why: String| {
-        let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
-        Failure::NotAllowed(format!("{argument}: {shown:?} {why}. Nothing was begun."))
-    };
+pub(super) fn read(agent: &Agent, files: &[String]) -> Result<Vec<Attached>, Failure> {
     let (mut attached, mut known, mut total) = (Vec::new(), HashSet::new(), 0);
-    let mut add = |file: Attached| {
-        total += if let Attached::New(_, bytes) = &file { bytes.len() } else { 0 };
-        attached.push(file);
-        let too_much = || {
-            Failure::NotAllowed(format!(
+    for file in files {
+        let (real, read) = read_file(agent, file).map_err(|why| {
+            let shown: String = file.chars().filter(|c| !c.is_control()).take(300).collect();
+            Failure::NotAllowed(format!("files: {shown:?} {why}. Nothing was begun."))
+        })?;
+        if !known.insert(real) {
+            continue;
+        }
+        total += if let Attached::New(_, bytes) = &read { bytes.len() } else { 0 };
+        if total > limits::CHANGE_BYTES / 2 {
+            return Err(Failure::NotAllowed(format!(
                 "files: together they exceed {} bytes. Nothing was begun.",
                 limits::CHANGE_BYTES / 2
-            ))
-        };
-        if total > limits::CHANGE_BYTES / 2 { Err(too_much()) } else { Ok(()) }
-    };
-    for file in files {
-        let (real, read) = read_file(agent, file).map_err(|why| refused("files", file, why))?;
-        if known.insert(real) {
-            add(read)?;
+            )));
         }
-    }
-    for AttachedFile { name, bytes } in given {
-        if name.contains('/') || VaultPath::file(&format!("{ASSETS}/{name}")).is_err() {
-            return Err(refused("attachments", name, "is not a file name".into()));
-        }
-        check_format(name, bytes).map_err(|why| refused("attachments", name, why))?;
-        add(Attached::New(name.clone(), bytes.clone()))?;
+        attached.push(read);
     }
     Ok(attached)
 }
@@ -106,8 +80,7 @@ fn read_file(agent: &Agent, file: &str) -> Result<(PathBuf, Attached), String> {
     let folders: Vec<&Path> = std::iter::once(agent.store.vault().root()).chain(others).collect();
     let outside = || {
         format!(
-            "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS; send \
-             it in attachments instead",
+            "is neither in the vault nor in one of the {} folders of COS_VAULT_ATTACH_DIRS",
             agent.options.attach_dirs.len()
         )
     };

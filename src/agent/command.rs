@@ -2,7 +2,7 @@
 //! README, which is tested against the real program, says what each part prevents.
 
 use super::copy::{ALIASES, INSTRUCTIONS};
-use super::{Options, SessionLimits, Work};
+use super::{Options, Work};
 use crate::wiki::TREES;
 use std::path::Path;
 
@@ -23,21 +23,15 @@ const SETTINGS: &str = r#"{"disableAllHooks":true,"apiKeyHelper":"","disableBund
 const NEVER: [&str; 7] =
     ["mcp__*", "WebFetch", "WebSearch", "Bash", "Task", "NotebookEdit", "KillShell"];
 
-/// The arguments. `budget_usd` is what the session may cost, `folder` the session's folder.
-pub(super) fn arguments(
-    route: &SessionLimits,
-    budget_usd: f64,
-    work: Work,
-    schema: &str,
-    folder: &Path,
-) -> Vec<String> {
+/// The arguments; `folder` is the session's folder.
+pub(super) fn arguments(options: &Options, work: Work, schema: &str, folder: &Path) -> Vec<String> {
     let plugin = folder.join("plugin").display().to_string();
     let writes = work.writes();
     let mut list: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| list.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--output-format", "stream-json", "--verbose"]);
-    add(&["--model", &route.model, "--max-turns", &route.max_turns.to_string()]);
-    add(&["--max-budget-usd", &format!("{budget_usd:.4}"), "--json-schema", schema]);
+    add(&["--model", &options.model, "--max-turns", &options.max_turns.to_string()]);
+    add(&["--json-schema", schema]);
     // No settings but these: not the vault's, not the user's.
     add(&["--restricted", "--setting-sources", "", "--settings", SETTINGS]);
     // No MCP servers: none is given, and none is discovered.

@@ -1,8 +1,8 @@
-//! What a session works on: a copy of the vault's visible files. Its changes there are applied to
-//! the vault as one change when the session is over, so that the vault's rules, its kept versions
-//! and `undo` hold for sessions too.
+//! What a session works on: a copy of the wiki, and of the original files in `raw/assets`. Its
+//! changes there are applied to the vault as one change when the session is over, so that the
+//! vault's rules, its kept versions and `undo` hold for sessions too.
 
-use super::{Page, SESSION_DIR, skills};
+use super::{Page, SESSION_DIR, Work, skills};
 use crate::change::Changes;
 use crate::change::step::Step;
 use crate::disk::{self, Folder};
@@ -14,17 +14,19 @@ use crate::wiki::TREES;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 /// Pages that one session may change.
 const PAGES: usize = 500;
-/// Bytes of the copy of the vault that a session gets, hard links not counted.
+/// Bytes of the copy that a session gets, hard links not counted.
 const COPY_BYTES: u64 = 1024 * 1024 * 1024;
-/// Size in bytes from which a file, such as an attachment, is hard-linked instead of copied.
+/// Size in bytes from which an original file is hard-linked instead of copied.
 const LINK_BYTES: u64 = 1024 * 1024;
 
 /// The page outside the trees that a session may change.
 pub(super) const ALIASES: &str = "aliases.md";
+
+/// Where original files are kept.
+pub(super) const ASSETS: &str = "raw/assets";
 
 /// Instruction files, which other programs obey: no session may change one.
 pub(super) const INSTRUCTIONS: [&str; 3] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
@@ -67,9 +69,9 @@ struct Budget {
 }
 
 impl WorkingCopy {
-    /// Copies the visible files of a vault into a new folder, those of the wiki first. Large files
-    /// outside the wiki are hard links where the file system supports them; what would exceed
-    /// [`COPY_BYTES`] is not copied.
+    /// Copies the wiki of a vault into a new folder, and what is in `raw/assets`: large files as
+    /// hard links where the file system supports them; what would exceed [`COPY_BYTES`] is not
+    /// copied.
     ///
     /// # Errors
     /// The disk's; `FileTooLarge` where the wiki does not fit, `Interrupted` when `keep_going`
@@ -77,65 +79,78 @@ impl WorkingCopy {
     pub(super) fn make(
         vault: &Vault,
         folder: PathBuf,
+        work: Work,
         keep_going: &dyn Fn() -> bool,
     ) -> io::Result<WorkingCopy> {
         disk::create_private_folder(&folder)?;
-        for tree in TREES {
-            disk::create_private_folder(&folder.join(tree))?;
-        }
         let mut copy = WorkingCopy { folder, originals: HashMap::new() };
-        let (mut left, mut missing) = (COPY_BYTES, 0);
-        let (wiki, others): (Vec<_>, Vec<_>) = vault
-            .files_below(&VaultPath::root(), "")
-            .into_iter()
-            .partition(|entry| is_wiki(&entry.path));
-        for entry in wiki.iter().chain(&others) {
+        let mut left = COPY_BYTES;
+        let below = |top: &str| {
+            VaultPath::folder(top).map(|top| vault.files_below(&top, "")).unwrap_or_default()
+        };
+        for tree in TREES {
+            disk::create_private_folder(&copy.folder.join(tree))?;
+            for entry in below(tree) {
+                if !keep_going() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                copy.add_page(vault, &entry.path, work, &mut left)?;
+            }
+        }
+        copy.add_page(vault, ALIASES, work, &mut left)?;
+        let aliases = copy.folder.join(ALIASES);
+        if !aliases.exists() {
+            disk::write_new(&aliases, b"")?;
+            copy.originals.insert(ALIASES.to_owned(), etag(b""));
+        }
+        let mut missing = 0;
+        for entry in below(ASSETS) {
             if !keep_going() {
                 return Err(io::ErrorKind::Interrupted.into());
             }
-            let is_copied = copy.add_entry(vault, entry, &mut left)?;
-            // While a whole note still fits, it was not copied because it cannot be read.
-            if !is_copied && is_wiki(&entry.path) && left < limits::NOTE_BYTES {
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-            missing += u32::from(!is_copied);
+            missing += u32::from(!copy.add_original(vault, &entry, &mut left)?);
         }
         if missing > 0 {
             log::warn!(
-                "agent: {missing} files are not in the session's copy, because they are too large \
-                 or unreadable"
+                "agent: {missing} files of {ASSETS} are not in the session's copy, because they \
+                 are too large or unreadable"
             );
-        }
-        if !copy.originals.contains_key(ALIASES) {
-            disk::write_new(&copy.folder.join(ALIASES), b"")?;
-            copy.originals.insert(ALIASES.to_owned(), etag(b""));
         }
         Ok(copy)
     }
 
-    /// Copies a file. False where it is left out, because it cannot be read or is larger than what
-    /// is left; a file that is gone by now counts as copied.
-    fn add_entry(&mut self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
+    /// Copies a file of the wiki; one that cannot be read is left out.
+    fn add_page(
+        &mut self,
+        vault: &Vault,
+        page: &str,
+        work: Work,
+        left: &mut u64,
+    ) -> io::Result<()> {
+        let Ok(path) = VaultPath::file(page) else { return Ok(()) };
+        let Ok(Some(bytes)) = vault.bytes_if_any(&path) else { return Ok(()) };
+        *left = left.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.add(&path, &bytes)?;
+        if work.writes() {
+            self.originals.insert(page.to_owned(), etag(&bytes));
+        }
+        Ok(())
+    }
+
+    /// Copies a file of `raw/assets`; false where it is left out.
+    fn add_original(&self, vault: &Vault, entry: &Entry, left: &mut u64) -> io::Result<bool> {
         let target = self.folder.join(&*entry.path);
-        if entry.stamp.size > LINK_BYTES && !is_wiki(&entry.path) {
+        if entry.stamp.size > LINK_BYTES {
             target.parent().map_or(Ok(()), disk::create_private_folder)?;
             if disk::link(&vault.absolute(&entry.path), &target).is_ok() {
                 return Ok(true);
             }
         }
         let Some(rest) = left.checked_sub(entry.stamp.size) else { return Ok(false) };
-        let Ok(path) = VaultPath::file(&entry.path) else { return Ok(true) };
-        let bytes = match vault.bytes_if_any(&path) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return Ok(true),
-            Err(_) => return Ok(false),
-        };
+        let Ok(path) = VaultPath::file(&entry.path) else { return Ok(false) };
+        let Ok(Some(bytes)) = vault.bytes_if_any(&path) else { return Ok(false) };
         *left = rest;
         self.add(&path, &bytes)?;
-        disk::set_time(&target, UNIX_EPOCH + Duration::from_secs(entry.stamp.modified().0))?;
-        if is_wiki(path.as_str()) {
-            self.originals.insert(path.as_str().to_owned(), etag(&bytes));
-        }
         Ok(true)
     }
 

@@ -1,17 +1,15 @@
 //! `ingest`: files material into the wiki. The result reports what was actually written; the
 //! session's own summary is separate.
 
-use super::attach::{self, AttachedFile, Attachment};
+use super::attach::{self, Attachment};
 use super::copy::WorkingCopy;
-use super::gate::Ticket;
-use super::ledger::Session;
-use super::session::{self, PreparedSession, SessionRequest, Task};
+use super::session::{self, PreparedSession, Session, Task};
 use super::transcript::End;
-use super::{Agent, Failure, Filed, Overrides, Page, Progress, Watcher, Work};
+use super::{Agent, Failure, Filed, Page, Progress, Watcher, Work};
 use crate::change::commits::{Author, Committed};
 use crate::change::step::Step;
-use crate::vault::{Vault, VaultPath};
-use crate::wiki::{TREES, links};
+use crate::vault::VaultPath;
+use crate::wiki::TREES;
 use crate::{limits, secret};
 use serde_json::{Map, Value};
 use std::cell::Cell;
@@ -40,13 +38,8 @@ pub struct Request {
     pub files: Vec<String>,
     /// One of [`DOMAINS`], if the caller knows.
     pub domain: Option<String>,
-    /// Files that were sent with the call.
-    pub attachments: Vec<AttachedFile>,
     /// Cases on the caller's board, to be recorded verbatim.
     pub cases: Vec<String>,
-    pub overrides: Overrides,
-    /// Pages written by the sessions that this one continues.
-    pub written_before: Vec<String>,
 }
 
 /// The outcome, as the tool's result shows it.
@@ -63,14 +56,8 @@ pub struct Ingested {
     pub contradictions: Vec<String>,
     /// Cases that were recorded.
     pub board_refs_recorded: Vec<String>,
-    /// Pages that the session says it wrote, and that the vault does not have.
-    #[serde(rename = "not_found", skip_serializing_if = "Vec::is_empty")]
-    pub not_found: Vec<String>,
     /// The session's closing message.
     pub summary: String,
-    /// Source pages of earlier sessions with the same material.
-    #[serde(rename = "filed_before", skip_serializing_if = "Vec::is_empty")]
-    pub filed_before: Vec<String>,
 }
 
 impl Agent {
@@ -79,10 +66,7 @@ impl Agent {
     /// # Errors
     /// [`Failure::Argument`], [`Failure::NotAllowed`].
     pub(super) fn check_request(&self, request: &Request) -> Result<(), Failure> {
-        if request.content.trim().is_empty()
-            && request.files.is_empty()
-            && request.attachments.is_empty()
-        {
+        if request.content.trim().is_empty() && request.files.is_empty() {
             return Err(Failure::Argument(
                 "Argument content is empty, and there are no files.".into(),
             ));
@@ -106,7 +90,7 @@ impl Agent {
                     .into(),
             ));
         }
-        attach::read(self, &request.files, &request.attachments).map(drop)
+        attach::read(self, &request.files).map(drop)
     }
 
     /// Files material into the wiki: one change, and one commit where there is a repository. `id`
@@ -114,26 +98,21 @@ impl Agent {
     pub(super) fn run_ingest(
         &self,
         request: &Request,
-        asked: &SessionRequest<'_>,
-        ticket: Ticket,
+        session: Session,
         id: &str,
         watcher: &dyn Watcher,
         progress: &mut Progress,
     ) -> Result<Ingested, Failure> {
-        session::with_session(self, ticket, asked, watcher, progress, |ready, progress| {
+        session::with_session(self, session, watcher, progress, |ready, progress| {
             let copy = &ready.dir.copy;
-            let (paths, attached) = attach::copy_in(
-                self,
-                attach::read(self, &request.files, &request.attachments)?,
-                copy,
-            )?;
-            let filed_before = self.filed_before(&ready.begun);
+            let (paths, attached) =
+                attach::copy_in(self, attach::read(self, &request.files)?, copy)?;
             let task = Task {
-                prompt: prompt(request, &paths, &filed_before),
+                prompt: prompt(request, &paths),
                 schema: include_str!("ingest_schema.json"),
             };
             let end = self.run_and_apply(ready, &task, &attached, id, watcher, progress)?;
-            Ok(self.report(request, end, &progress.filed, filed_before, copy))
+            Ok(self.report(request, end, &progress.filed, copy))
         })
     }
 
@@ -151,7 +130,7 @@ impl Agent {
         progress: &mut Progress,
     ) -> Result<End, Failure> {
         let outcome = session::run(ready, task, watcher, progress);
-        let author = Arc::new(Author::committing(&ready.begun.login, ready.request.work.name()));
+        let author = Arc::new(Author::committing(&ready.session.login, ready.session.work.name()));
         // Where others take too long, or the session has to end, its changes and theirs may be in
         // one commit.
         let _alone = self
@@ -164,26 +143,6 @@ impl Agent {
             (Ok(_), Some(why)) => Err(Failure::Failed(why)),
             (outcome, _) => outcome,
         }
-    }
-
-    /// The source pages that earlier sessions made from the same material.
-    fn filed_before(&self, begun: &Session) -> Vec<String> {
-        // Calls with files alone all have the hash of an empty text.
-        let same = |session: &Session| {
-            session.material == begun.material
-                && session.folder != begun.folder
-                && !begun.about.is_empty()
-        };
-        let earlier =
-            self.ledger.sessions().into_iter().filter(same).filter_map(|session| session.ended);
-        let files = vault_files(self);
-        let mut pages: Vec<String> = earlier
-            .flat_map(|ended| ended.pages)
-            .filter(|page| is_source(page) && files.named(page).is_some())
-            .collect();
-        pages.sort_unstable();
-        pages.dedup();
-        pages
     }
 
     /// Applies a session's changes to the vault, all or nothing; what the vault refuses is kept in
@@ -255,12 +214,10 @@ impl Agent {
                     return (Filed { left_out, ..Filed::default() }, Some(why));
                 }
             };
-            let remote_images = remote_images(vault, &changes.pages);
             let filed = Filed {
                 pages: changes.pages,
                 conflicts: changes.conflicts,
                 left_out: changes.left_out,
-                remote_images,
                 commit,
             };
             let took_nothing = filed.pages.is_empty() && !filed.left_out.is_empty();
@@ -283,113 +240,52 @@ impl Agent {
         Some(commits.commit(&summary, author))
     }
 
-    fn report(
-        &self,
-        request: &Request,
-        end: End,
-        filed: &Filed,
-        filed_before: Vec<String>,
-        copy: &WorkingCopy,
-    ) -> Ingested {
-        let given = Structured::of(copy, end.structured_output);
-        let files = vault_files(self);
-        let is_kept = |name: &String| files.named(name).is_some();
-        let (claimed_sources, claimed_pages) =
-            (given.list("sourcesCreated"), given.list("pagesResynthesized"));
-        let not_found = claimed_sources
-            .iter()
-            .chain(&claimed_pages)
-            .filter(|name| files.named(name).is_none())
-            .cloned()
-            .collect();
-        let is_knowledge =
-            |page: &str| matches!(page.split('/').rev().nth(1), Some("entities" | "concepts"));
-        // What was actually written, joined with what the session claims, as far as the vault has
-        // that.
-        let join = |claimed: &[String], facts: &mut dyn Iterator<Item = &Page>| {
-            let known = claimed.iter().filter(|name| is_kept(name));
-            let mut list: Vec<String> =
-                known.map(|name| links::link_target(name).to_owned()).collect();
-            for page in facts {
-                if !list.iter().any(|known| files.named(known) == Some(&*page.path)) {
-                    list.push(page.path.clone());
-                }
-            }
-            list
+    /// What was written, and what the session says of it.
+    fn report(&self, request: &Request, end: End, filed: &Filed, copy: &WorkingCopy) -> Ingested {
+        let output = Structured::of(copy, end.structured_output);
+        let paths = |is_meant: &dyn Fn(&Page) -> bool| {
+            let meant = filed.pages.iter().filter(|page| is_meant(page));
+            meant.take(limits::AGENT_LISTED).map(|page| page.path.clone()).collect()
         };
-        let sources_created = join(
-            &claimed_sources,
-            &mut filed.pages.iter().filter(|page| page.created && is_source(&page.path)),
-        );
-        let pages_resynthesized =
-            join(&claimed_pages, &mut filed.pages.iter().filter(|page| is_knowledge(&page.path)));
         let mut per_domain = Map::new();
         for domain in TREES {
-            if let Some(words) = given
+            if let Some(text) = output
                 .value
                 .get("perDomain")
                 .and_then(|domains| domains.get(domain))
                 .and_then(Value::as_str)
             {
-                per_domain.insert(
-                    domain.to_owned(),
-                    cut(&copy.without_root(words), limits::AGENT_DOMAIN_CHARS).into(),
-                );
+                let text = cut(&copy.without_root(text), limits::AGENT_DOMAIN_CHARS);
+                per_domain.insert(domain.to_owned(), text.into());
             }
         }
-        // Only cases that the caller gave are reported.
-        let is_given = |recorded: &String| request.cases.iter().any(|case| is_case(case, recorded));
+        let written: Vec<String> = filed.pages.iter().filter_map(|page| self.text(page)).collect();
+        let is_recorded = |case: &&String| written.iter().any(|text| text.contains(case.trim()));
         Ingested {
             per_domain,
-            sources_created,
-            pages_resynthesized,
-            contradictions: given.list("contradictions"),
-            board_refs_recorded: given
-                .list("boardRefsRecorded")
-                .into_iter()
-                .filter(is_given)
-                .collect(),
-            not_found,
+            sources_created: paths(&|page| page.created && kind(&page.path) == Some("sources")),
+            pages_resynthesized: paths(&|page| {
+                matches!(kind(&page.path), Some("entities" | "concepts"))
+            }),
+            contradictions: output.list("contradictions"),
+            board_refs_recorded: request.cases.iter().filter(is_recorded).cloned().collect(),
             summary: cut(&copy.without_root(end.result.trim()), limits::AGENT_DOMAIN_CHARS),
-            filed_before,
         }
     }
-}
 
-fn is_source(page: &str) -> bool {
-    page.split('/').rev().nth(1) == Some("sources")
-}
-
-/// Where written pages load images from other servers, which learn when Obsidian shows the page.
-fn remote_images(vault: &Vault, pages: &[Page]) -> Vec<String> {
-    let mut found = Vec::new();
-    for page in pages.iter().filter(|page| page.path.ends_with(".md")) {
-        let bytes = VaultPath::file(&page.path)
-            .ok()
-            .and_then(|path| vault.bytes_if_any(&path).ok().flatten())
-            .unwrap_or_default();
-        let lines = links::remote_images(&String::from_utf8_lossy(&bytes));
-        found.extend(lines.iter().map(|line| format!("{}:{line}", page.path)));
+    fn text(&self, page: &Page) -> Option<String> {
+        let path = VaultPath::file(&page.path).ok()?;
+        let bytes = self.store.vault().bytes_if_any(&path).ok().flatten()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
-    found.truncate(limits::AGENT_LISTED);
-    found
 }
 
-/// Whether `recorded` means the case `given`: by its full text, perhaps with words around it, or by
-/// its id alone.
-fn is_case(given: &str, recorded: &str) -> bool {
-    let (given, recorded) = (given.trim(), recorded.trim());
-    let after = given.strip_prefix(recorded).and_then(|rest| rest.chars().next());
-    let ends_word = |(at, _): (usize, &str)| {
-        recorded
-            .get(at + given.len()..)
-            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    };
-    recorded.match_indices(given).any(ends_word)
-        || !recorded.is_empty() && after.is_some_and(|c| !c.is_alphanumeric() && c != '-')
+/// The folder of a page, which says what kind of page it is: `sources`, `entities`, `concepts`.
+fn kind(page: &str) -> Option<&str> {
+    page.split('/').rev().nth(1)
 }
 
-fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> String {
+fn prompt(request: &Request, files: &[VaultPath]) -> String {
     let mut text = format!(
         "Use the skill {} to file the material below into this vault.\n",
         Work::Ingest.skill()
@@ -403,19 +299,9 @@ fn prompt(request: &Request, files: &[VaultPath], filed_before: &[String]) -> St
     });
     for (about, entries) in [
         (
-            "The same material was filed before, as these pages. Bring them up to date where the \
-             material says more, and make no second page of it",
-            filed_before.iter().map(String::as_str).collect::<Vec<&str>>(),
-        ),
-        (
-            "A session that was cut off has filed a part of it and written these pages. Go on \
-             from there",
-            request.written_before.iter().map(String::as_str).collect(),
-        ),
-        (
             "These files belong to it. Those below raw/assets are kept there already; link to \
              them and do not copy them",
-            files.iter().map(VaultPath::as_str).collect(),
+            files.iter().map(VaultPath::as_str).collect::<Vec<&str>>(),
         ),
         (
             "It belongs to these cases of the caller's board. Record them on the source page \
@@ -493,10 +379,4 @@ pub(super) fn cut(text: &str, most: usize) -> String {
         kept.push_str("\n\n(cut here: the answer is too long)");
     }
     kept
-}
-
-/// The vault's files, to look up names that a session gave.
-pub(super) fn vault_files(agent: &Agent) -> links::Pages {
-    let files = agent.store.vault().files_below(&VaultPath::root(), "");
-    links::Pages::of(files.iter().map(|entry| entry.path.as_ref()))
 }

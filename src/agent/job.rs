@@ -3,8 +3,6 @@
 //! joins the one that is running.
 
 use super::ingest::{Ingested, Request};
-use super::ledger::first_line;
-use super::session::SessionRequest;
 use super::{Agent, Failure, Progress, Watcher, Work};
 use crate::clock::{self, Moment};
 use crate::limits;
@@ -16,9 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Jobs remembered for all logins together; the oldest ended one is dropped first.
 const JOBS: usize = 100;
-/// The newest jobs, of which those without a result can be continued: each keeps its material, up
-/// to 7 MB.
-const CONTINUED: usize = 8;
+/// Characters of the line that says what a job is about.
+const ABOUT_CHARS: usize = 100;
 
 /// The statuses of a job, see [`JobState::status`].
 pub const STATUSES: [&str; 5] = ["working", "completed", "nothing_filed", "failed", "cancelled"];
@@ -30,8 +27,6 @@ pub struct Job {
     pub id: String,
     /// A [`Principal::key`](crate::principal::Principal::key).
     owner: String,
-    /// The model of its session.
-    pub model: String,
     /// The first line of its material.
     pub about: String,
     /// When it was begun.
@@ -55,8 +50,7 @@ pub struct JobState {
     pub outcome: Option<Arc<Result<Ingested, Failure>>>,
     /// The time since it was begun, up to its end.
     pub took: Duration,
-    /// The request, until it has a result: another job may continue it. Kept of the newest jobs
-    /// only.
+    /// The request, until it has ended: the same again joins it.
     request: Option<Arc<Request>>,
 }
 
@@ -87,30 +81,20 @@ impl Agent {
         request: Request,
     ) -> Result<Arc<Job>, Failure> {
         self.check_request(&request)?;
-        let route = self.options.route(Work::Ingest, &request.overrides)?;
         let mut jobs = self.jobs.lock().unpoisoned();
         let same = |job: &&Arc<Job>| job.owner == owner && job.join(&request);
         if let Some(job) = jobs.iter().find(same) {
             return Ok(Arc::clone(job));
         }
-        let ticket = self.ticket(Work::Ingest)?;
-        let first_file = || {
-            request
-                .files
-                .first()
-                .map(String::as_str)
-                .or(request.attachments.first().map(|file| file.name.as_str()))
-                .map(str::to_owned)
+        let session = self.session(Work::Ingest, login)?;
+        let about = match first_line(&request.content) {
+            line if line.is_empty() => request.files.first().cloned().unwrap_or_default(),
+            line => line,
         };
-        let about = Some(first_line(&request.content))
-            .filter(|line| !line.is_empty())
-            .or_else(first_file)
-            .unwrap_or_default();
         let request = Arc::new(request);
         let job = Arc::new(Job {
             id: secret::new_id(),
             owner: owner.to_owned(),
-            model: route.model.clone(),
             about,
             begun: Moment::read(),
             started: clock::instant(),
@@ -121,13 +105,11 @@ impl Agent {
             }),
             changed: Condvar::new(),
         });
-        let (agent, own, login) = (Arc::clone(self), Arc::clone(&job), login.to_owned());
+        let (agent, own) = (Arc::clone(self), Arc::clone(&job));
         let work = move || {
             let mut progress = Progress::default();
-            let asked =
-                SessionRequest { work: Work::Ingest, login: &login, text: &request.content, route };
             let filed = catch_unwind(AssertUnwindSafe(|| {
-                agent.run_ingest(&request, &asked, ticket, &own.id, &*own, &mut progress)
+                agent.run_ingest(&request, session, &own.id, &*own, &mut progress)
             }));
             let outcome = filed.unwrap_or_else(|_| {
                 progress = own.state().progress.clone();
@@ -146,32 +128,7 @@ impl Agent {
             jobs.remove(oldest);
         }
         jobs.push(Arc::clone(&job));
-        for job in jobs.iter().rev().skip(CONTINUED) {
-            let mut state = job.state();
-            if state.outcome.is_some() {
-                state.request = None;
-            }
-        }
         Ok(job)
-    }
-
-    /// The request of a job that has ended without a result, to continue it.
-    ///
-    /// # Errors
-    /// [`Failure::Argument`] where there is no such job.
-    pub fn request_of(&self, owner: &str, id: &str) -> Result<Request, Failure> {
-        let wrong = "Argument continue names no job of yours, or one that still runs, has its \
-                     result or is too old; give the material again.";
-        let job = self.jobs_of(owner).into_iter().find(|job| job.id == id);
-        let state =
-            job.map(|job| job.view()).filter(|state| state.outcome.is_some()).unwrap_or_default();
-        let mut request =
-            state.request.as_deref().cloned().ok_or_else(|| Failure::Argument(wrong.into()))?;
-        request
-            .written_before
-            .extend(state.progress.filed.pages.iter().map(|page| page.path.clone()));
-        request.written_before.truncate(limits::AGENT_LISTED);
-        Ok(request)
     }
 
     /// The jobs of an owner, newest first.
@@ -253,9 +210,7 @@ impl Job {
     fn end(&self, outcome: Result<Ingested, Failure>, progress: Progress) {
         let mut state = self.state();
         state.progress = progress;
-        if outcome.is_ok() {
-            state.request = None;
-        }
+        state.request = None;
         state.doing.clear();
         state.took = self.started.elapsed();
         state.outcome = Some(Arc::new(outcome));
@@ -265,6 +220,12 @@ impl Job {
     fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unpoisoned()
     }
+}
+
+/// The first non-blank line of a text, cut to fit one line of a terminal.
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(ABOUT_CHARS).collect()
 }
 
 /// The job watches its own session.

@@ -1,8 +1,11 @@
 //! `query`: a question, answered from the wiki with citations. Nothing is written.
 
-use super::ingest::{DOMAINS, Structured, cut, delimited, domain_words, vault_files};
-use super::session::{self, SessionRequest, Task};
-use super::{Agent, Failure, Overrides, Progress, Watcher, Work};
+use super::ingest::{DOMAINS, Structured, cut, delimited, domain_words};
+use super::session::{self, Task};
+use super::{Agent, Failure, Progress, Watcher, Work};
+use crate::markdown::links::split_subpath;
+use crate::markdown::resolve::{Files, Resolved, resolve};
+use crate::vault::VaultPath;
 use serde_json::Value;
 
 /// Characters of an answer; a longer one is truncated. With the lists it stays below
@@ -23,6 +26,15 @@ pub struct Answer {
 }
 
 impl Agent {
+    /// The vault's files, to look up names that a session gave.
+    fn files(&self) -> Files {
+        let mut files = Files::default();
+        for entry in self.store.vault().files_below(&VaultPath::root(), "") {
+            files.insert(&entry.path);
+        }
+        files
+    }
+
     /// Answers a question of a login, in one of [`DOMAINS`] if one is given.
     ///
     /// # Errors
@@ -32,40 +44,39 @@ impl Agent {
         login: &str,
         question: &str,
         domain: Option<&str>,
-        overrides: &Overrides,
         watcher: &dyn Watcher,
         progress: &mut Progress,
     ) -> Result<Answer, Failure> {
         if question.trim().is_empty() {
             return Err(Failure::Argument("Argument question is empty.".into()));
         }
-        let asked = SessionRequest {
-            work: Work::Query,
-            login,
-            text: question,
-            route: self.options.route(Work::Query, overrides)?,
-        };
-        let ticket = self.ticket(Work::Query)?;
-        session::with_session(self, ticket, &asked, watcher, progress, |ready, progress| {
+        let session = self.session(Work::Query, login)?;
+        session::with_session(self, session, watcher, progress, |ready, progress| {
             let task = Task {
                 prompt: prompt(question, domain),
                 schema: include_str!("query_schema.json"),
             };
             let end = session::run(ready, &task, watcher, progress)?;
-            let given = Structured::of(&ready.dir.copy, end.structured_output);
-            let answer = given.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
-            let (citations, artifacts) = (given.list("citations"), given.list("artifacts"));
-            let files = vault_files(self);
-            let not_found = citations
-                .iter()
-                .chain(&artifacts)
-                .filter(|name| files.named(name).is_none())
-                .cloned()
-                .collect();
+            let output = Structured::of(&ready.dir.copy, end.structured_output);
+            let answer = output.value.get("answer").and_then(Value::as_str).unwrap_or(&end.result);
+            let (citations, artifacts) = (output.list("citations"), output.list("artifacts"));
+            let files = self.files();
+            let is_missing = |name: &&String| {
+                matches!(resolve(link_target(name), "", &files), Resolved::Missing)
+            };
+            let not_found =
+                citations.iter().chain(&artifacts).filter(is_missing).cloned().collect();
             let answer = cut(&ready.dir.copy.without_root(answer), ANSWER_CHARS);
             Ok(Answer { answer, citations, artifacts, not_found })
         })
     }
+}
+
+/// The target of a path or of a link: of `[[target#heading|shown]]`.
+fn link_target(link: &str) -> &str {
+    let link = link.trim().trim_start_matches('!');
+    let link = link.strip_prefix("[[").and_then(|inner| inner.strip_suffix("]]")).unwrap_or(link);
+    split_subpath(link.split('|').next().unwrap_or_default()).0.trim()
 }
 
 fn prompt(question: &str, domain: Option<&str>) -> String {

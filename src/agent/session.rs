@@ -1,20 +1,20 @@
-//! One session: from its position in the queue to the end of its process group.
+//! One session: from the wait for others to the end of its process group.
 
 use super::confine::Confinement;
 use super::copy::ALIASES;
-use super::gate::Ticket;
-use super::ledger::Session;
 use super::session_dir::SessionDir;
 use super::supervise::{LaunchSpec, SUPERVISE};
 use super::transcript::{End, Transcript};
-use super::{Agent, Failure, Key, Progress, SessionLimits, Watcher, Work, command, skills};
+use super::{Agent, Failure, Key, Options, Progress, Watcher, Work, command, skills};
 use crate::clock::{self, Deadline};
 use crate::limits;
 use crate::process::{self, Ended, Process, SpawnOptions};
+use crate::quota::{Permit, Quota};
 use crate::wiki::TREES;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The oldest supported Claude Code: the version with which its confinement was tested.
 const VERSION: (u32, u32, u32) = (2, 1, 328);
@@ -31,14 +31,19 @@ const PIPE_PATIENCE: Duration = Duration::from_secs(2);
 /// Characters of a session's own words in an error.
 const MESSAGE_CHARS: usize = 600;
 
-/// Who wants a session, and what for.
-pub(super) struct SessionRequest<'a> {
+/// A session that a login has asked for.
+pub(super) struct Session {
     pub(super) work: Work,
     /// The login, as the owner knows it.
-    pub(super) login: &'a str,
-    /// The material or question.
-    pub(super) text: &'a str,
-    pub(super) route: SessionLimits,
+    pub(super) login: String,
+    asked: Instant,
+    _place: Permit,
+}
+
+/// The right to run: of a session that writes also the right to be the only one that does.
+struct Turn {
+    _filing: Option<Permit>,
+    _slot: Permit,
 }
 
 /// What a session is to do.
@@ -48,68 +53,59 @@ pub(super) struct Task {
     pub(super) schema: &'static str,
 }
 
-/// A session that has its slot, folder and budget, and whose program is not started yet.
+/// A session that has its folder, and whose program is not started yet.
 pub(super) struct PreparedSession<'a> {
     agent: &'a Agent,
-    pub(super) request: &'a SessionRequest<'a>,
+    pub(super) session: Session,
     key: Key,
     pub(super) dir: SessionDir,
-    pub(super) begun: Session,
+    _turn: Turn,
 }
 
-/// Waits for a slot, makes the session's folder, does the work and records what it has cost.
+/// Waits for other sessions, makes the session's folder, does the work and logs how it ended.
 ///
 /// # Errors
 /// [`Failure`]; those of `work`.
 pub(super) fn with_session<T>(
     agent: &Agent,
-    mut ticket: Ticket,
-    asked: &SessionRequest<'_>,
+    session: Session,
     watcher: &dyn Watcher,
     progress: &mut Progress,
     work: impl FnOnce(&PreparedSession<'_>, &mut Progress) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let ready = prepare(agent, &mut ticket, asked, watcher)?;
-    let outcome = work(&ready, progress);
+    let (asked, login, kind) = (session.asked, session.login.clone(), session.work);
+    let outcome = prepare(agent, session, watcher).and_then(|ready| work(&ready, progress));
+    progress.took = asked.elapsed();
     let name = match &outcome {
-        Ok(_) if asked.work.writes() && !progress.filed.has_pages() => "nothing_filed",
+        Ok(_) if kind.writes() && !progress.filed.has_pages() => "nothing_filed",
         Ok(_) => "completed",
         Err(Failure::TimedOut(_)) => "timed_out",
         Err(Failure::Cancelled) => "cancelled",
         Err(_) => "failed",
     };
-    // A session that failed before its first turn cost nothing; without a cost it would count with
-    // its whole allowance.
-    let without_cost = Progress { cost_usd: Some(0.0), ..Progress::default() };
-    agent.ledger.end(
-        &ready.begun,
-        name,
-        if name == "failed" && progress.turns == 0 { &without_cost } else { progress },
+    log::info!(
+        "agent: {} by {login} outcome={name} turns={} usd={} pages={} refused={} ms={}",
+        kind.name(),
+        progress.turns,
+        progress.cost_usd.map_or("unknown".to_owned(), |dollars| format!("{dollars:.4}")),
+        progress.filed.pages.len(),
+        progress.refused.len(),
+        progress.took.as_millis()
     );
     outcome
 }
 
-/// Waits for a slot, checks that the key, the program and the skill exist, and makes the session's
-/// folder.
+/// Waits for other sessions, checks that the key, the program and the skill exist, and makes the
+/// session's folder.
 fn prepare<'a>(
     agent: &'a Agent,
-    ticket: &mut Ticket,
-    asked: &'a SessionRequest<'_>,
+    session: Session,
     watcher: &dyn Watcher,
 ) -> Result<PreparedSession<'a>, Failure> {
-    let waits = |ahead: usize| {
-        watcher.report(
-            &Progress { ahead: Some(ahead), ..Progress::default() },
-            &format!("waiting; {ahead} before this one"),
-        );
-        !agent.must_stop(watcher)
-    };
-    if !ticket.wait(&waits) {
-        return Err(Failure::Cancelled);
-    }
+    let turn = agent.wait_for_turn(session.work, watcher)?;
     let key = agent.options.key.clone().ok_or_else(|| Failure::Failed(super::NO_KEY.into()))?;
-    agent.check_version().map_err(Failure::Failed)?;
-    let skill = asked.work.skill();
+    agent.check_version().map_err(|why| Failure::Failed(agent.without_paths(why.as_bytes())))?;
+    let skill = session.work.skill();
     let skills = skills::of(agent.store.vault().root(), &skill);
     if skills.iter().all(|known| known.name != skill) {
         return Err(Failure::Failed(format!(
@@ -125,17 +121,14 @@ fn prepare<'a>(
         agent.store.vault(),
         &skills,
         &system_prompt,
+        session.work,
         &keep_going,
     );
     let dir = dir.map_err(|error| match keep_going() {
         true => Failure::Failed(format!("The session's folder cannot be made: {}", error.kind())),
         false => Failure::Cancelled,
     })?;
-    let begun =
-        Session::of(&dir.folder, asked.login, asked.work.name(), &asked.route.model, asked.text);
-    let allow = |spent| agent.allowance(spent).inspect(|_| ticket.note_allowance());
-    let begun = agent.ledger.begin(begun, allow).map_err(Failure::Failed)?;
-    Ok(PreparedSession { agent, request: asked, key, dir, begun })
+    Ok(PreparedSession { agent, session, key, dir, _turn: turn })
 }
 
 /// Runs a session; `progress` becomes what it has done, however it ends. When this returns, no
@@ -149,7 +142,7 @@ pub(super) fn run(
     watcher: &dyn Watcher,
     progress: &mut Progress,
 ) -> Result<End, Failure> {
-    let PreparedSession { agent, request: SessionRequest { work, route, .. }, begun, .. } = ready;
+    let PreparedSession { agent, session: Session { work, .. }, .. } = ready;
     let SessionDir { folder, home, temporary, copy, .. } = &ready.dir;
     let mut write = vec![home.clone(), temporary.clone()];
     if work.writes() {
@@ -160,11 +153,10 @@ pub(super) fn run(
         write,
         port: api_port(agent.options.base_url.as_deref()),
     };
-    let started = clock::instant();
     let start = || {
         let mut command = process::program(process::own_executable()?);
         command.arg0("vault-sync-mcp").args([SUPERVISE, &agent.options.command]);
-        command.args(command::arguments(route, begun.allowed_usd, *work, task.schema, folder));
+        command.args(command::arguments(&agent.options, *work, task.schema, folder));
         command
             .env_clear()
             .envs(command::environment(&agent.options, &ready.key.0, home, temporary))
@@ -184,13 +176,11 @@ pub(super) fn run(
     // The supervisor ends a session that still runs when its standard input closes.
     running.end(limits::AGENT_GRACE + Duration::from_secs(1));
     let stderr = agent.without_paths(&running.stderr);
-    *progress = Progress { took: started.elapsed(), ..transcript.progress };
+    *progress = transcript.progress;
     let followed = followed?;
     match transcript.end {
         Some(end) if !end.is_error && end.subtype == "success" => Ok(end),
-        Some(end) => {
-            Err(Failure::Failed(agent.failure_text(&end, ready.request, begun.allowed_usd)))
-        }
+        Some(end) => Err(Failure::Failed(agent.failure_text(&end))),
         None => Err(Failure::Failed(missing_result(agent, followed, &stderr))),
     }
 }
@@ -215,7 +205,7 @@ fn follow(
     transcript: &mut Transcript,
     watcher: &dyn Watcher,
 ) -> Result<Option<i32>, Failure> {
-    let SessionRequest { work, route, .. } = ready.request;
+    let timeout = ready.agent.options.timeout;
     let too_much_output = || {
         Failure::Failed(
             "The session printed more than it may, in total or in one line, and was ended.".into(),
@@ -246,13 +236,12 @@ fn follow(
             || grace.get_or_insert_with(|| Deadline::after(limits::AGENT_GRACE)).left().is_some())
     };
     let mut outcome = Ok(true);
-    let ended =
-        running.wait_with_output(Deadline::after(route.timeout), PIPE_PATIENCE, &mut |output| {
-            if matches!(outcome, Ok(true)) {
-                outcome = read(output);
-            }
-            matches!(outcome, Ok(true))
-        });
+    let ended = running.wait_with_output(Deadline::after(timeout), PIPE_PATIENCE, &mut |output| {
+        if matches!(outcome, Ok(true)) {
+            outcome = read(output);
+        }
+        matches!(outcome, Ok(true))
+    });
     outcome?;
     if let Some(Ended { status, .. }) = ended {
         // The last line may lack its end.
@@ -262,19 +251,10 @@ fn follow(
     if transcript.end.is_some() {
         return Ok(None);
     }
-    let why = transcript
-        .retry_status
-        .as_ref()
-        .map(|status| format!(" The API answered {status} at the end."));
-    let (why, limit, [.., setting]) =
-        (why.unwrap_or_default(), route.timeout.as_secs_f64(), route.settings);
-    let go_on = if *work == Work::Ingest {
-        " Call ingest with continue to go on."
-    } else {
-        " Ask for less at once, or allow more time."
-    };
     Err(Failure::TimedOut(format!(
-        "The session took longer than {setting} ({limit} s) and was ended.{go_on}{why}"
+        "The session took longer than COS_VAULT_TIMEOUT_MS ({} s) and was ended. Ask for less at \
+         once, or raise the setting.",
+        timeout.as_secs_f64()
     )))
 }
 
@@ -286,7 +266,7 @@ fn missing_result(agent: &Agent, code: Option<i32>, stderr: &str) -> String {
             format!(
                 "{} ended without a result: its output was not understood. {}{words}",
                 agent.program(),
-                super::INSTALL
+                install()
             )
         }
         Some(code) => {
@@ -307,44 +287,53 @@ fn system_prompt(instructions: Option<&str>) -> String {
 }
 
 impl Agent {
+    /// A session of a login, which begins now.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] where too many wait already.
+    pub(super) fn session(&self, work: Work, login: &str) -> Result<Session, Failure> {
+        let place = self.places.take("", Duration::ZERO).ok_or_else(|| {
+            let waiting = limits::AGENT_QUEUE;
+            Failure::Failed(format!("{waiting} sessions wait already; try again later."))
+        })?;
+        Ok(Session { work, login: login.to_owned(), asked: clock::instant(), _place: place })
+    }
+
+    /// Waits for other sessions. Only one at a time writes: each builds on what the previous one
+    /// filed.
+    fn wait_for_turn(&self, work: Work, watcher: &dyn Watcher) -> Result<Turn, Failure> {
+        let wait = |quota: &Arc<Quota>| loop {
+            if let Some(permit) = quota.take("", limits::HANG_UP_EVERY) {
+                return Ok(permit);
+            }
+            if self.must_stop(watcher) {
+                return Err(Failure::Cancelled);
+            }
+            watcher.report(&Progress::default(), "waiting for another session to end");
+        };
+        let filing = work.writes().then(|| wait(&self.filing)).transpose()?;
+        Ok(Turn { _filing: filing, _slot: wait(&self.slots)? })
+    }
+
     /// Why a session failed, and what to do about it.
-    fn failure_text(
-        &self,
-        end: &End,
-        SessionRequest { work, route, .. }: &SessionRequest<'_>,
-        allowed_usd: f64,
-    ) -> String {
-        let [model, turns, _] = route.settings;
+    fn failure_text(&self, end: &End) -> String {
+        let Options { model, max_turns, .. } = &self.options;
         let words = self.without_paths(end.result.as_bytes());
-        let advice = if *work == Work::Ingest { "Go on with continue, give" } else { "Give" };
         let detail = if words.is_empty() { String::new() } else { format!(" It said: {words}") };
         match (end.subtype.as_str(), end.api_error_status) {
-            ("error_max_turns", _) => {
-                format!(
-                    "The session did not finish within {turns} ({}). {advice} it less at once, or \
-                     allow more.",
-                    route.max_turns
-                )
-            }
-            ("error_max_budget_usd", _) => format!(
-                "The session did not finish within {} ({allowed_usd:.2}). {advice} it less at \
-                 once, or raise the setting.",
-                if allowed_usd < self.options.max_budget_usd {
-                    "what is left of COS_VAULT_DAILY_BUDGET_USD"
-                } else {
-                    "COS_VAULT_MAX_BUDGET_USD"
-                }
+            ("error_max_turns", _) => format!(
+                "The session did not finish within COS_VAULT_MAX_TURNS ({max_turns}). Give it \
+                 less at once, or raise the setting."
             ),
             (_, Some(401 | 403)) => format!("{}{detail}", super::KEY_REFUSED),
             (_, Some(404)) => {
                 format!(
-                    "The API does not know the model {} or the address; see {model} and \
-                     ANTHROPIC_BASE_URL.{detail}",
-                    route.model
+                    "The API does not know the model {model} or the address; see \
+                     COS_VAULT_MODEL and ANTHROPIC_BASE_URL.{detail}"
                 )
             }
             (_, Some(429)) => {
-                format!("The API reports too many requests; try again later.{detail}")
+                format!("{}{detail}", super::RATE_LIMITED)
             }
             (_, Some(status)) => format!("The API answered {status}.{detail}"),
             ("success", None) => format!("The session failed.{detail}"),
@@ -371,7 +360,8 @@ impl Agent {
         format!("AGENT_COMMAND, the program {}", name.unwrap_or_default().to_string_lossy())
     }
 
-    /// Whether the program exists and is new enough; not checked again once it was.
+    /// Whether the program exists, runs under the rules of a session and is new enough; not checked
+    /// again once it was.
     ///
     /// # Errors
     /// What is wrong, in words for the owner.
@@ -379,27 +369,30 @@ impl Agent {
         if self.version.get().is_some() {
             return Ok(());
         }
-        let mut command = process::program(&self.options.command);
-        command.arg("--version").env_clear().current_dir("/").env("HOME", "/nonexistent");
-        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        let spawn =
-            SpawnOptions { hold_stdin: false, keep: MESSAGE_CHARS, kill_group_at_end: true };
-        let started = Process::start(&mut command, Vec::new(), spawn);
+        let program = self.program();
+        let wrong = |why: &str| format!("{program} {why}. {}", install());
+        let confinement = Confinement { read: Vec::new(), write: Vec::new(), port: 443 };
+        let start = || {
+            let mut command = process::program(process::own_executable()?);
+            command.arg0("vault-sync-mcp").args([SUPERVISE, &self.options.command, "--version"]);
+            command.env_clear().current_dir("/").env("HOME", "/nonexistent");
+            command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+            let mut input = serde_json::to_vec(&LaunchSpec { input: String::new(), confinement })?;
+            input.push(b'\n');
+            let spawn =
+                SpawnOptions { hold_stdin: true, keep: MESSAGE_CHARS, kill_group_at_end: true };
+            Process::start(&mut command, input, spawn)
+        };
         let mut running =
-            started.map_err(|error| format!("{}: {error}. {}", self.program(), super::INSTALL))?;
-        if running
-            .wait_with_output(Deadline::after(VERSION_WAIT), PIPE_PATIENCE, &mut |_| true)
-            .is_none()
-        {
+            start().map_err(|error| wrong(&format!("cannot be started: {}", error.kind())))?;
+        let ended =
+            running.wait_with_output(Deadline::after(VERSION_WAIT), PIPE_PATIENCE, &mut |_| true);
+        let Some(Ended { status, .. }) = ended else {
             running.end(limits::AGENT_GRACE);
-            return Err(format!(
-                "{} did not report its version in time. {}",
-                self.program(),
-                super::INSTALL
-            ));
-        }
-        let detail = String::from_utf8_lossy(&running.stdout).into_owned();
-        let mut numbers = detail
+            return Err(wrong("did not report its version in time"));
+        };
+        let said = String::from_utf8_lossy(&running.stdout).into_owned();
+        let mut numbers = said
             .split_whitespace()
             .next()
             .unwrap_or_default()
@@ -411,17 +404,31 @@ impl Agent {
                 let _ = self.version.set(format!("{a}.{b}.{c}"));
                 Ok(())
             }
-            (Some(a), Some(b), Some(c)) => Err(format!(
-                "{} is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed; older \
-                 ones are not known to confine a session. {}",
-                self.program(),
-                super::INSTALL
-            )),
-            _ => Err(format!(
-                "{} does not say a version as Claude Code does. {}",
-                self.program(),
-                super::INSTALL
-            )),
+            (Some(a), Some(b), Some(c)) => Err(wrong(&format!(
+                "is version {a}.{b}.{c}; {major}.{minor}.{patch} or newer is needed; older ones \
+                 are not known to confine a session"
+            ))),
+            _ => {
+                let errors = String::from_utf8_lossy(&running.stderr);
+                let code = status.ok().and_then(|status| status.code());
+                Err(match (errors.trim(), code) {
+                    (errors, Some(126)) => format!(
+                        "{program} starts another file, which the rules of a session do not let \
+                         it read ({errors}). Let AGENT_COMMAND name that file."
+                    ),
+                    ("", _) => wrong("does not say a version as Claude Code does"),
+                    (errors, _) => wrong(&format!("does not run: {errors}")),
+                })
+            }
         }
     }
+}
+
+/// How to get a program that is accepted.
+pub(super) fn install() -> String {
+    let (major, minor, patch) = VERSION;
+    format!(
+        "The server needs Claude Code (npm install -g \
+         @anthropic-ai/claude-code@{major}.{minor}.{patch}) and AGENT_COMMAND to name it."
+    )
 }

@@ -1,10 +1,10 @@
 //! A session's own folder, outside the vault: its copy of the vault, its plugin, its system prompt,
 //! its temporary files. It is removed with the session; what a crash leaves is removed by the next
-//! one.
+//! one, and by the next start.
 
-use super::SESSION_DIR;
 use super::copy::WorkingCopy;
 use super::skills::{self, Skill};
+use super::{SESSION_DIR, Work};
 use crate::disk;
 use crate::secret;
 use crate::vault::Vault;
@@ -37,13 +37,14 @@ impl SessionDir {
         vault: &Vault,
         skills: &[Skill],
         system_prompt: &str,
+        work: Work,
         keep_going: &dyn Fn() -> bool,
     ) -> io::Result<SessionDir> {
-        let base = state.map_or_else(std::env::temp_dir, |state| state.join("agent"));
+        remove_finished(state);
+        let base = base(state);
         disk::create_private_folder(&base)?;
         // Sessions name their files by canonical paths.
         let base = base.canonicalize()?;
-        remove_finished(&base);
         let folder = base.join(format!("{SESSION_DIR}{}", secret::new_id()));
         disk::create_private_folder(&folder)?;
         let fill = || {
@@ -55,7 +56,7 @@ impl SessionDir {
             }
             skills::write_plugin(skills, &plugin)?;
             skills::put(&folder.join("system.md"), system_prompt.as_bytes())?;
-            let copy = WorkingCopy::make(vault, folder.join("vault"), keep_going)?;
+            let copy = WorkingCopy::make(vault, folder.join("vault"), work, keep_going)?;
             Ok(SessionDir { folder: folder.clone(), home, temporary, copy, _lock })
         };
         fill().inspect_err(|_| drop(disk::remove_own_folder(&folder)))
@@ -71,15 +72,20 @@ impl Drop for SessionDir {
 }
 
 /// Whether the session of a folder runs, in this process or another; `None` where that is unknown.
-pub(super) fn is_running(folder: &Path) -> Option<bool> {
+fn is_running(folder: &Path) -> Option<bool> {
     let lock = folder.join(LOCK);
     // A folder without a lock file is just being created, or was never finished: it is left alone.
     lock.is_file().then(|| disk::take_lock(&lock).ok()).flatten().map(|lock| lock.is_none())
 }
 
+/// Where the folders of sessions are.
+fn base(state: Option<&Path>) -> PathBuf {
+    state.map_or_else(std::env::temp_dir, |state| state.join("agent"))
+}
+
 /// Removes the folders of sessions that are over.
-fn remove_finished(base: &Path) {
-    let Ok(entries) = std::fs::read_dir(base) else { return };
+pub(super) fn remove_finished(state: Option<&Path>) {
+    let Ok(entries) = std::fs::read_dir(base(state)) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(SESSION_DIR));
         if is_ours && is_running(&entry.path()) == Some(false) {

@@ -8,6 +8,11 @@ use serde_json::{Map, Value};
 
 /// Characters of the description of what a session is currently doing.
 const DOING_CHARS: usize = 200;
+/// Requests in a row that the API may leave unanswered: the program waits longer before each, up to
+/// minutes, and the caller should know earlier.
+const RETRIES: u32 = 4;
+/// The longest wait before the next request, in milliseconds.
+const RETRY_DELAY_MS: f64 = 15_000.0;
 
 /// What a session's output has shown so far.
 #[derive(Debug, Default)]
@@ -15,9 +20,8 @@ pub(super) struct Transcript {
     pub(super) progress: Progress,
     /// The final object, of type `result`.
     pub(super) end: Option<End>,
-    /// HTTP status of the API's last failed request (`api_retry`), or `nothing`; `None` once it
-    /// has answered.
-    pub(super) retry_status: Option<String>,
+    /// Requests in a row that the API has not answered (`api_retry`).
+    retries: u32,
     /// Whether the session has reported its tools and servers (`init`).
     is_initialized: bool,
     /// The id of the last turn's message.
@@ -63,13 +67,19 @@ impl Transcript {
             }
             "system" if text("subtype") == "api_retry" => {
                 let status = message.get("error_status").and_then(Value::as_u64);
-                if matches!(status, Some(401 | 403)) {
-                    return Err(super::KEY_REFUSED.into());
-                }
-                let status =
-                    status.map_or_else(|| "nothing".to_owned(), |status| status.to_string());
-                self.retry_status = Some(status.clone());
-                return Ok(Some(format!("the API answered {status}; retrying")));
+                self.retries += 1;
+                let waits = message.get("retry_delay_ms").and_then(Value::as_f64);
+                let is_late = self.retries >= RETRIES || waits > Some(RETRY_DELAY_MS);
+                return match status {
+                    Some(401 | 403) => Err(super::KEY_REFUSED.into()),
+                    Some(429) if is_late => Err(super::RATE_LIMITED.into()),
+                    Some(status) if is_late => {
+                        Err(format!("The API answers {status}; try again later."))
+                    }
+                    None if is_late => Err(super::UNREACHABLE.into()),
+                    Some(status) => Ok(Some(format!("the API answered {status}; trying again"))),
+                    None => Ok(Some("the API cannot be reached; trying again".into())),
+                };
             }
             "assistant" | "user" if !self.is_initialized => {
                 return Err(unconfined("it did not say which tools it has"));
@@ -107,7 +117,7 @@ impl Transcript {
         page: &dyn Fn(&str) -> String,
     ) -> Result<Option<String>, String> {
         let Some(message) = message else { return Ok(None) };
-        self.retry_status = None;
+        self.retries = 0;
         let id = message.get("id").and_then(Value::as_str).unwrap_or_default();
         if self.turn != id {
             id.clone_into(&mut self.turn);

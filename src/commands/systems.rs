@@ -93,15 +93,7 @@ pub(super) fn check_agent(
             mistakes.push(Mistake { setting: "TOOLSETS", what: format!("has agent: {why}") });
             return None;
         }
-        let daily = options
-            .daily_budget_usd
-            .map_or("no daily budget".to_owned(), |daily| format!("{daily} dollars in 24 hours"));
-        let (ingest, query, most) =
-            (&options.ingest.model, &options.query.model, options.max_budget_usd);
-        return Some(format!(
-            "Claude Code {}; {ingest} files, {query} answers; {most} dollars a session, {daily}",
-            agent.version()
-        ));
+        return Some(format!("Claude Code {}, {}", agent.version(), options.model));
     }
     None
 }

@@ -1,11 +1,5 @@
-//! The wiki that toolset `agent` maintains.
-//!
-//! | file | holds |
-//! |---|---|
-//! | [`starter`] | its initial files |
-//! | [`links`] | links between pages |
+//! The wiki that toolset `agent` maintains; [`starter`] has its initial files.
 
-pub mod links;
 pub mod starter;
 
 /// The folders of the two domains, and of what belongs to both.

@@ -41,7 +41,7 @@ class World:
         env = {
             "PATH": os.environ["PATH"], "VAULT_PATH": str(self.vault), "STATE_DIR": str(self.state), "TOOLSETS": "vault,agent",
             "AGENT_COMMAND": CLAUDE, "ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": self.api.url,
-            "COS_VAULT_MAX_TURNS": "100", "COS_VAULT_QUERY_MAX_TURNS": "100", "AUTH_USERS": "alex:$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4m", "SECRET_OF_THE_SERVER": "not yours",
+            "COS_VAULT_MAX_TURNS": "100", "AUTH_USERS": "alex:$2b$04$abcdefghijklmnopqrstuuJ0x5m1Cm6b1r8Yz1m4o3i4o3i4o3i4m", "SECRET_OF_THE_SERVER": "not yours",
             **(settings or {}),
         }
         self.log = open(self.top / "log", "w+")
@@ -145,7 +145,8 @@ def hostile_model():
     def rows(world):
         vault, top = ".", str(world.top)
         return [
-            ("read a file of the vault", use("Read", file_path="Diary.md"), True),
+            ("read a page of the wiki", use("Read", file_path="work/wiki/index.md"), True),
+            ("read a note outside the wiki", use("Read", file_path="Diary.md"), False),
             ("write a page of the wiki", use("Write", file_path="work/wiki/entities/Ada.md", content="# Ada\n"), True),
             ("read aliases.md", use("Read", file_path="aliases.md"), True),
             ("write aliases.md", use("Write", file_path="aliases.md", content="# Aliases\n"), True),
@@ -371,17 +372,17 @@ def lives():
     check(f"a request has {size} bytes before any page is read", size < 20_000, size)
     world.close()
 
-    pages = ["life/wiki/concepts/Tea.md", "life/wiki/concepts/None.md"]
-    later = {**GIVE, "after": 1, "input": {**INGESTED, "pagesResynthesized": pages}}
-    world = World([write, {**use("Read", file_path="Diary.md"), "after": 1}, later])
+    pages = ["life/wiki/concepts/Tea.md"]
+    later = {**GIVE, "after": 1}
+    world = World([write, {**use("Read", file_path="aliases.md"), "after": 1}, later])
     result = world.ok(world.ingest())
     found = world.ok(world.tool("vault_search", query="zebra"))
     check("a page is in the index at once", found["total_matches"] == 1, found)
-    check("what was not written is told", result["not_found"] == pages[1:] and result["pagesResynthesized"] == pages[:1], result)
+    check("what was written is told", result["pagesResynthesized"] == pages, result)
     messages = [note["params"]["message"] for note in world.notes if note["method"] == "notifications/progress"]
     # Each turn is followed by a second of thinking: what came too soon after something else is said then.
     told = any("turn 1: " in message and pages[0] in message for message in messages)
-    check("progress says turn, tool and page", told and "turn 2: Read Diary.md" in messages, messages)
+    check("progress says turn, tool and page", told and "turn 2: Read aliases.md" in messages, messages)
     world.close()
 
     def repository(world):
@@ -454,11 +455,12 @@ def lives():
     check("too many turns are told as that", error["code"] == "AGENT_FAILED" and "COS_VAULT_MAX_TURNS" in error["message"], error)
     world.close()
 
-    world = World([use("Glob", pattern="*")] * 40, {"COS_VAULT_MAX_BUDGET_USD": "0.01", "COS_VAULT_MAX_TURNS": "200"})
-    world.api.script = [use("Glob", pattern="*")] * 150
-    error = world.error(world.ingest())
-    check("too much money is told as that", error["code"] == "AGENT_FAILED" and "COS_VAULT_MAX_BUDGET_USD" in error["message"], error)
-    world.close()
+    for name, answer, words in [("an API that is away", {"close": True}, "cannot be reached"), ("a limited rate", {"status": 429, "message": "slow down"}, "limits the rate")]:
+        world = World([answer] * 20)
+        started = time.time()
+        error = world.error(world.ingest())
+        check(f"{name} is told as that, after {time.time() - started:.0f} s", words in error["message"] and time.time() - started < 30, error)
+        world.close()
 
     world = World([hang], {"COS_VAULT_CONCURRENCY": "2", "COS_VAULT_TIMEOUT_MS": "60000"})
     jobs = [world.ok(world.ingest(content=f"mail {number}", background=True))["job_id"] for number in range(4)]

@@ -6,8 +6,8 @@ import threading
 
 
 class Api:
-    """Serves on loopback. `script` is a list of turns: {"tool", "input"}, {"text"}, {"hang": seconds} or {"status": 401}.
-    A turn's "after" is the seconds that it takes to think."""
+    """Serves on loopback. `script` is a list of turns: {"tool", "input"}, {"text"}, {"hang": seconds},
+    {"close": True} or {"status": 401}. A turn's "after" is the seconds that it takes to think."""
 
     def __init__(self, script=()):
         self.script, self.requests, self.release = list(script), [], threading.Event()
@@ -36,6 +36,9 @@ class Api:
                 if "hang" in turn:
                     api.release.wait(turn["hang"])
                     turn = {"text": "late"}
+                if "close" in turn:
+                    self.close_connection = True
+                    return self.connection.close()
                 if "status" in turn:
                     return self.whole(turn["status"], {"type": "error", "error": {"type": "authentication_error", "message": turn.get("message", "no")}})
                 self.stream(body, turn)
@@ -45,6 +48,8 @@ class Api:
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(text)))
+                if status == 429:
+                    self.send_header("retry-after", "60")
                 self.end_headers()
                 self.wfile.write(text)
 

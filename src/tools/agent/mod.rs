@@ -8,9 +8,9 @@ mod query;
 
 use super::error::{Code, Error};
 use super::schema::{ANY_TEXT, COUNT, Field, Shape, optional, required};
-use super::{Arguments, Context, Reply, Requester, Tool};
+use super::{Context, Reply, Requester, Tool};
 use crate::agent::job::{Job, JobState, STATUSES};
-use crate::agent::{Agent, Failure, Filed, Overrides, Progress, Watcher};
+use crate::agent::{Agent, Failure, Filed, Progress, Watcher};
 use crate::limits;
 use crate::object::without_nulls;
 use serde_json::{Map, Value, json};
@@ -29,12 +29,11 @@ const DOMAIN: &str = "The tree it belongs to, if you know";
 const JOB: [Field; 8] = [
     required("job_id", ANY_TEXT, ""),
     required("status", Shape::OneOf(&STATUSES), ""),
-    optional("doing about model summary begun", ANY_TEXT, ""),
-    optional("queue_position turns duration_ms denied", COUNT, ""),
+    optional("doing about summary begun", ANY_TEXT, ""),
+    optional("turns duration_ms denied", COUNT, ""),
     optional("perDomain commit error", Shape::AnyObject, ""),
     optional(
-        "sourcesCreated pagesResynthesized contradictions boardRefsRecorded not_found left_out \
-         filed_before remote_images refused",
+        "sourcesCreated pagesResynthesized contradictions boardRefsRecorded left_out refused",
         TEXTS,
         "",
     ),
@@ -46,9 +45,8 @@ const JOB: [Field; 8] = [
     ),
 ];
 /// The members of a job that has not ended, and of a list of jobs; the others are those of [`JOB`].
-const STATUS: [Field; 4] = [
+const STATUS: [Field; 3] = [
     optional("job_id status doing", ANY_TEXT, ""),
-    optional("queue_position", COUNT, ""),
     optional("error", Shape::AnyObject, ""),
     optional(
         "jobs",
@@ -56,32 +54,6 @@ const STATUS: [Field; 4] = [
         "Your jobs, newest first, where none was named",
     ),
 ];
-
-/// What a call may ask for instead of the configured route; [`overrides`] reads it.
-const MODEL: Field = optional(
-    "model",
-    Shape::Text { max: limits::AGENT_DESCRIPTION_CHARS },
-    "One of the configured models",
-);
-const MAX_TURNS: Field = optional(
-    "max_turns",
-    Shape::Integer { min: 1, max: 1_000, outside: Code::InvalidArgument },
-    "Fewer turns than configured",
-);
-const TIMEOUT_MS: Field = optional(
-    "timeout_ms",
-    Shape::Integer { min: 1_000, max: 3_600_000, outside: Code::InvalidArgument },
-    "Less time than configured",
-);
-
-fn overrides(arguments: &Arguments) -> Overrides {
-    let number = |name: &str| arguments.has(name).then(|| arguments.number(name));
-    Overrides {
-        model: arguments.maybe("model").map(str::to_owned),
-        max_turns: number("max_turns"),
-        timeout_ms: number("timeout_ms").map(|number| number as u64),
-    }
-}
 
 fn agent<'a>(context: &Context<'a>) -> Result<&'a Arc<Agent>, Error> {
     context
@@ -151,7 +123,6 @@ fn filed_members(filed: &Filed) -> Map<String, Value> {
         "written": filed.shown().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
         "conflicts": filed.conflicts.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
         "left_out": filed.left_out.iter().take(limits::AGENT_WRITTEN).collect::<Vec<_>>(),
-        "remote_images": filed.remote_images,
         "commit": commit,
     }));
     members.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
@@ -166,12 +137,9 @@ fn job_summary(job: &Job, seen: &JobState) -> Map<String, Value> {
         "status": seen.status(),
         "begun": job.begun.rfc3339(),
         "about": job.about,
-        "model": job.model,
         "turns": progress.turns,
-        // Of a job with a result the session's own time; of any other the time since the call, waiting included.
-        "duration_ms": (if matches!(seen.outcome.as_deref(), Some(Ok(_))) { progress.took } else { seen.took }).as_millis() as u64,
+        "duration_ms": seen.took.as_millis() as u64,
         "cost_usd": progress.cost_usd,
-        "queue_position": progress.ahead,
         "doing": Some(&seen.doing).filter(|doing| !doing.is_empty()),
     }))
 }
@@ -212,7 +180,7 @@ fn job(context: &Context<'_>, id: &str) -> Result<Arc<Job>, Error> {
             Code::InvalidArgument,
             format!(
                 "Argument job_id names no job of yours. {known}. Jobs end with the server: if it \
-                 was restarted, give the material again; what was filed already is recognized."
+                 was restarted, look what was filed, and give the rest again."
             ),
         )
     })

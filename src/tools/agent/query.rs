@@ -1,6 +1,6 @@
 //! `query`: a question, answered from the wiki by a session.
 
-use super::{DOMAIN, Listening, MAX_TURNS, MODEL, TIMEOUT_MS, agent, failed, overrides, refused};
+use super::{DOMAIN, Listening, agent, failed, refused};
 use crate::agent::Progress;
 use crate::agent::ingest::DOMAINS;
 use crate::tools::result::{Members, result, unless_empty};
@@ -21,9 +21,6 @@ pub(super) static TOOL: Tool = Tool {
     input: &[
         required("question", Shape::Text { max: AGENT_QUESTION_CHARS }, "What you want to know"),
         optional("domain", Shape::OneOf(&DOMAINS), DOMAIN),
-        MODEL,
-        MAX_TURNS,
-        TIMEOUT_MS,
     ],
     output: Answer::FIELDS,
     run,
@@ -44,7 +41,7 @@ result! {
         turns: u64,
         /// In dollars.
         cost_usd: Option<f64>,
-        /// Waiting not included.
+        /// The wait for other sessions included.
         duration_ms: u64,
     }
 }
@@ -55,14 +52,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (login, question, domain) =
         (&context.principal.login, arguments.text("question"), arguments.maybe("domain"));
     let mut progress = Progress::default();
-    let answer = agent.query(
-        login,
-        question,
-        domain,
-        &overrides(arguments),
-        &Listening::of(context),
-        &mut progress,
-    );
+    let answer = agent.query(login, question, domain, &Listening::of(context), &mut progress);
     let answer = answer.map_err(|failure| failed(&failure, &progress))?;
     Reply::of(&Answer {
         answer: &answer.answer,
