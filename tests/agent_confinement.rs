@@ -190,9 +190,9 @@ fn every_part_of_the_command_line_that_confines_a_session_is_given() {
     assert!(temporary.contains("/agent/vault-sync-mcp-session-"), "{temporary}");
 }
 
-/// A session's folder that a crash left is removed by the next session; one that is in use is not.
+/// A session's folder that a crash left is removed by the next start; one that is in use is not.
 #[test]
-fn leftovers_of_a_crash_go_with_the_next_session() {
+fn leftovers_of_a_crash_go_with_the_next_start() {
     let scene = Scene::with(&format!(
         "if [ -e \"$HOME/quick\" ]; then {INIT}{RESULT}exit; fi\n{INIT}sleep 98767"
     ));
@@ -210,9 +210,10 @@ fn leftovers_of_a_crash_go_with_the_next_session() {
     eventually("the session ends", || scene.running("sleep 98767") == 0);
     assert_eq!(folders(), 1);
     let server = scene.serve(&[]);
+    assert_eq!(folders(), 0, "the old one is gone");
     server.call("ingest", json!({ "content": "x", "background": true }));
     eventually("the next one runs", || scene.running("sleep 98767") == 1);
-    assert_eq!(folders(), 1, "the old one is gone");
+    assert_eq!(folders(), 1);
     std::fs::write(scene.home().join("quick"), "").unwrap();
     server.call("query", json!({ "question": "x" }));
     assert_eq!(folders(), 1, "the one in use is not");
@@ -262,7 +263,7 @@ fn the_kernel_keeps_a_session_from_the_vault_and_from_what_is_next_to_it() {
                   \"$HOME/reached\"\ndone\nfor file in VAULT/Diary.md VAULT/life/x.md OUTSIDE \
                   /tmp/vault-sync-mcp-was-here ../x Diary.md raw/assets/x.md; do\n  ( echo x > \
                   $file ) 2>/dev/null && echo \"$file\" >> \"$HOME/reached\"\ndone\necho x > \
-                  work/x.md && cat Diary.md > /dev/null && echo done >> \"$HOME/reached\"\n";
+                  work/x.md && cat aliases.md > /dev/null && [ ! -e Diary.md ] && echo done >> \"$HOME/reached\"\n";
     let scene = Scene::with("");
     let outside = scene.folder.path().join("outside.md");
     std::fs::write(&outside, "secret").unwrap();
@@ -325,4 +326,59 @@ fn files_of_the_server_are_not_taken_as_attachments() {
         (scene.folder.read("raw/assets/good.txt"), scene.folder.read("raw/assets/good 2.txt")),
         (b"good".to_vec(), b"other".to_vec())
     );
+}
+
+/// As people have it: npm and the program's own installer link to it, and the local installation
+/// starts it by a script.
+#[test]
+fn a_program_behind_a_link_or_a_script_is_started() {
+    let scene = Scene::with(&format!("{INIT}{RESULT}"));
+    let home = scene.folder.path().join("me");
+    let (package, local, bin) = (
+        home.join("lib/node_modules/@anthropic-ai/claude-code"),
+        home.join(".claude/local"),
+        home.join("bin"),
+    );
+    for folder in [&package, &local, &bin] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    // The program of the package reads another file of it.
+    let inner = package.join("inner");
+    std::fs::copy(&scene.program, &inner).unwrap();
+    let script = |file: &Path, text: String| {
+        std::fs::write(file, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
+    };
+    script(&package.join("claude"), format!(". {}", inner.display()));
+    std::os::unix::fs::symlink(
+        "../lib/node_modules/@anthropic-ai/claude-code/claude",
+        bin.join("npm"),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(&scene.program, bin.join("native")).unwrap();
+    script(&local.join("claude"), format!("exec \"{}\" \"$@\"", package.join("claude").display()));
+    for command in [bin.join("npm"), bin.join("native"), local.join("claude")] {
+        let server = scene.serve(&[("AGENT_COMMAND", command.to_str().unwrap())]);
+        assert_eq!(server.call("query", json!({ "question": "x" }))["answer"], "yes");
+    }
+    if !vault_sync_mcp::agent::is_landlock_supported() {
+        crate::support::skipped("this kernel has no Landlock");
+        return;
+    }
+    let wrapper = local.join("variable");
+    script(&wrapper, format!("there={}\nexec \"$there\" \"$@\"", package.join("claude").display()));
+    let output = Command::new(env!("CARGO_BIN_EXE_vault-sync-mcp"))
+        .args(["stdio", "--toolsets", "agent", "--agent-command", wrapper.to_str().unwrap()])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("VAULT_PATH", scene.folder.vault())
+        .env("STATE_DIR", "none")
+        .env("ANTHROPIC_API_KEY", KEY)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let file = package.join("claude").display().to_string();
+    assert!(said.contains("do not let it read") && said.contains(&file), "{said}");
 }

@@ -4,6 +4,7 @@
 //! folder and its temporary files; and connect by TCP to the API's port and port 53. Landlock has
 //! no rules for UDP.
 
+use crate::disk;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, path_beneath_rules,
@@ -23,6 +24,9 @@ const SYSTEM: &str = "/usr /bin /sbin /lib /lib64 /opt /nix/store /proc/cpuinfo 
                       /etc/localtime /etc/ssl /etc/pki /etc/ca-certificates /etc/alternatives";
 
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+/// Bytes of a script that starts the program.
+const SCRIPT_BYTES: u64 = 64 * 1024;
 
 /// The port of DNS over TCP.
 const DNS: u16 = 53;
@@ -65,21 +69,37 @@ impl Confinement {
     }
 }
 
-/// The program to start, with symbolic links resolved, and the folders of `PATH`. For a program
-/// that npm installed, the `node_modules` folder that holds its files.
+/// The program to start with all its files, and the folders of `PATH`.
 fn programs(program: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> =
         std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     let candidates =
         folders.iter().map(|folder| folder.join(program)).chain([program.to_path_buf()]);
-    let real = candidates.filter_map(|file| file.canonicalize().ok()).map(|file| {
+    let real: Vec<PathBuf> = candidates.filter_map(|file| file.canonicalize().ok()).collect();
+    let started: Vec<PathBuf> =
+        real.iter().filter_map(|file| started_by(file)?.canonicalize().ok()).collect();
+    // A program that npm installed is in several packages.
+    let with_its_files = |file: PathBuf| {
         let package = file
             .ancestors()
             .find(|above| above.file_name().is_some_and(|name| name == "node_modules"));
         package.unwrap_or(&file).to_path_buf()
-    });
-    real.chain(folders.clone()).collect()
+    };
+    real.into_iter().chain(started).map(with_its_files).chain(folders).collect()
+}
+
+/// The program that a script replaces itself with, as the local installation of Claude Code does:
+/// the absolute path after `exec`.
+fn started_by(script: &Path) -> Option<PathBuf> {
+    let text = disk::read_at_most(script, SCRIPT_BYTES).ok()?;
+    let text = String::from_utf8(text).ok().filter(|text| text.starts_with("#!"))?;
+    let words = text.lines().find_map(|line| line.trim_start().strip_prefix("exec "))?.trim_start();
+    let path = match words.chars().next()? {
+        quote @ ('"' | '\'') => words.split(quote).nth(1)?,
+        _ => words.split_whitespace().next()?,
+    };
+    Some(PathBuf::from(path)).filter(|path| path.is_absolute())
 }
 
 /// Whether the kernel has Landlock.
