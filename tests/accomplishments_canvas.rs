@@ -69,23 +69,13 @@ fn a_canvas_is_edited_and_not_rewritten() {
         String::from_utf8(folder.read("projects/main.canvas")).unwrap(),
         CANVAS.replace("accomplishments/Old.md", "accomplishments/New- name-.md")
     );
-    // The same in a file that is indented otherwise.
+    // Indented otherwise it gets Obsidian's layout, and its members stay in their order.
     let pretty =
-        serde_json::to_string_pretty(&serde_json::from_str::<Value>(CANVAS).unwrap()).unwrap();
+        CANVAS.replace("\n\t", "\n    ").replace("\":", "\": ").replace(": [\n", ": \n\n[\n");
     std::fs::write(folder.vault().join("projects/main.canvas"), &pretty).unwrap();
     let made = create(&server, "Pretty", &[]);
-    let drawn = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
-    assert_eq!(
-        drawn
-            .lines()
-            .filter(|line| !pretty.lines().any(|old| old == *line || format!("{old},") == *line))
-            .count(),
-        1,
-        "{drawn}"
-    );
-    assert!(drawn.contains("    },\n    {\"id\":\""), "{drawn}");
     server.call("manage_accomplishment", json!({ "operation": "delete", "id": made["id"] }));
-    assert_eq!(String::from_utf8(folder.read("projects/main.canvas")).unwrap(), pretty);
+    assert_eq!(String::from_utf8(folder.read("projects/main.canvas")).unwrap(), CANVAS);
 }
 
 #[test]
@@ -122,7 +112,8 @@ fn another_title_rewrites_the_links_to_the_note() {
         "Done: [[New plan#Tasks|that]], ![[New plan]] and [it](New%20plan.md), not `[[Old \
          plan]]`.\r\n"
     );
-    assert_eq!(text("boards/own.canvas"), board.replace("Old", "New"));
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(read(&text("boards/own.canvas")), read(&board.replace("Old", "New")));
     let own = text("accomplishments/New plan.md");
     assert!(
         own.contains("# New plan")
@@ -137,6 +128,83 @@ fn another_title_rewrites_the_links_to_the_note() {
             && !main.contains("Old plan")
             && edges(&check_canvas(main.as_bytes())).len() == 1
     );
+}
+
+#[test]
+fn a_card_that_was_drawn_before_is_used_with_its_edges() {
+    let folder = Folder::with(&[]);
+    let server = serve(&folder);
+    for title in ["Plan", "Build", "Ship"] {
+        create(&server, title, &[]);
+    }
+    let old = canvas(&folder);
+    let id = |title: &str| node(&old, &format!("accomplishments/{title}.md"))["id"].clone();
+    let (plan, build, ship) = (id("Plan"), id("Build"), id("Ship"));
+    let text = String::from_utf8(folder.read("projects/main.canvas")).unwrap();
+    let edge = |name: &str, from: &Value, to: &Value| {
+        json!({ "id": name, "fromNode": from, "toNode": to }).to_string()
+    };
+    let edges_drawn = [edge("one", &plan, &build), edge("two", &build, &ship)].join(",");
+    let drawn = text.replace("\"edges\":[]", &format!("\"edges\":[{edges_drawn}]"));
+    std::fs::write(folder.vault().join("projects/main.canvas"), &drawn).unwrap();
+    std::fs::remove_file(folder.vault().join("accomplishments/Build.md")).unwrap();
+    let synced = server.call("sync_dependencies", json!({}));
+    let said = synced["errors"].to_string();
+    assert!(said.contains("ACC-001") && said.contains("accomplishments/Build.md"), "{synced}");
+    assert!(said.contains("two") && synced["updated_count"] == 0, "{synced}");
+    // The caller names one of its edges; the others are there too.
+    let made = create(&server, "Build", &["ACC-001"]);
+    assert_eq!(made["depends_on"], json!(["ACC-001"]));
+    assert_eq!(String::from_utf8(folder.read("projects/main.canvas")).unwrap(), drawn);
+    let ship = server.call("get_accomplishment", json!({ "id": "ACC-003" }));
+    assert_eq!(ship["depends_on"], json!([made["id"]]));
+    assert_eq!(server.call("sync_dependencies", json!({}))["updated_count"], 0);
+}
+
+#[test]
+fn a_canvas_that_was_renamed_is_not_made_again() {
+    let folder = Folder::with(&[]);
+    let server = serve(&folder);
+    create(&server, "Plan", &[]);
+    let at = |name: &str| folder.vault().join(format!("projects/{name}.canvas"));
+    std::fs::rename(at("main"), at("house")).unwrap();
+    let shown = server.call("get_accomplishment", json!({ "id": "ACC-001" }));
+    assert_eq!(shown["canvas_source"], "projects/house.canvas", "where the card is");
+    let data = json!({ "title": "Build", "effort": "Infra" });
+    let error =
+        server.fail("manage_accomplishment", json!({ "operation": "create", "data": data }));
+    assert_eq!(error["code"], "CANVAS_NOT_FOUND");
+    assert!(error["message"].as_str().unwrap().contains("projects/house.canvas"), "{error}");
+    assert!(!at("main").exists());
+}
+
+#[test]
+fn links_in_depends_on_are_ids_and_finished_work_is_not_blocked() {
+    let note = |id: &str, title: &str, more: &str| {
+        first().replace("ACC-001", id).replace("First", title).replace("depends_on: []", more)
+    };
+    let folder = Folder::with(&[
+        ("accomplishments/Roof.md", note("ACC-001", "Roof", "depends_on: []").as_bytes()),
+        (
+            "accomplishments/House.md",
+            note("ACC-002", "House", "depends_on: [\"[[Roof|the roof]]\", '[[Wall]]']").as_bytes(),
+        ),
+    ]);
+    let open = |path: &str| {
+        let text = String::from_utf8(folder.read(path)).unwrap();
+        std::fs::write(folder.vault().join(path), text.replace("Completed", "Not Started"))
+            .unwrap();
+    };
+    open("accomplishments/Roof.md");
+    let server = serve(&folder);
+    let shown = server.call("get_accomplishment", json!({ "id": "ACC-002" }));
+    assert_eq!(shown["depends_on"], json!(["ACC-001", "[[Wall]]"]));
+    assert_eq!(shown["is_blocked"], false, "it is completed");
+    let listed = server.call("list_accomplishments", json!({}));
+    assert!(listed["problems"].to_string().contains("[[Wall]]"), "{listed}");
+    open("accomplishments/House.md");
+    let blocked = server.call("get_blocked_items", json!({}));
+    assert_eq!(blocked["blocked_items"][0]["blocking_items"][0]["id"], "ACC-001", "{blocked}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! A canvas (JSON Canvas 1.0): read, and edited in place.
+//! A canvas (JSON Canvas 1.0): read, and edited as data. What is not ours is kept, in its order; the
+//! layout becomes Obsidian's own.
 
 use super::{Error, invalid, malformed};
-use crate::markdown::json;
 use crate::vault::{VaultPath, composed};
 use serde::Deserialize;
+use serde_yaml::{Mapping, Value};
 use std::collections::HashSet;
 
 /// The position on a canvas of a node's upper left corner; y grows downwards. Whole numbers, as
@@ -82,13 +83,15 @@ impl Canvas {
         if text.trim().is_empty() {
             return Ok(Canvas::default());
         }
-        let mut canvas: Canvas = serde_json::from_str(text).map_err(|error| {
-            format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column())
-        })?;
-        for file in canvas.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
+        let mut canvas: Canvas = serde_json::from_str(text).map_err(not_a_canvas)?;
+        canvas.compose();
+        Ok(canvas)
+    }
+
+    fn compose(&mut self) {
+        for file in self.nodes.iter_mut().filter_map(|node| node.file.as_mut()) {
             *file = composed(file.trim_start_matches("./").trim_start_matches('/')).into_owned();
         }
-        Ok(canvas)
     }
 
     /// The node that shows a note.
@@ -97,20 +100,24 @@ impl Canvas {
     }
 
     /// All nodes that show a note, each with its number.
-    pub(super) fn nodes_of<'a>(
-        &'a self,
-        path: &'a VaultPath,
-    ) -> impl Iterator<Item = (usize, &'a Node)> {
+    fn nodes_of<'a>(&'a self, path: &'a VaultPath) -> impl Iterator<Item = (usize, &'a Node)> {
         let is_of = |node: &Node| node.file.as_deref() == Some(path.as_str());
         self.nodes.iter().enumerate().filter(move |(_, node)| is_of(node))
     }
 }
 
+fn not_a_canvas(error: serde_json::Error) -> String {
+    format!("it is not a JSON Canvas at line {} column {}", error.line(), error.column())
+}
+
 /// A canvas that is being edited.
 #[derive(Debug, Clone)]
+#[cfg_attr(fuzzing, derive(PartialEq))]
 pub(super) struct EditedCanvas {
-    /// Its text.
-    pub(super) text: String,
+    /// Its members in their order, which `serde_json` does not keep.
+    value: Mapping,
+    /// Its text, until it is changed.
+    unchanged: Option<String>,
     /// Its name in messages.
     name: String,
 }
@@ -119,33 +126,49 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed) for anything but a canvas.
     pub(super) fn new(text: String, name: &str) -> Result<EditedCanvas, Error> {
-        let empty = text.trim_start_matches('\u{feff}').trim().is_empty();
-        let text = if empty { "{\n\t\"nodes\":[],\n\t\"edges\":[]\n}".to_owned() } else { text };
-        let canvas = EditedCanvas { text, name: name.to_owned() };
+        let json = text.trim_start_matches('\u{feff}').trim();
+        let json = if json.is_empty() { r#"{"nodes":[],"edges":[]}"# } else { json };
+        let mut value: Mapping =
+            serde_json::from_str(json).map_err(|error| malformed(name)(not_a_canvas(error)))?;
+        for list in ["nodes", "edges"] {
+            let list = value.entry(list.into()).or_insert(Value::Sequence(Vec::new()));
+            if !list.as_sequence().is_some_and(|list| list.iter().all(Value::is_mapping)) {
+                let why = "its nodes and edges are not lists of objects";
+                return Err(malformed(name)(why.into()));
+            }
+        }
+        let canvas = EditedCanvas { value, unchanged: Some(text), name: name.to_owned() };
         canvas.check()?;
         Ok(canvas)
     }
 
-    /// Whether it can be edited: what serde accepts may still not be a JSON Canvas, and an edit
-    /// would break it.
+    /// Its text: the old one unless it was changed; else in Obsidian's layout, a node or an edge in
+    /// each line.
+    pub(super) fn text(&self) -> String {
+        if let Some(text) = &self.unchanged {
+            return text.clone();
+        }
+        let members = self.value.iter().map(|(name, value)| {
+            let (open, lines, close) = match value {
+                Value::Sequence(items) => ("[", items.iter().map(json).collect(), "]"),
+                Value::Mapping(members) => ("{", members.iter().map(json_member).collect(), "}"),
+                _ => ("", Vec::new(), ""),
+            };
+            if lines.is_empty() {
+                return format!("\t{}", json_member((name, value)));
+            }
+            format!("\t{}:{open}\n\t\t{}\n\t{close}", json(name), lines.join(",\n\t\t"))
+        });
+        format!("{{\n{}\n}}", members.collect::<Vec<_>>().join(",\n"))
+    }
+
+    /// Whether it can be edited: what serde accepts may still not be a JSON Canvas.
     ///
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn check(&self) -> Result<(), Error> {
         let wrong = |why: &str| Err(malformed(&self.name)(why.to_owned()));
         let canvas = self.read()?;
-        if self.text.as_bytes().get(self.start()) != Some(&b'{') {
-            return wrong("it is not a JSON object");
-        }
-        for list in ["nodes", "edges"] {
-            let Some(range) = json::member(&self.text, self.start(), list) else { continue };
-            let objects = json::elements(&self.text, range.start);
-            if self.text.as_bytes().get(range.start) != Some(&b'[')
-                || objects.iter().any(|one| self.text.as_bytes().get(one.start) != Some(&b'{'))
-            {
-                return wrong("its nodes and edges are not lists of objects");
-            }
-        }
         let mut ids = HashSet::new();
         if canvas.nodes.iter().any(|node| !ids.insert(&*node.id)) {
             return wrong("two of its nodes have the same id");
@@ -164,58 +187,65 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn read(&self) -> Result<Canvas, Error> {
-        Canvas::parse(&self.text).map_err(malformed(&self.name))
+        let value = Value::Mapping(self.value.clone());
+        let mut canvas: Canvas = serde_yaml::from_value(value)
+            .map_err(|error| malformed(&self.name)(format!("it is not a JSON Canvas: {error}")))?;
+        canvas.compose();
+        Ok(canvas)
     }
 
-    fn start(&self) -> usize {
-        json::start(&self.text)
+    /// The nodes or edges, which are about to be changed.
+    fn list(&mut self, name: &str) -> Option<&mut Vec<Value>> {
+        self.unchanged = None;
+        self.value.get_mut(name).and_then(Value::as_sequence_mut)
     }
 
-    /// Where a list begins; it is created if missing.
-    fn list(&mut self, name: &str) -> usize {
-        if json::member(&self.text, self.start(), name).is_none() {
-            self.text = json::with_member(&self.text, self.start(), name, "[]");
+    fn add<const N: usize>(&mut self, list: &str, members: [(&str, Value); N]) {
+        if let Some(list) = self.list(list) {
+            let members = members.into_iter().map(|(name, value)| (Value::from(name), value));
+            list.push(Value::Mapping(members.collect()));
         }
-        json::member(&self.text, self.start(), name).map_or(0, |range| range.start)
-    }
-
-    fn add(&mut self, list: &str, members: &[(&str, String)]) {
-        let array = self.list(list);
-        self.text = json::with_element(&self.text, array, members);
     }
 
     /// Adds a node for a file.
     pub(super) fn add_node(&mut self, id: &str, file: &VaultPath, at: Position) {
         let members = [
-            ("id", text(id)),
-            ("type", text("file")),
-            ("file", text(file.as_str())),
-            ("x", at.x.to_string()),
-            ("y", at.y.to_string()),
-            ("width", NODE_WIDTH.to_string()),
-            ("height", NODE_HEIGHT.to_string()),
-            ("color", text("3")),
+            ("id", id.into()),
+            ("type", "file".into()),
+            ("file", file.as_str().into()),
+            ("x", (at.x as i64).into()),
+            ("y", (at.y as i64).into()),
+            ("width", (NODE_WIDTH as i64).into()),
+            ("height", (NODE_HEIGHT as i64).into()),
+            ("color", "3".into()),
         ];
-        self.add("nodes", &members);
+        self.add("nodes", members);
     }
 
     /// Adds an edge from a node to the one that it blocks.
     pub(super) fn add_edge(&mut self, id: &str, blocker: &str, blocked: &str) {
         let members = [
-            ("id", text(id)),
-            ("fromNode", text(blocker)),
-            ("fromSide", text("right")),
-            ("toNode", text(blocked)),
-            ("toSide", text("left")),
+            ("id", id.into()),
+            ("fromNode", blocker.into()),
+            ("fromSide", "right".into()),
+            ("toNode", blocked.into()),
+            ("toSide", "left".into()),
         ];
-        self.add("edges", &members);
+        self.add("edges", members);
     }
 
-    /// Removes nodes or edges, given by their numbers.
-    pub(super) fn remove(&mut self, list: &str, numbers: &[usize]) {
-        if !numbers.is_empty() {
-            let array = self.list(list);
-            self.text = json::without(&self.text, array, numbers);
+    /// Removes edges, given by their numbers.
+    pub(super) fn remove_edges(&mut self, numbers: &[usize]) {
+        self.remove("edges", numbers);
+    }
+
+    fn remove(&mut self, list: &str, numbers: &[usize]) {
+        if numbers.is_empty() {
+            return;
+        }
+        if let Some(list) = self.list(list) {
+            let mut number = 0..;
+            list.retain(|_| number.next().is_none_or(|number| !numbers.contains(&number)));
         }
     }
 
@@ -224,11 +254,15 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn remove_file(&mut self, file: &VaultPath) -> Result<(), Error> {
-        let (nodes, ids): (Vec<usize>, HashSet<String>) = self.nodes_of(file)?.into_iter().unzip();
-        let edges = self.read()?.edges.into_iter().enumerate();
-        let edges =
-            edges.filter(|(_, edge)| ids.contains(&edge.from_node) || ids.contains(&edge.to_node));
-        self.remove("edges", &edges.map(|(number, _)| number).collect::<Vec<_>>());
+        let canvas = self.read()?;
+        let (nodes, ids): (Vec<usize>, HashSet<&str>) =
+            canvas.nodes_of(file).map(|(number, node)| (number, &*node.id)).unzip();
+        let edges: Vec<usize> = (0..)
+            .zip(&canvas.edges)
+            .filter(|(_, edge)| ids.contains(&*edge.from_node) || ids.contains(&*edge.to_node))
+            .map(|(number, _)| number)
+            .collect();
+        self.remove("edges", &edges);
         self.remove("nodes", &nodes);
         Ok(())
     }
@@ -238,8 +272,10 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn rename_file(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
-        let numbers = self.nodes_of(from)?.into_iter().map(|(number, _)| number).collect();
-        self.set(numbers, &[("file", text(to.as_str()))]);
+        let numbers: Vec<usize> = self.read()?.nodes_of(from).map(|(number, _)| number).collect();
+        for number in numbers {
+            self.set(number, "file", to.as_str().into());
+        }
         Ok(())
     }
 
@@ -248,24 +284,18 @@ impl EditedCanvas {
     /// # Errors
     /// [`Malformed`](crate::vault::Error::Malformed).
     pub(super) fn move_node(&mut self, id: &str, to: Position) -> Result<(), Error> {
-        let number = self.read()?.nodes.iter().position(|node| node.id == id);
-        self.set(number.into_iter().collect(), &[("x", to.x.to_string()), ("y", to.y.to_string())]);
+        if let Some(number) = self.read()?.nodes.iter().position(|node| node.id == id) {
+            self.set(number, "x", (to.x as i64).into());
+            self.set(number, "y", (to.y as i64).into());
+        }
         Ok(())
     }
 
-    fn nodes_of(&self, file: &VaultPath) -> Result<Vec<(usize, String)>, Error> {
-        Ok(self.read()?.nodes_of(file).map(|(number, node)| (number, node.id.clone())).collect())
-    }
-
-    /// Sets these members of nodes.
-    fn set(&mut self, numbers: Vec<usize>, members: &[(&str, String)]) {
-        for (number, (name, value)) in
-            numbers.iter().flat_map(|number| members.iter().map(move |member| (*number, member)))
-        {
-            let array = self.list("nodes");
-            if let Some(node) = json::elements(&self.text, array).get(number) {
-                self.text = json::with_member(&self.text, node.start, name, value);
-            }
+    /// Sets a member of a node.
+    fn set(&mut self, number: usize, name: &str, value: Value) {
+        let node = self.list("nodes").and_then(|nodes| nodes.get_mut(number));
+        if let Some(node) = node.and_then(Value::as_mapping_mut) {
+            node.insert(name.into(), value);
         }
     }
 }
@@ -273,8 +303,14 @@ impl EditedCanvas {
 /// The largest coordinate or size on a canvas.
 const MAX_COORDINATE: f64 = 1e12;
 
-fn text(text: &str) -> String {
-    serde_json::Value::String(text.to_owned()).to_string()
+/// A value that was read from JSON, as JSON.
+fn json(value: &Value) -> String {
+    // Only keys that are no texts and numbers that are not finite fail, and JSON has neither.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+fn json_member((name, value): (&Value, &Value)) -> String {
+    format!("{}:{}", json(name), json(value))
 }
 
 /// The node of an accomplishment, which has to be on this canvas.
@@ -287,7 +323,8 @@ pub(super) fn node_of<'a>(
     canvas.node_of(path).ok_or_else(|| {
         invalid(format!(
             "{id} is not on the canvas {}: dependencies are edges, so both accomplishments have \
-             to be on one canvas. Drag the note {} onto it in Obsidian.",
+             to be on one canvas. Give canvas_source: a canvas that shows both. Or drag the note \
+             {} onto this one in Obsidian.",
             name.as_str(),
             path.as_str()
         ))

@@ -113,7 +113,7 @@ impl Change<'_> {
         self.note(path)?.set("updated", Moment::read().rfc3339())
     }
 
-    /// Opens a canvas. With `make`, the default one is created if missing.
+    /// Opens a canvas. With `make`, the default one is created while no accomplishment exists.
     ///
     /// # Errors
     /// [`Error::CanvasNotFound`], [`VaultError::Malformed`], or the vault's.
@@ -124,18 +124,40 @@ impl Change<'_> {
     ) -> Result<&mut EditedCanvas, Error> {
         let open = match self.canvases.remove(path) {
             Some(open) => open,
-            None => match self.store.vault().bytes_if_any(path)? {
-                Some(bytes) => Open {
-                    now: EditedCanvas::new(text(bytes.clone(), path)?, path.as_str())?,
-                    before: Some(bytes),
-                },
-                None if make && *path == self.projects.options.canvas => {
-                    Open { now: EditedCanvas::new(String::new(), path.as_str())?, before: None }
-                }
-                None => return Err(super::no_canvas(self.store.vault(), path)),
-            },
+            None => self.opened_canvas(path, make)?,
         };
         Ok(&mut self.canvases.entry(path.clone()).or_insert(open).now)
+    }
+
+    /// Where the card of an accomplishment is, or else is to be.
+    ///
+    /// # Errors
+    /// As [`Accomplishments::canvas_of`].
+    pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
+        let found = self.projects.canvas_of(self.store.vault(), accomplishment)?;
+        Ok(found.unwrap_or_else(|| self.projects.canvas_named_by(accomplishment)))
+    }
+
+    fn opened_canvas(&mut self, path: &VaultPath, make: bool) -> Result<Open<EditedCanvas>, Error> {
+        let edited = |bytes| EditedCanvas::new(text(bytes, path)?, path.as_str());
+        let is_of_path = |step: &Step| matches!(step, Step::Write { path: of, after: Some(_), .. } if of == path);
+        // A note that moves has its cards changed already. Until `steps`, they have its old path.
+        if let Some(at) = self.moved.iter().position(is_of_path)
+            && let Some(Step::Rename { from, to }) = self.moved.first().cloned()
+            && let Step::Write { before, after: Some(after), .. } = self.moved.remove(at)
+        {
+            let mut now = edited(after)?;
+            now.rename_file(&to, &from)?;
+            return Ok(Open { before, now });
+        }
+        let is_first = self.snapshot.all.is_empty() && self.snapshot.problems.is_empty();
+        match self.store.vault().bytes_if_any(path)? {
+            Some(bytes) => Ok(Open { now: edited(bytes.clone())?, before: Some(bytes) }),
+            None if make && is_first && *path == self.projects.options.canvas => {
+                Ok(Open { now: edited(Vec::new())?, before: None })
+            }
+            None => Err(super::no_canvas(self.store.vault(), path)),
+        }
     }
 
     /// A canvas, if it exists; as [`Change::canvas`].
@@ -147,61 +169,6 @@ impl Change<'_> {
             Err(Error::CanvasNotFound(_)) => Ok(None),
             other => other.map(Some),
         }
-    }
-
-    /// The canvases that show a file. One that cannot be read shows nothing, in Obsidian neither.
-    ///
-    /// # Errors
-    /// [`VaultError::Malformed`] for the default one, if it cannot be read and names the file; the
-    /// vault's.
-    pub(super) fn canvases_with(&self, file: &VaultPath) -> Result<Vec<VaultPath>, Error> {
-        let mut found = Vec::new();
-        for entry in self.store.vault().files_below(&VaultPath::root(), ".canvas") {
-            let text = match self.store.vault().text(&entry) {
-                // A canvas of that size is not one that this program edits.
-                Err(VaultError::TooLarge { .. }) => continue,
-                other => other?,
-            };
-            let shows = match super::canvas::Canvas::parse(&text) {
-                Ok(canvas) => canvas.node_of(file).is_some(),
-                Err(why)
-                    if *entry.path == *self.projects.options.canvas.as_str()
-                        && text.contains(file.name()) =>
-                {
-                    return Err(malformed(&entry.path)(why));
-                }
-                Err(_) => false,
-            };
-            if shows {
-                found.push(VaultPath::file(&entry.path)?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// The canvas of an accomplishment: the one it names, or else the default, if that shows its
-    /// note; otherwise the first that does. People drag notes from one to another.
-    ///
-    /// # Errors
-    /// [`Error::CanvasNotFound`], [`VaultError::Invalid`], [`VaultError::Malformed`], or the
-    /// vault's.
-    pub(super) fn canvas_of(&self, accomplishment: &Accomplishment) -> Result<VaultPath, Error> {
-        let source = accomplishment.canvas_source.as_deref().map(str::trim);
-        // A person may have written it as a link.
-        let target = source
-            .and_then(|text| text.strip_prefix("[[")?.strip_suffix("]]")?.split(['|', '#']).next());
-        let named = self
-            .projects
-            .canvas(target.or(source))
-            .unwrap_or_else(|_| self.projects.options.canvas.clone());
-        let is_on_canvas = match self.projects.canvas_at(self.store.vault(), &named) {
-            Err(Error::CanvasNotFound(_)) => false,
-            canvas => canvas?.node_of(&accomplishment.path).is_some(),
-        };
-        if is_on_canvas {
-            return Ok(named);
-        }
-        Ok(self.canvases_with(&accomplishment.path)?.into_iter().next().unwrap_or(named))
     }
 
     /// A new note.
@@ -223,20 +190,12 @@ impl Change<'_> {
                     }
                     note.text = text(after, to)?;
                 }
-                Step::Write { path, before: Some(before), after: Some(after) }
-                    if path.as_str().ends_with(".canvas") =>
-                {
-                    let canvas = self.canvas(&path, false)?;
-                    if canvas.text.as_bytes() != before {
-                        return Err(VaultError::Busy.into());
-                    }
-                    canvas.text = text(after, &path)?;
-                    // The rest of this change still looks for the node by the note's old path, so
-                    // the path is put back here; `steps` renames it in every canvas at the end.
-                    canvas.rename_file(to, from)?;
-                }
                 step => self.moved.push(step),
             }
+        }
+        // Its cards move with it, or it stays: links are left alone where they cannot be changed.
+        for canvas in self.projects.canvases_with(self.store.vault(), from)? {
+            self.canvas(&canvas, false)?;
         }
         Ok(())
     }
@@ -255,27 +214,26 @@ impl Change<'_> {
     /// [`VaultError::Malformed`] when the note does not say what an accomplishment has to.
     pub(super) fn after_change(&mut self, path: &VaultPath) -> Result<FullAccomplishment, Error> {
         let to = self.path_after(path);
-        FullAccomplishment::of(&to, &self.note(path)?.text)
+        let snapshot = self.snapshot;
+        FullAccomplishment::of(&to, &self.note(path)?.text, snapshot)
     }
 
     fn steps(mut self) -> Result<Vec<Step>, Error> {
-        if let Some(Step::Rename { from, to }) = self.moved.first().cloned() {
-            for canvas in self.canvases_with(&from)? {
-                self.canvas(&canvas, false)?.rename_file(&from, &to)?;
-            }
+        if let Some(Step::Rename { from, to }) = self.moved.first() {
+            self.canvases.values_mut().try_for_each(|open| open.now.rename_file(from, to))?;
         }
         self.canvases.values().try_for_each(|open| open.now.check())?;
         let notes = self
             .notes
             .iter()
-            .map(|(path, open)| (self.path_after(path), &open.before, &open.now.text));
+            .map(|(path, open)| (self.path_after(path), &open.before, open.now.text.clone()));
         let canvases =
-            self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, &open.now.text));
+            self.canvases.iter().map(|(path, open)| (path.clone(), &open.before, open.now.text()));
         let edited = notes
             .chain(canvases)
             .filter(|(_, before, now)| before.as_deref() != Some(now.as_bytes()));
-        let edited = edited
-            .map(|(path, before, now)| Step::write(path, before.clone(), now.clone().into_bytes()));
+        let edited =
+            edited.map(|(path, before, now)| Step::write(path, before.clone(), now.into_bytes()));
         Ok(self.moved.iter().cloned().chain(edited).collect())
     }
 }
@@ -292,16 +250,82 @@ pub struct FullAccomplishment {
 }
 
 impl FullAccomplishment {
-    fn of(path: &VaultPath, text: &str) -> Result<FullAccomplishment, Error> {
+    fn of(path: &VaultPath, text: &str, snapshot: &Snapshot) -> Result<FullAccomplishment, Error> {
         let properties =
             crate::markdown::properties::parse(text).map_err(malformed(path.as_str()))?;
-        let accomplishment =
+        let mut accomplishment =
             Accomplishment::read(path, text, &properties).map_err(malformed(path.as_str()))?;
+        snapshot.resolve_links(&mut accomplishment);
         Ok(FullAccomplishment { accomplishment, properties, etag: etag(text.as_bytes()) })
     }
 }
 
 impl Accomplishments {
+    /// The canvases that show a file. One that cannot be read shows nothing, in Obsidian neither.
+    ///
+    /// # Errors
+    /// [`VaultError::Malformed`] for the default one, if it cannot be read and names the file; the
+    /// vault's.
+    pub(super) fn canvases_with(
+        &self,
+        vault: &Vault,
+        file: &VaultPath,
+    ) -> Result<Vec<VaultPath>, Error> {
+        let mut found = Vec::new();
+        for entry in vault.files_below(&VaultPath::root(), ".canvas") {
+            let text = match vault.text(&entry) {
+                // A canvas of that size is not one that this program edits.
+                Err(VaultError::TooLarge { .. }) => continue,
+                other => other?,
+            };
+            let shows = match super::canvas::Canvas::parse(&text) {
+                Ok(canvas) => canvas.node_of(file).is_some(),
+                Err(why)
+                    if *entry.path == *self.options.canvas.as_str()
+                        && text.contains(file.name()) =>
+                {
+                    return Err(malformed(&entry.path)(why));
+                }
+                Err(_) => false,
+            };
+            if shows {
+                found.push(VaultPath::file(&entry.path)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The canvas on which the card of an accomplishment is: the one that the note names, or else
+    /// the default, if that has it; otherwise the first that does. People drag cards from one to
+    /// another.
+    ///
+    /// # Errors
+    /// [`VaultError::Malformed`], or the vault's.
+    pub fn canvas_of(
+        &self,
+        vault: &Vault,
+        accomplishment: &Accomplishment,
+    ) -> Result<Option<VaultPath>, Error> {
+        let named = self.canvas_named_by(accomplishment);
+        let is_on_canvas = match self.canvas_at(vault, &named) {
+            Err(Error::CanvasNotFound(_)) => false,
+            canvas => canvas?.node_of(&accomplishment.path).is_some(),
+        };
+        if is_on_canvas {
+            return Ok(Some(named));
+        }
+        Ok(self.canvases_with(vault, &accomplishment.path)?.into_iter().next())
+    }
+
+    /// The canvas that the note of an accomplishment names, or else the default.
+    pub(super) fn canvas_named_by(&self, accomplishment: &Accomplishment) -> VaultPath {
+        let source = accomplishment.canvas_source.as_deref().map(str::trim);
+        // A person may have written it as a link.
+        let target = source
+            .and_then(|text| text.strip_prefix("[[")?.strip_suffix("]]")?.split(['|', '#']).next());
+        self.canvas(target.or(source)).unwrap_or_else(|_| self.options.canvas.clone())
+    }
+
     /// An accomplishment as its note on disk says.
     ///
     /// # Errors
@@ -313,6 +337,6 @@ impl Accomplishments {
         id: &str,
     ) -> Result<FullAccomplishment, Error> {
         let path = &snapshot.find(id)?.path;
-        FullAccomplishment::of(path, &text(vault.bytes(path)?, path)?)
+        FullAccomplishment::of(path, &text(vault.bytes(path)?, path)?, snapshot)
     }
 }

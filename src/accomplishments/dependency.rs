@@ -85,18 +85,23 @@ fn ensure_acyclic(
 }
 
 /// A dependency drawn on a canvas.
-struct Drawn<'a> {
-    blocker: &'a str,
-    blocked: &'a str,
+pub(super) struct Drawn<'a> {
+    pub(super) blocker: &'a str,
+    pub(super) blocked: &'a str,
     /// The number of the edge.
     edge: usize,
 }
 
 /// The dependencies drawn on a canvas, and messages about edges between accomplishments without a
-/// direction.
-fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec<String>) {
+/// direction. `new` is an accomplishment that the snapshot does not have yet.
+pub(super) fn drawn_on<'a>(
+    canvas: &Canvas,
+    snapshot: &'a Snapshot,
+    new: Option<(&'a VaultPath, &'a str)>,
+) -> (Vec<Drawn<'a>>, Vec<String>) {
+    let known = snapshot.iter().map(|found| (&found.path, found.id.as_str()));
     let by_path: HashMap<&str, &str> =
-        snapshot.all.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
+        known.chain(new).map(|(path, id)| (path.as_str(), id)).collect();
     let nodes: HashMap<&str, Option<&str>> = canvas
         .nodes
         .iter()
@@ -124,6 +129,33 @@ fn drawn_on<'a>(canvas: &Canvas, snapshot: &'a Snapshot) -> (Vec<Drawn<'a>>, Vec
         }
     }
     (drawn, unclear)
+}
+
+/// Messages about the edges between an accomplishment and a card whose note does not exist.
+fn edges_to_missing_notes(canvas: &Canvas, snapshot: &Snapshot, vault: &Vault) -> Vec<String> {
+    let ids: HashMap<&str, &str> =
+        snapshot.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
+    let files: HashMap<&str, &str> =
+        canvas.nodes.iter().filter_map(|node| Some((&*node.id, node.file.as_deref()?))).collect();
+    let mut messages = Vec::new();
+    for edge in &canvas.edges {
+        let file = |node: &str| files.get(node).copied();
+        let (Some(one), Some(other)) = (file(&edge.from_node), file(&edge.to_node)) else {
+            continue;
+        };
+        for (id, missing) in [(ids.get(one), other), (ids.get(other), one)] {
+            if let Some(id) = id
+                && vault.view.get(missing).is_none()
+            {
+                messages.push(format!(
+                    "Edge {} between {id} and the card of {missing} was left out: there is no \
+                     such note",
+                    edge.id
+                ));
+            }
+        }
+    }
+    messages
 }
 
 const DISAGREE: &str = " Canvas and notes disagree about dependencies; sync_dependencies brings \
@@ -165,7 +197,7 @@ pub(super) fn set_dependencies(
         other => other?,
     };
     let read = canvas.read()?;
-    let (drawn, _) = drawn_on(&read, snapshot);
+    let (drawn, _) = drawn_on(&read, snapshot, Some((path, id)));
     for other in drawn.iter().filter(|drawn| drawn.blocked != id) {
         graph.entry(other.blocked).or_default().push(other.blocker);
     }
@@ -175,7 +207,7 @@ pub(super) fn set_dependencies(
         old.iter().any(|one| one == blocker) && !wanted.iter().any(|one| one == blocker)
     };
     let gone = drawn.iter().filter(|drawn| drawn.blocked == id && is_gone(drawn.blocker));
-    canvas.remove("edges", &gone.map(|drawn| drawn.edge).collect::<Vec<_>>());
+    canvas.remove_edges(&gone.map(|drawn| drawn.edge).collect::<Vec<_>>());
     for blocker in named.iter().filter(|blocker| {
         !drawn.iter().any(|drawn| drawn.blocker == **blocker && drawn.blocked == id)
     }) {
@@ -230,7 +262,7 @@ impl Accomplishments {
             let (old, wanted, named) =
                 if add { (&others, &all, &[blocker][..]) } else { (&all, &others, &[][..]) };
             let path = change.canvas_of(accomplishment)?;
-            let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text.clone());
+            let before = change.canvas_if_any(&path)?.map(|canvas| canvas.text());
             set_dependencies(
                 change,
                 Blocked { id: blocked, note: &accomplishment.path, canvas: &path },
@@ -240,7 +272,7 @@ impl Accomplishments {
             )?;
             let (mut position, mut is_redrawn) = (None, false);
             if let Some(canvas) = change.canvas_if_any(&path)? {
-                is_redrawn = before.as_ref() != Some(&canvas.text);
+                is_redrawn = before != Some(canvas.text());
                 let read = canvas.read()?;
                 let own = read.node_of(&accomplishment.path);
                 position = own.map(|node| Position { x: node.x, y: node.y });
@@ -283,7 +315,7 @@ impl Accomplishments {
         self.change(store, |change| {
             let snapshot = change.snapshot;
             let canvas = self.canvas_at(store.vault(), path)?;
-            let (drawn, mut errors) = drawn_on(&canvas, snapshot);
+            let (drawn, mut errors) = drawn_on(&canvas, snapshot, None);
             let on_canvas = snapshot.with_node_on(&canvas);
             let shown: BTreeSet<&str> = on_canvas.iter().map(|found| found.id.as_str()).collect();
             for id in snapshot.duplicates.iter().filter(|id| shown.contains(id.as_str())) {
@@ -294,6 +326,7 @@ impl Accomplishments {
             }) {
                 errors.push(format!("{} cannot be used: {}", problem.path, problem.why));
             }
+            errors.extend(edges_to_missing_notes(&canvas, snapshot, store.vault()));
             let unreadable: HashSet<&str> =
                 snapshot.problems.iter().filter_map(|problem| problem.id.as_deref()).collect();
             // What each depends on: what is drawn, and whatever is not on this canvas.
@@ -369,7 +402,7 @@ impl Accomplishments {
     ) -> Result<(Vec<&'a Accomplishment>, bool), Error> {
         let canvas = self.canvas_at(vault, path)?;
         let shown = snapshot.with_node_on(&canvas);
-        let drawn: HashSet<(&str, &str)> = drawn_on(&canvas, snapshot)
+        let drawn: HashSet<(&str, &str)> = drawn_on(&canvas, snapshot, None)
             .0
             .iter()
             .map(|drawn| (drawn.blocker, drawn.blocked))

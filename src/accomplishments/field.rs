@@ -1,15 +1,15 @@
 //! The fields of a task, as list items: `- **Goal:** value`.
 
 use super::markdown::items;
-use super::status::split_comments;
 use crate::markdown::parts;
 use crate::slice::Part;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// A pattern for hours with their unit, at the beginning of a line.
-const HOURS: &str = r"(?i)^[0-9.]+(?: *(?:h|hrs?|hours?)\b)?";
+/// Hours with their unit, at the beginning of a line.
+static HOURS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)^\s*[0-9.]+(?: *(?:h|hrs?|hours?)\b)?").ok());
 
 /// The fields, by the name they have in a note, in the order in which they are written.
 pub(super) const FIELDS: [&str; 6] =
@@ -28,30 +28,29 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The range that a new value replaces, and its text. A status is replaced whole, but for
-    /// comments (`%%`) and a block id; in an estimate only the words that state it are.
+    /// The range that a new value replaces, and its text. In a status and an estimate a comment
+    /// (`%%`) or a block id at the end of the line stays, and so does what follows the hours.
     pub(super) fn replacement(&self, text: &str, value: &str, eol: &str) -> (Range<usize>, String) {
-        match self.name.as_str() {
-            "Status" => {
-                let line = text.part(self.value.start..self.first_end);
-                let (words, marks) = line.split_at(super::markdown::marks_start(line));
-                let comments = split_comments(words, true).into_iter();
-                let comments: String = comments.map(|words| format!(" %%{words}%%")).collect();
-                let new = format!(" {value}{comments}{}", marks.trim_end());
-                (self.value.start..self.first_end, new)
-            }
-            "Estimate" => {
-                let line = text.part(self.value.start..self.first_end);
-                // In another unit there are no words that state hours.
-                let words = if hours(line).is_some() { HOURS } else { "" };
-                (
-                    self.value.start..self.first_end,
-                    with_leading(line, value, words, |line| hours(line) == hours(value)),
-                )
-            }
-            _ => (self.value.clone(), written(value, eol)),
+        if !matches!(self.name.as_str(), "Status" | "Estimate") {
+            return (self.value.clone(), written(value, eol));
         }
+        let line = text.part(self.value.start..self.first_end);
+        let hours_end = || hours(line).and_then(|_| Some(HOURS.as_ref()?.find(line)?.end()));
+        let end = match self.name.as_str() {
+            "Estimate" => hours_end().unwrap_or_else(|| comment_start(line)),
+            _ => comment_start(line),
+        };
+        let rest = line.part(end..).trim_end();
+        let is_apart = rest.is_empty() || !rest.starts_with(['%', '^']);
+        let gap = if is_apart && !rest.starts_with(char::is_alphanumeric) { "" } else { " " };
+        (self.value.start..self.first_end, format!(" {value}{gap}{rest}"))
     }
+}
+
+/// Where the comments or the block id at the end of a line begin.
+fn comment_start(line: &str) -> usize {
+    let marks = super::markdown::marks_start(line);
+    line.find("%%").map_or(marks, |comment| comment.min(marks))
 }
 
 pub(super) fn fields(note: &parts::Note<'_>, body: Range<usize>) -> Vec<Field> {
@@ -90,39 +89,6 @@ pub(super) fn value(note: &parts::Note<'_>, field: &Field) -> String {
                 .trim_end()
     });
     text.trim_matches('\n').to_owned()
-}
-
-/// A line with a new value instead of the words that stated the old one, so that what a person
-/// wrote after them stays. Where that would be read as something else, the old line becomes a
-/// comment (Obsidian's `%%`).
-pub(super) fn with_leading(
-    line: &str,
-    value: &str,
-    words: &str,
-    is_read: impl Fn(&str) -> bool,
-) -> String {
-    let old = line.trim_start();
-    let old_words =
-        Regex::new(words).ok().and_then(|words| words.find(old)).map_or(0, |found| found.end());
-    let rest = old.part(old_words..);
-    let gap = if rest.is_empty()
-        || rest.starts_with(|c: char| c.is_whitespace() || c.is_ascii_punctuation())
-    {
-        ""
-    } else {
-        " "
-    };
-    let new = format!(" {value}{gap}{rest}");
-    let is_known = old_words > 0
-        || rest.is_empty()
-        || rest.starts_with("%%")
-        || super::markdown::marks_start(rest) == 0;
-    if value.is_empty() || is_known && is_read(&new) {
-        return new;
-    }
-    let marks = old.part(super::markdown::marks_start(old)..);
-    let words = old.part(..old.len() - marks.len()).replace("%%", "").trim().to_owned();
-    format!(" {value} %% {words} %%{marks}")
 }
 
 /// The hours that a line states; `None` for days and other known units, minutes besides hours, a

@@ -2,7 +2,7 @@
 
 use super::canvas::{NODE_HEIGHT, NODE_WIDTH};
 use super::change::{Change, FullAccomplishment};
-use super::dependency::{Blocked, set_dependencies};
+use super::dependency::{Blocked, drawn_on, set_dependencies};
 use super::field::{as_read_back, shown_hours};
 use super::markdown::with_block_id;
 use super::naming::{checked_title, file_name, free_id, has_next, must_be_free, next_id};
@@ -90,8 +90,17 @@ impl Accomplishments {
                 file_name(&title)
             ))?;
             must_be_free(change, &title, &path, None)?;
+            // Whoever else creates one changes this canvas too: this change begins again if they do
+            // so after this line, and sees their id if they did before.
+            let canvas = change.canvas(&canvas_path, true)?.read()?;
+            store.vault().refresh_now()?;
             let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
-            let blockers = unique(data.depends_on.iter().flatten().copied());
+            let named = unique(data.depends_on.iter().flatten().copied());
+            let snapshot = change.snapshot;
+            // A person may have drawn the card before, or drawn it and deleted its note.
+            let (drawn, _) = drawn_on(&canvas, snapshot, Some((&path, &id)));
+            let above = drawn.iter().filter(|drawn| drawn.blocked == id).map(|drawn| drawn.blocker);
+            let blockers = unique(names(&named).into_iter().chain(above));
             let now = Moment::read().rfc3339();
             let value = |value: Value| flow(&value, None);
             let text = |text: &str| value(text.into());
@@ -116,21 +125,27 @@ impl Accomplishments {
             let mut note = Note::new(template(&properties, &title), path.as_str())?;
             write_sections(&mut note, data)?;
             change.create(&path, note);
-            let snapshot = change.snapshot;
-            let canvas = change.canvas(&canvas_path, true)?;
-            let read = canvas.read()?;
-            let nodes: Vec<_> = blockers
-                .iter()
-                .filter_map(|blocker| read.node_of(&snapshot.first_with_id(blocker)?.path))
-                .collect();
-            canvas.add_node(&new_id(), &path, position_for(&read, &nodes, None));
+            if canvas.node_of(&path).is_none() {
+                let nodes: Vec<_> = blockers
+                    .iter()
+                    .filter_map(|blocker| canvas.node_of(&snapshot.first_with_id(blocker)?.path))
+                    .collect();
+                let at = position_for(&canvas, &nodes, None);
+                change.canvas(&canvas_path, true)?.add_node(&new_id(), &path, at);
+            }
             set_dependencies(
                 change,
                 Blocked { id: &id, note: &path, canvas: &canvas_path },
                 &[],
                 &blockers,
-                &names(&blockers),
+                &names(&named),
             )?;
+            for below in drawn.iter().filter(|drawn| drawn.blocker == id) {
+                let below = snapshot.find(below.blocked)?;
+                let wanted = unique(names(&below.depends_on).into_iter().chain([id.as_str()]));
+                change.note(&below.path)?.set("depends_on", wanted)?;
+                change.set_updated(&below.path)?;
+            }
             change.after_change(&path)
         })
         .inspect(|changed| {
@@ -202,7 +217,7 @@ impl Accomplishments {
             change.must_match(path, if_match)?;
             change.note(path)?;
             change.moved.push(Step::trash(path.clone()));
-            for canvas in change.canvases_with(path)? {
+            for canvas in self.canvases_with(store.vault(), path)? {
                 change.canvas(&canvas, false)?.remove_file(path)?;
             }
             let waiting =

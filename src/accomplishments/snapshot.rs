@@ -2,7 +2,8 @@
 //! result is computed from one snapshot, so that its numbers are consistent.
 
 use super::canvas::Canvas;
-use super::note::{Body, depends_on, text_of};
+use super::naming::fold_name;
+use super::note::{Body, depends_on, text_of, unique};
 use super::status::nearest;
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
 use crate::limits;
@@ -93,10 +94,38 @@ impl Accomplishment {
         })
     }
 
+    /// What `depends_on` has instead of ids.
+    fn links(&self) -> Vec<&str> {
+        let is_id = |text: &&str| number_of(text).is_some();
+        self.depends_on.iter().map(String::as_str).filter(|text| !is_id(text)).collect()
+    }
+
+    fn with_links_resolved(&self, names: &HashMap<String, Option<&str>>) -> Accomplishment {
+        let mut resolved = self.clone();
+        resolved.depends_on = unique(self.depends_on.iter().map(|text| {
+            let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
+            let name = link.unwrap_or(text).split(['|', '#']).next().unwrap_or_default();
+            names.get(&fold_name(stem(name))).copied().flatten().unwrap_or(text)
+        }));
+        let unknown = resolved.links().into_iter().map(|text| {
+            let text: String = text.chars().take(80).collect();
+            format!("its depends_on has {text:?}, neither an id nor the note of one accomplishment")
+        });
+        let unknown: Vec<String> = unknown.collect();
+        resolved.unknown_values.extend(unknown);
+        resolved
+    }
+
     /// How many of its tasks are complete.
     pub fn completed_tasks(&self) -> usize {
         self.body.tasks.iter().filter(|task| task.status == "Complete").count()
     }
+}
+
+/// The last part of a path, without the extension of a note.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path).trim();
+    name.strip_suffix(".md").unwrap_or(name)
 }
 
 /// The number in `ACC-012`.
@@ -210,7 +239,45 @@ impl Snapshot {
         let mut duplicates: Vec<String> =
             same_id.filter_map(|notes| Some(notes.get(1)?.id.clone())).collect();
         duplicates.sort_unstable();
-        Snapshot { all, problems, duplicates }
+        let mut snapshot = Snapshot { all, problems, duplicates };
+        let has_link = |found: &Arc<Accomplishment>| !found.links().is_empty();
+        if snapshot.all.iter().any(has_link) {
+            let names = snapshot.names();
+            let resolved: Vec<(usize, Accomplishment)> = snapshot
+                .all
+                .iter()
+                .enumerate()
+                .filter(|(_, found)| has_link(found))
+                .map(|(at, found)| (at, found.with_links_resolved(&names)))
+                .collect();
+            for (at, found) in resolved {
+                if let Some(old) = snapshot.all.get_mut(at) {
+                    *old = Arc::new(found);
+                }
+            }
+        }
+        snapshot
+    }
+
+    /// The ids by title and by the name of the note; `None` where several have one.
+    fn names(&self) -> HashMap<String, Option<&str>> {
+        let mut names = HashMap::new();
+        for found in self.iter() {
+            let own: HashSet<String> =
+                [&*found.title, stem(found.path.as_str())].into_iter().map(fold_name).collect();
+            for name in own {
+                let id = names.entry(name).or_insert(Some(&*found.id));
+                id.take_if(|id| *id != found.id);
+            }
+        }
+        names
+    }
+
+    /// Puts ids into `depends_on` where a person has written links to notes or their titles.
+    pub(super) fn resolve_links(&self, accomplishment: &mut Accomplishment) {
+        if !accomplishment.links().is_empty() {
+            *accomplishment = accomplishment.with_links_resolved(&self.names());
+        }
     }
 
     /// All that have this id.
@@ -267,12 +334,15 @@ impl Snapshot {
         !found.is_empty() && found.iter().all(|found| found.status == "Completed")
     }
 
-    /// What an accomplishment waits for: the dependencies that are not completed.
+    /// What an accomplishment waits for: the dependencies that are not completed, unless it is
+    /// completed itself.
     pub fn blocking<'a>(
         &'a self,
         accomplishment: &'a Accomplishment,
     ) -> impl Iterator<Item = &'a str> {
-        accomplishment.depends_on.iter().map(String::as_str).filter(|id| !self.is_completed(id))
+        let is_open = accomplishment.status != "Completed";
+        let ids = accomplishment.depends_on.iter().map(String::as_str);
+        ids.filter(move |id| is_open && !self.is_completed(id))
     }
 
     /// Whether an accomplishment waits for another one.

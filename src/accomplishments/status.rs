@@ -6,7 +6,8 @@ pub const TASK_STATUSES: [&str; 4] = ["Open", "InProgress", "Complete", "OnHold"
 /// The status of a task, as a person may have written it.
 pub(super) fn task_status(text: &str) -> &'static str {
     let line = text.lines().next().unwrap_or_default();
-    nearest(&TASK_STATUSES, &split_comments(line, false).concat()).unwrap_or("Open")
+    let status = line.split("%%").next().unwrap_or_default();
+    nearest(&TASK_STATUSES, status).unwrap_or("Open")
 }
 
 /// The known value that is nearest to what a person may have written for it.
@@ -34,13 +35,4 @@ pub(super) fn nearest(known: &[&'static str], text: &str) -> Option<&'static str
         .filter(|(value, _)| known.contains(value) && (!negated || *value == "Not Started"))
         .find(|(_, meant)| is_meant(meant));
     found.and_then(|(value, _)| known.iter().find(|known| *known == value)).copied()
-}
-
-/// What of a line is outside its comments, or with `comments` inside them (`%%…%%`).
-pub(super) fn split_comments(line: &str, comments: bool) -> Vec<&str> {
-    let parts: Vec<&str> = line.split("%%").collect();
-    // An unclosed `%%` does not begin a comment on this line.
-    let is_comment = |number: usize| number % 2 == 1 && number + 1 < parts.len();
-    let numbered = parts.iter().copied().enumerate();
-    numbered.filter(|(number, _)| is_comment(*number) == comments).map(|(_, part)| part).collect()
 }

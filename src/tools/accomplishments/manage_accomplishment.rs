@@ -1,6 +1,6 @@
 //! `manage_accomplishment`: creating, updating and deleting accomplishments.
 
-use super::{ID, IF_MATCH, OPERATION, SUCCESS, full, projects, snapshot};
+use super::{ID, IF_MATCH, OPERATION, SUCCESS, projects};
 use crate::accomplishments::{Data, EFFORTS, PRIORITIES, STATUSES};
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
@@ -105,6 +105,6 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
     };
     let changed = changed?;
-    let accomplishment = full(&snapshot(context)?, &changed);
+    let accomplishment = super::changed(context, &changed)?;
     Reply::of(&json!({ "success": true, "operation": operation, "accomplishment": accomplishment }))
 }

@@ -17,7 +17,7 @@ mod update_doc;
 
 use super::paging::{self, Next};
 use super::result::{Inline, result};
-use super::schema::{ANY_TEXT, COUNT, Shape, optional, required};
+use super::schema::{ANY_TEXT, Shape, optional, required};
 use super::{Arguments, Code, Context, Error, Field, Tool};
 use crate::accomplishments::{
     Accomplishment, Accomplishments, EFFORTS, Error as Refused, FullAccomplishment, PRIORITIES,
@@ -26,7 +26,6 @@ use crate::accomplishments::{
 use crate::limits;
 use crate::object::without_nulls;
 use crate::slice::first_chars;
-use crate::text::fitting_in;
 use crate::vault::VaultPath;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -34,8 +33,6 @@ use std::collections::BTreeMap;
 
 /// Unreadable notes that a list names.
 const PROBLEMS_NAMED: usize = 20;
-/// Acceptance criteria shown of a note too long for one result.
-const CRITERIA_SHOWN: usize = 30;
 
 /// The tools, in the order in which they are listed.
 pub static TOOLS: [&Tool; 13] = [
@@ -70,7 +67,7 @@ const fn line(name: &'static str, about: &'static str) -> Field {
 }
 
 /// An accomplishment with all that its note says, in the words of the note.
-const FULL: [Field; 14] = [
+const FULL: [Field; 13] = [
     required("id title type outcome notes vault_path etag", ANY_TEXT, ""),
     required("effort", Shape::OneOf(&EFFORTS), ""),
     required("status", Shape::OneOf(&STATUSES), ""),
@@ -84,7 +81,6 @@ const FULL: [Field; 14] = [
     optional("created_by_plugin truncated", Shape::Flag, ""),
     optional("collapsed_height expanded_height expanded_width", Shape::Number, ""),
     optional("other_properties", Shape::AnyObject, ""),
-    optional("next_task", COUNT, ""),
 ];
 
 result! {
@@ -246,57 +242,32 @@ fn clipped(text: &str, max_chars: usize) -> String {
     if part.len() < text.len() { format!("{part}…") } else { text.to_owned() }
 }
 
-/// An accomplishment with all that its note says, as far as that fits into an answer.
-fn full(snapshot: &Snapshot, changed: &FullAccomplishment) -> Map<String, Value> {
-    part(snapshot, changed, 0)
+fn chars(shown: &Map<String, Value>) -> usize {
+    json!(shown).to_string().chars().count()
 }
 
-/// The same with the tasks from `from_task` on.
-fn part(snapshot: &Snapshot, changed: &FullAccomplishment, from_task: usize) -> Map<String, Value> {
-    let length = |shown: &Map<String, Value>| json!(shown).to_string().chars().count();
-    let fits = |shown: &Map<String, Value>| length(shown) <= limits::RESULT_CHARS;
-    let whole = shown(snapshot, changed, usize::MAX);
-    if from_task == 0 && fits(&whole) {
-        return whole;
+/// An accomplishment that was changed: all that its note says, or what it is if that is too long
+/// for an answer.
+fn changed(
+    context: &Context<'_>,
+    changed: &FullAccomplishment,
+) -> Result<Map<String, Value>, Error> {
+    const ALWAYS: [&str; 8] =
+        ["id", "effort", "status", "priority", "inProgress", "is_blocked", "vault_path", "etag"];
+    let mut shown = shown(context, &snapshot(context)?, changed)?;
+    if chars(&shown) > limits::RESULT_CHARS {
+        shown.retain(|name, _| ALWAYS.contains(&name.as_str()));
+        shown.insert("truncated".into(), true.into());
     }
-    // The longest texts that still fit: a quarter of an answer each, then a sixteenth, then
-    // `TEXT_CUT`.
-    let cut =
-        |part: usize| Some(shown(snapshot, changed, limits::RESULT_CHARS / part)).filter(fits);
-    let mut members = [4, 16]
-        .into_iter()
-        .find_map(cut)
-        .unwrap_or_else(|| shown(snapshot, changed, limits::TEXT_CUT_CHARS));
-    members.remove("other_properties");
-    members.insert("truncated".into(), true.into());
-    for list in [
-        "depends_on",
-        "acceptance_criteria",
-        "acceptance_criteria_done",
-        "acceptance_criteria_details",
-    ] {
-        if let Some(Value::Array(items)) = members.get_mut(list) {
-            items.truncate(if list == "depends_on" { limits::IDS_LISTED } else { CRITERIA_SHOWN });
-        }
-    }
-    if let Some(Value::Array(tasks)) = members.remove("tasks") {
-        let count = tasks.len();
-        let left = (limits::RESULT_CHARS - 1_000).saturating_sub(length(&members));
-        let tasks =
-            fitting_in(left.max(limits::RESULT_CHARS / 10), tasks.into_iter().skip(from_task));
-        if from_task + tasks.len() < count {
-            members.insert("next_task".into(), (from_task + tasks.len()).into());
-        }
-        members.insert("tasks".into(), tasks.into());
-    }
-    members
+    Ok(shown)
 }
 
+/// All that a note says.
 fn shown(
+    context: &Context<'_>,
     snapshot: &Snapshot,
     changed: &FullAccomplishment,
-    max_chars: usize,
-) -> Map<String, Value> {
+) -> Result<Map<String, Value>, Error> {
     const SHOWN_ABOVE: [&str; 9] = [
         "type",
         "title",
@@ -321,23 +292,20 @@ fn shown(
             _ => false,
         };
         if fits {
-            shown.insert(
-                name.to_owned(),
-                value.as_str().map(|text| clipped(text, max_chars).into()).unwrap_or(value),
-            );
+            shown.insert(name.to_owned(), value);
         } else if !SHOWN_ABOVE.iter().any(|above| above.eq_ignore_ascii_case(name)) {
             others.insert(name.to_owned(), value);
         }
     }
-    let details: Vec<String> = found
-        .body
-        .criteria
-        .iter()
-        .map(|criterion| clipped(&criterion.details, max_chars))
-        .collect();
+    // A card may have been dragged to another canvas since.
+    if let Ok(Some(canvas)) = projects(context)?.canvas_of(context.vault, found) {
+        shown.insert("canvas_source".into(), canvas.as_str().into());
+    }
+    let details: Vec<&str> =
+        found.body.criteria.iter().map(|criterion| &*criterion.details).collect();
     shown.extend(without_nulls(json!({
         "id": found.id,
-        "title": clipped(&found.title, max_chars),
+        "title": found.title,
         "type": "accomplishment",
         "effort": found.effort,
         "status": found.status,
@@ -345,15 +313,15 @@ fn shown(
         "inProgress": found.in_progress,
         "is_blocked": snapshot.is_blocked(found),
         "depends_on": found.depends_on,
-        "outcome": clipped(&found.body.outcome, max_chars),
-        "acceptance_criteria": found.body.criteria.iter().map(|criterion| clipped(&criterion.text, max_chars)).collect::<Vec<_>>(),
+        "outcome": found.body.outcome,
+        "acceptance_criteria": found.body.criteria.iter().map(|criterion| &*criterion.text).collect::<Vec<_>>(),
         "acceptance_criteria_done": found.body.criteria.iter().map(|criterion| criterion.done).collect::<Vec<_>>(),
         "acceptance_criteria_details": details.iter().any(|details| !details.is_empty()).then_some(details),
-        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, max_chars)).collect::<Vec<_>>(),
-        "notes": clipped(&found.body.notes, max_chars),
+        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, usize::MAX)).collect::<Vec<_>>(),
+        "notes": found.body.notes,
         "vault_path": found.path.as_str(),
         "etag": etag,
         "other_properties": (!others.is_empty()).then_some(others),
     })));
-    shown
+    Ok(shown)
 }

@@ -1,7 +1,7 @@
 //! `set_work_focus`: what is being worked on.
 
 use super::manage_task::brief;
-use super::{ID, IF_MATCH, SUCCESS, full, projects, snapshot};
+use super::{ID, IF_MATCH, SUCCESS, projects};
 use crate::accomplishments::TASK_STATUSES;
 use crate::object::without_nulls;
 use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
@@ -51,7 +51,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         task,
         arguments.maybe("if_match"),
     )?;
-    let accomplishment = full(&snapshot(context)?, &changed);
+    let accomplishment = super::changed(context, &changed)?;
     Reply::of(&without_nulls(
         json!({ "success": true, "accomplishment": accomplishment, "task": task.map(|task| brief(id, &task)) }),
     ))
