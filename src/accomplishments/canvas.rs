@@ -112,7 +112,6 @@ fn not_a_canvas(error: serde_json::Error) -> String {
 
 /// A canvas that is being edited.
 #[derive(Debug, Clone)]
-#[cfg_attr(fuzzing, derive(PartialEq))]
 pub(super) struct EditedCanvas {
     /// Its members in their order, which `serde_json` does not keep.
     value: Mapping,

@@ -1,7 +1,7 @@
 //! Titles, the file names made from them, and ids.
 
 use super::change::Change;
-use super::snapshot::number_of;
+use super::snapshot::{fold_name, number_of};
 use super::{Error, invalid};
 use crate::limits;
 use crate::vault::VaultPath;
@@ -54,11 +54,6 @@ pub(super) fn file_name(title: &str) -> String {
         name.insert(name.find('.').unwrap_or(name.len()), '-');
     }
     name
-}
-
-/// A key that is equal for names that people, or other file systems, do not distinguish.
-pub(super) fn fold_name(name: &str) -> String {
-    name.nfkc().collect::<String>().to_lowercase().nfc().collect()
 }
 
 /// Refuses a title that exists already, as a title or as a file, also with different case or

@@ -2,7 +2,6 @@
 //! result is computed from one snapshot, so that its numbers are consistent.
 
 use super::canvas::Canvas;
-use super::naming::fold_name;
 use super::note::{Body, depends_on, text_of, unique};
 use super::status::nearest;
 use super::{Accomplishments, EFFORTS, Error, PRIORITIES, STATUSES, malformed, one_of};
@@ -14,6 +13,7 @@ use crate::vault::{Entry, Vault, VaultPath};
 use serde_yaml::Mapping;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use unicode_normalization::UnicodeNormalization;
 
 /// Lines at the start of a malformed note that are searched for its type and id.
 const PROPERTY_LINES: usize = 60;
@@ -126,6 +126,11 @@ impl Accomplishment {
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path).trim();
     name.strip_suffix(".md").unwrap_or(name)
+}
+
+/// A key that is equal for names that people, or other file systems, do not distinguish.
+pub(super) fn fold_name(name: &str) -> String {
+    name.nfkc().collect::<String>().to_lowercase().nfc().collect()
 }
 
 /// The number in `ACC-012`.
