@@ -29,7 +29,7 @@
 //! | `settings` | the table of settings | |
 //! | `vault` | the folder: paths, the index of its files, reading; changes no file, and of MCP knows the names of tools in its errors | `calendar` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `secret` `slice` `text` |
 //! | `principal` | who is asking, and what they may do | `vault` |
-//! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `secret` `slice` `text` `vault` |
+//! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `markdown` `secret` `slice` `text` `vault` `yaml` |
 //! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |
 //! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `quota` `search` `slice` `text` `vault` |
 //! | `notes` | parts of notes, tasks, templates, and the expression language of Obsidian's Bases | `calendar` `change` `clock` `limits` `links` `markdown` `slice` `text` `vault` `yaml` |

@@ -43,11 +43,60 @@ pub fn parse(text: &str, line: usize) -> Result<Value, String> {
                 )
             }
             Some(at) => {
-                format!("not valid YAML at line {} column {}", at.line() + line, at.column())
+                let place = format!("line {} column {}", at.line() + line, at.column());
+                match mend(text, at.line()) {
+                    Some((number, mend)) => {
+                        format!("not valid YAML at {place}: line {} {mend}", number + line)
+                    }
+                    None => format!("not valid YAML at {place}"),
+                }
             }
             None => "not valid YAML".into(),
         }
     })
+}
+
+/// What people and models get wrong, and how it is written: the number of the line, from 1, and
+/// what follows it. A parser often stops at the line after.
+fn mend(text: &str, line: usize) -> Option<(usize, &'static str)> {
+    let lines: Vec<&str> = text.lines().take(line).collect();
+    let near = lines.iter().enumerate().rev().take(2);
+    near.map(|(at, line)| (at + 1, line)).find_map(|(number, line)| Some((number, slip(line)?)))
+}
+
+fn slip(line: &str) -> Option<&'static str> {
+    let indent = line.len() - line.trim_start().len();
+    if line.get(..indent)?.contains('\t') {
+        return Some("is indented by a tab, where YAML takes spaces");
+    }
+    let content = line.trim_start().trim_start_matches("- ");
+    let value = match content.split_once(": ") {
+        Some((_, value)) => value.trim(),
+        None => content.trim(),
+    };
+    let quoted = |quote: char| {
+        value.strip_prefix(quote).is_some_and(|rest| {
+            rest.split_once(quote).is_none_or(|(_, more)| !more.trim().is_empty())
+        })
+    };
+    match value.chars().next()? {
+        '[' if value.starts_with("[[") => {
+            Some("has a link, which needs quotes: \"[[Note]]\"; several are a list")
+        }
+        '"' | '\'' if quoted('"') || quoted('\'') => {
+            Some("has a quote that does not end where the value does; write a quote inside as \\\"")
+        }
+        '*' | '&' | '%' | '@' | '`' | '{' | '}' | ']' | ',' | '!' | '|' | '>' => {
+            Some("has a value that begins with a sign of YAML; it needs quotes")
+        }
+        _ if value.contains(": ") || value.ends_with(':') => {
+            Some("has a value with a colon; it needs quotes, as in title: \"One: two\"")
+        }
+        _ if value == content.trim() && !line.trim_start().starts_with('-') => {
+            Some("has no colon and space after a name")
+        }
+        _ => None,
+    }
 }
 
 /// A scalar as text, as far as YAML preserves what was typed.

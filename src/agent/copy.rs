@@ -5,6 +5,7 @@
 use super::{Page, SESSION_DIR, Work, skills};
 use crate::change::Changes;
 use crate::change::step::Step;
+use crate::change::valid::must_stay_valid;
 use crate::disk::{self, Folder};
 use crate::limits;
 use crate::markdown::resolve::comparable_name;
@@ -295,7 +296,11 @@ impl WorkingCopy {
         if let (Ok(Some(before)), Some(original)) = (&now, self.originals.get(path))
             && etag(before) == *original
         {
-            store.changes().may_write(&known, bytes.len()).map_err(|error| error.to_string())?;
+            store
+                .changes()
+                .may_write(&known, bytes.len())
+                .and_then(|()| must_stay_valid(&known, Some(before), &bytes))
+                .map_err(|error| error.to_string())?;
             return Ok(Some((Step::write(known, Some(before.clone()), bytes), None)));
         }
         // An empty original was recorded for a missing aliases.md, so that a new one is no

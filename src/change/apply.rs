@@ -6,6 +6,7 @@ use super::log::{Begun, Did, OpenLog, Record, UNDO};
 use super::names::{Folders, TRASH, change_error};
 use super::seen::Seen;
 use super::step::Step;
+use super::valid::must_stay_valid;
 use crate::disk::{self, Mode, NewFile};
 use crate::limits;
 use crate::lock::Unpoisoned;
@@ -260,6 +261,9 @@ impl Alone<'_> {
                     self.changes.vault.check_new_name(path, None)?
                 }
                 Step::Rename { from, to } => self.changes.vault.check_new_name(to, Some(from))?,
+                Step::Write { path, before, after: Some(after) } => {
+                    must_stay_valid(path, before.as_deref(), after)?
+                }
                 Step::Write { .. } | Step::Trash { .. } => {}
             }
         }

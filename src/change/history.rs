@@ -161,7 +161,7 @@ impl Changes {
             self.change(&[step])?;
             return Ok(Written::of(path, true, &bytes));
         }
-        self.update(path, true, &mut |now| {
+        self.update_to_any_form(path, true, &mut |now| {
             let is_other = |now: &&[u8]| match &line.did {
                 Did::Wrote { after, .. } => hash(now) != *after,
                 // The file was deleted, and another one made.

@@ -24,6 +24,7 @@
 //! | [`step`] | the steps of a change |
 //! | [`apply`] | making steps, all or none |
 //! | `seen` | a file as it was read for a change, and whether it still is |
+//! | `valid` | that no valid frontmatter, canvas or base becomes invalid |
 //! | `names` | steps that only change names: renaming, the trash |
 //! | [`mod@write`], [`replace_text`] | whole files, and texts in them |
 //! | [`log`], `clean` | what was done and what it replaced, in the state folder |
@@ -44,6 +45,7 @@ mod seen;
 pub mod step;
 mod take_back;
 pub mod undo;
+pub(crate) mod valid;
 pub mod write;
 
 use crate::vault::Vault;

@@ -6,13 +6,12 @@
 use super::Changes;
 use super::replace_text::{Replacement, replace};
 use super::step::Step;
+use super::valid::{must_hold_text, must_stay_valid};
 use crate::vault::error::Error;
-use crate::vault::media::extension_of;
 use crate::vault::path::VaultPath;
 use crate::vault::read::utf8;
 use crate::vault::{count_lines, etag};
 use crate::{disk, limits};
-use serde::de::IgnoredAny;
 use std::fs::Metadata;
 
 /// A file after a change.
@@ -64,7 +63,7 @@ impl Changes {
     ) -> Result<Written, Error> {
         check_size(path, content.len() as u64)?;
         self.check_new(path)?;
-        check_canvas(path, content.as_bytes())?;
+        must_hold_text(path)?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let mut was_missing = false;
         let mut make = |now: Option<&[u8]>| {
@@ -96,8 +95,23 @@ impl Changes {
     /// that may be missing. Tries again if another program saves it in between.
     ///
     /// # Errors
-    /// Those of `make`, and of [`Changes::write`].
+    /// Those of `make`, [`Error::Malformed`] for a valid file that would become invalid, and those
+    /// of [`Changes::write`].
     pub(crate) fn update(
+        &self,
+        path: &VaultPath,
+        create_folders: bool,
+        make: &mut NewText<'_>,
+    ) -> Result<Written, Error> {
+        self.update_to_any_form(path, create_folders, &mut |now| {
+            let bytes = make(now)?;
+            must_stay_valid(path, now, &bytes)?;
+            Ok(bytes)
+        })
+    }
+
+    /// As [`Changes::update`], for what was in the file before.
+    pub(super) fn update_to_any_form(
         &self,
         path: &VaultPath,
         create_folders: bool,
@@ -232,9 +246,6 @@ impl Changes {
                 bytes = made;
                 count += more;
             }
-            if check_canvas(path, now).is_ok() {
-                check_canvas(path, &bytes)?;
-            }
             Ok(bytes)
         })?;
         Ok((written, count))
@@ -296,20 +307,6 @@ fn must_match(bytes: &[u8], if_match: Option<&str>) -> Result<(), Error> {
         Some((wanted, now)) if now != wanted => Err(Error::Conflict(Some(now))),
         _ => Ok(()),
     }
-}
-
-/// Refuses a canvas that is not JSON: Obsidian does not open it, and its links are not found. An
-/// empty one it opens.
-fn check_canvas(path: &VaultPath, bytes: &[u8]) -> Result<(), Error> {
-    let is_canvas = extension_of(path.name()).as_deref() == Some("canvas");
-    if !is_canvas
-        || bytes.trim_ascii().is_empty()
-        || serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
-    {
-        return Ok(());
-    }
-    let why = r#"it would not be JSON; in its texts a line break is \n and a quote \""#;
-    Err(Error::Malformed { path: path.as_str().into(), why: why.into() })
 }
 
 pub(crate) fn check_size(path: &VaultPath, size: u64) -> Result<(), Error> {

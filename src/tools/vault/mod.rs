@@ -40,19 +40,18 @@ impl WrittenFile<'_> {
 }
 
 /// A warning for a text whose line breaks seem to have arrived as two characters each.
-pub(super) fn escapes_warning(text: &str) -> Option<&'static str> {
-    (!text.contains('\n') && text.contains("\\n")).then_some(
+pub(super) fn escapes_warning(text: &str) -> Option<String> {
+    (!text.contains('\n') && text.contains("\\n")).then(|| {
         "The text has no line break, but \\n as two characters; if lines were meant, write it \
-         again with line breaks.",
-    )
+         again with line breaks."
+            .into()
+    })
 }
 
 /// A warning for the text of a note whose properties Obsidian would not read.
-pub(super) fn frontmatter_warning(text: &str) -> Option<&'static str> {
-    frontmatter::block(text).is_some_and(|block| frontmatter::values(block).is_err()).then_some(
-        "Its frontmatter is not valid YAML, so it has no properties and tags; a value with a \
-         colon and a space needs quotes.",
-    )
+pub(super) fn frontmatter_warning(text: &str) -> Option<String> {
+    let why = frontmatter::values(frontmatter::block(text)?).err()?;
+    Some(format!("Its frontmatter is {why}; so it has no properties and tags."))
 }
 
 /// Parameter of the tools that change a file.

@@ -38,7 +38,7 @@ result! {
         /// Bytes.
         size: usize,
         total_lines: usize,
-        warning: Option<&'static str>,
+        warning: Option<String>,
     }
 }
 
@@ -72,7 +72,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         warning: match is_shown {
             false => Some(
                 "Obsidian does not show a file without an extension; the name of a note ends in \
-                 .md.",
+                 .md."
+                    .into(),
             ),
             true => escapes_warning(content)
                 .or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),
