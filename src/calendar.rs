@@ -1,5 +1,7 @@
 //! Dates and times of day in the owner's time zone, and how Obsidian writes them (moment.js).
 
+pub(crate) mod duration;
+
 use crate::clock::{Moment, date_of_day, days_of, number, parse_date};
 use crate::slice::Part;
 use regex::Regex;

@@ -2,10 +2,10 @@
 
 /// A length of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Duration {
-    pub(super) months: f64,
+pub(crate) struct Duration {
+    pub(crate) months: f64,
     /// Seconds, in addition to the months.
-    pub(super) rest: f64,
+    pub(crate) rest: f64,
 }
 
 const DAY: f64 = 86_400.0;
@@ -18,15 +18,15 @@ const UNITS: [(&[&str], f64, f64); 8] = [
     (&["M", "month", "months"], 1.0, 0.0),
     (&["w", "week", "weeks"], 0.0, 7.0 * DAY),
     (&["d", "day", "days"], 0.0, DAY),
-    (&["h", "hour", "hours"], 0.0, 3_600.0),
-    (&["m", "minute", "minutes"], 0.0, 60.0),
+    (&["h", "hr", "hrs", "hour", "hours"], 0.0, 3_600.0),
+    (&["m", "min", "mins", "minute", "minutes"], 0.0, 60.0),
     (&["s", "second", "seconds"], 0.0, 1.0),
     (&["ms", "millisecond", "milliseconds"], 0.0, 0.001),
 ];
 
 impl Duration {
     /// `7d`, `1 week`, `2h 30m`, also negative.
-    pub(super) fn parse(text: &str) -> Option<Duration> {
+    pub(crate) fn parse(text: &str) -> Option<Duration> {
         let mut rest = text.trim();
         let is_negative = rest.starts_with('-');
         rest = rest.trim_start_matches(['-', '+']);
@@ -48,26 +48,27 @@ impl Duration {
     }
 
     /// One of a unit: `d`, `day` or `days`.
-    pub(super) fn unit(name: &str) -> Option<Duration> {
+    pub(crate) fn unit(name: &str) -> Option<Duration> {
         let (_, months, rest) = UNITS.iter().find(|(names, ..)| names.contains(&name))?;
         Some(Duration { months: *months, rest: *rest })
     }
 
-    pub(super) fn plus(self, other: Duration) -> Duration {
+    pub(crate) fn plus(self, other: Duration) -> Duration {
         Duration { months: self.months + other.months, rest: self.rest + other.rest }
     }
 
-    pub(super) fn times(self, factor: f64) -> Duration {
+    pub(crate) fn times(self, factor: f64) -> Duration {
         Duration { months: self.months * factor, rest: self.rest * factor }
     }
 
     /// All of it in seconds.
-    pub(super) fn seconds(self) -> f64 {
+    pub(crate) fn seconds(self) -> f64 {
         self.months * DAYS_OF_MONTH * DAY + self.rest
     }
 
     /// In words, as moment.js writes it: `a day`, `2 hours`.
-    pub(super) fn text(self) -> String {
+    #[cfg(feature = "notes")]
+    pub(crate) fn text(self) -> String {
         let seconds = self.seconds().abs();
         let (minutes, hours, days) =
             ((seconds / 60.0).round(), (seconds / 3_600.0).round(), (seconds / DAY).round());
@@ -96,7 +97,8 @@ impl Duration {
     }
 
     /// As a time relative to now: `in 2 hours`, `a day ago`.
-    pub(super) fn relative(self) -> String {
+    #[cfg(feature = "notes")]
+    pub(crate) fn relative(self) -> String {
         if self.seconds() > 0.0 {
             format!("in {}", self.text())
         } else {

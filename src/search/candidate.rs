@@ -28,8 +28,8 @@ pub(crate) const PHRASE_SCORE: f32 = 1_000.0;
 #[derive(Debug)]
 pub(crate) struct RankingInputs {
     pub(crate) words: Vec<Word>,
-    /// How many of the first words are the query's own. The rest are texts of conditions, and
-    /// parts of words that no file has; a file with only those is a partial match.
+    /// How many of the first words are the query's own. The rest are texts of conditions, parts of
+    /// words that no file has, and other spellings; a file with only those is a partial match.
     pub(crate) asked: usize,
     pub(crate) average_length: f32,
     pub(crate) did_you_mean: Vec<(String, String)>,

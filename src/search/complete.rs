@@ -36,6 +36,7 @@ impl Search {
         self.vault.refresh()?;
         let typed = fold(typed.trim_start_matches(['/', '#']));
         let finder = Finder::new(&typed);
+        let excluded = self.vault.excluded();
         let mut found: BTreeSet<(u8, String)> = BTreeSet::new();
         let mut take = |value: &str| {
             let folded = fold(value);
@@ -48,7 +49,7 @@ impl Search {
             found.insert((quality, value.to_owned()));
         };
         self.vault.view.read(|entries| {
-            for entry in entries.values() {
+            for entry in entries.values().filter(|entry| !excluded.covers(&entry.path)) {
                 let note = media::without_ending(entry.name());
                 match (kind, note) {
                     (CompletionKind::Path, _) | (CompletionKind::Note, Some(_)) => {

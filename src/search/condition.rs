@@ -3,7 +3,7 @@
 use crate::markdown::blocks::{self, Kind, Line};
 use crate::markdown::{inline, properties, tasks};
 use crate::search::expression::Unfinished;
-use crate::search::query::{Condition, Field, Scope, Term};
+use crate::search::query::{Condition, Field, Scope, Term, Wanted};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::vault::entry::{Entry, name_of};
@@ -13,6 +13,7 @@ use memchr::memmem;
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 
 /// Where a condition is met, in [`File::text`]; `None`: at no single range.
 type MatchRange = Option<Range<usize>>;
@@ -98,7 +99,8 @@ impl<'a> File<'a> {
                 Some(part) => self.find_tag(name, part).map(Some),
             },
             Condition::Property(name, value) => {
-                has_property(self.entry, name, value.as_deref()).then(|| self.find_key(name))
+                has_property(self.entry, name, value.as_ref(), self.proceed)?
+                    .then(|| self.find_key(name))
             }
             Condition::Not(condition) => match self.find(condition, part)? {
                 Some(_) => None,
@@ -242,26 +244,51 @@ impl<'a> File<'a> {
     }
 }
 
-/// Whether a note has a property and, if given, this value; names and values are compared folded,
-/// and any item of a list matches.
-fn has_property(entry: &Entry, name: &str, value: Option<&str>) -> bool {
-    entry.properties().is_some_and(|properties| {
-        let own = properties.iter().find(|(own, _)| fold(own) == *name).map(|(_, value)| value);
-        // A link is meant by its target.
-        let target = |own: &str| {
-            own.strip_prefix("[[")?.strip_suffix("]]")?.split('|').next().map(str::to_owned)
-        };
-        let equals = |own: &Value, wanted: &str| {
-            let own = fold(&text_of_value(own));
-            own == wanted
-                || own.is_empty() && wanted == "null"
-                || target(&own).is_some_and(|target| target == wanted)
-        };
-        own.is_some_and(|own| match (value, own) {
-            (None, _) => true,
-            (Some("null"), Value::Array(items)) if items.is_empty() => true,
-            (Some(wanted), Value::Array(items)) => items.iter().any(|item| equals(item, wanted)),
-            (Some(wanted), own) => equals(own, wanted),
-        })
-    })
+/// Whether a note has a property and, if given, this value.
+fn has_property(
+    entry: &Entry,
+    name: &str,
+    wanted: Option<&Wanted>,
+    proceed: &dyn Fn() -> bool,
+) -> Result<bool, Unfinished> {
+    let properties = entry.properties().unwrap_or_default();
+    let Some((_, value)) = properties.iter().find(|(own, _)| fold(own) == name) else {
+        return Ok(false);
+    };
+    let Some(wanted) = wanted else { return Ok(true) };
+    let items = match value {
+        Value::Array(items) if !items.is_empty() => items.as_slice(),
+        // An empty list is as empty as no value.
+        Value::Array(_) => &[Value::Null],
+        other => std::slice::from_ref(other),
+    };
+    match wanted {
+        Wanted::Text(text) => Ok(items.iter().any(|item| equals(item, text))),
+        Wanted::Matching(expression) => {
+            for item in items {
+                if expression.find(&text_of_value(item), proceed)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Wanted::Compared(comparison) => {
+            let held: Vec<Option<bool>> = items.iter().map(|item| comparison.holds(item)).collect();
+            let is_empty = items.iter().all(|item| text_of_value(item).trim().is_empty());
+            if !is_empty && held.iter().all(Option::is_none) {
+                comparison.incomparable.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(held.contains(&Some(true)))
+        }
+    }
+}
+
+fn equals(value: &Value, wanted: &str) -> bool {
+    let own = fold(&text_of_value(value));
+    // A link is meant by its target.
+    let target = own
+        .strip_prefix("[[")
+        .and_then(|rest| rest.strip_suffix("]]"))
+        .and_then(|inside| inside.split('|').next());
+    own == wanted || own.is_empty() && wanted == "null" || target == Some(wanted)
 }

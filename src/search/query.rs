@@ -4,7 +4,7 @@
 
 use crate::search::expression::Expression;
 use crate::search::term::MARKS;
-pub use crate::search::term::{Condition, Field, Parsed, Scope, Term};
+pub use crate::search::term::{Comparison, Condition, Field, Parsed, Scope, Term, Wanted};
 use crate::text::fold::fold;
 use crate::text::unescaped;
 use crate::text::words::{is_stop_word, query_words};
@@ -94,10 +94,7 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
                 parsed.words.push(text)
             }
             Condition::Has(Field::Any, Term::Folded(text)) => plain = format!("{plain} {text}"),
-            condition => {
-                parsed.hints.extend(condition.hints());
-                parsed.conditions.push(condition);
-            }
+            condition => parsed.conditions.push(condition),
         }
     }
     if rest == "*" {
@@ -115,6 +112,10 @@ pub fn parse(query: &str, known: &Known<'_>) -> Result<Parsed, String> {
     parsed
         .words
         .extend(query_words(&plain).into_iter().filter(|word| !has_others || !is_stop_word(word)));
+    // A path says where, and no more, if there are words to look for.
+    let with_paths = parsed.words.is_empty();
+    parsed.hints =
+        parsed.conditions.iter().flat_map(|condition| condition.hints(with_paths)).collect();
     let mut seen = HashSet::new();
     parsed.hints.retain(|hint| seen.insert(hint.clone()));
     parsed.phrase = parsed.words.join(" ");
@@ -282,11 +283,24 @@ impl<'a> Parser<'a> {
             .next()?
             .split_once(':')
             .is_some_and(|(_, value)| value.contains("\"[["));
+        let is_expression =
+            body.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with('/'));
         let mut in_quotes = false;
-        let end = body.find(|c| {
-            in_quotes ^= c == '"';
-            c == ']' && !(is_link && in_quotes)
-        })?;
+        let end = if is_expression {
+            // Which may have brackets of its own.
+            body.match_indices("/")
+                .filter_map(|(at, _)| {
+                    let rest = body.get(at + 1..)?;
+                    let flag = usize::from(rest.starts_with('i'));
+                    rest.get(flag..)?.starts_with(']').then_some(at + 1 + flag)
+                })
+                .next()?
+        } else {
+            body.find(|c| {
+                in_quotes ^= c == '"';
+                c == ']' && !(is_link && in_quotes)
+            })?
+        };
         let (inside, rest) = (body.get(..end)?, body.get(end + 1..)?);
         let is_whole = rest.is_empty() && self.rest.len() == self.whole.len();
         let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
@@ -295,7 +309,7 @@ impl<'a> Parser<'a> {
         // Links and checkboxes.
         if name.is_empty()
             || name.len() < 2 && values.is_empty()
-            || inside.contains('[') && !is_link
+            || inside.contains('[') && !is_link && !is_expression
         {
             return None;
         }
@@ -310,6 +324,10 @@ impl<'a> Parser<'a> {
                 .map(|word| Condition::Has(self.field, Term::Folded(word.to_owned())));
             return Some(Condition::All(words.collect()));
         }
+        if is_expression {
+            let wanted = self.expression_of(values.trim())?;
+            return Some(Condition::Property(name, Some(Wanted::Matching(wanted))));
+        }
         let inner = values
             .trim()
             .strip_prefix('(')
@@ -323,10 +341,12 @@ impl<'a> Parser<'a> {
             .is_some_and(|inner| !inner.contains('"'));
         let of_value = |value: &str| {
             let target = value.split('|').next().filter(|_| is_link).unwrap_or(value);
-            Condition::Property(
-                name.clone(),
-                Some(unquoted(target)).filter(|value| !value.is_empty()),
-            )
+            let text = unquoted(target);
+            let wanted = match Comparison::parse(&text) {
+                Some(comparison) if !is_quoted => Some(Wanted::Compared(comparison)),
+                _ => Some(text).filter(|text| !text.is_empty()).map(Wanted::Text),
+            };
+            Condition::Property(name.clone(), wanted)
         };
         let mut any: Vec<Condition> =
             alternatives.split(if is_quoted { "\n" } else { " OR " }).map(of_value).collect();
@@ -342,6 +362,18 @@ impl<'a> Parser<'a> {
         let rest = Some(rest).filter(|rest| {
             rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || c == ')')
         })?;
+        let expression = self.compiled(pattern, flag)?;
+        self.rest = rest.trim_start();
+        Some(expression)
+    }
+
+    /// A regular expression between slashes that is a whole text.
+    fn expression_of(&mut self, text: &str) -> Option<Expression> {
+        let (pattern, flag) = text.strip_prefix('/')?.rsplit_once('/')?;
+        self.compiled(pattern, flag)
+    }
+
+    fn compiled(&mut self, pattern: &str, flag: &str) -> Option<Expression> {
         self.expressions += 1;
         if self.expressions > QUERY_EXPRESSIONS {
             self.wrong.get_or_insert(format!(
@@ -351,15 +383,11 @@ impl<'a> Parser<'a> {
             return None;
         }
         match Expression::new(&pattern.replace("\\/", "/"), flag.is_empty()) {
-            Ok(expression) => {
-                self.rest = rest.trim_start();
-                Some(expression)
-            }
+            Ok(expression) => Some(expression),
             Err(wrong) => {
                 self.wrong.get_or_insert(format!(
                     "/{pattern}/{flag} is not a regular expression: {wrong}"
                 ));
-                self.rest = rest.trim_start();
                 // Any expression will do: `wrong` is returned in the end.
                 Expression::new("", true).ok()
             }
@@ -455,7 +483,7 @@ mod tests {
         for (query, words, conditions) in [
             ("what is the \"MQTT controller\"?", &["mqtt controller"][..], "[]"),
             ("What are the “callout types”", &["callout types"], "[]"),
-            ("what [status:active]?", &[], "[Property(\"status\", Some(\"active\"))]"),
+            ("what [status:active]?", &[], "[Property(\"status\", Some(Text(\"active\")))]"),
             ("what is the tag:home?", &[], "[Tag(\"home\")]"),
             ("kettle path:Notes,", &["kettle"], "[Has(Path, Folded(\"notes\"))]"),
         ] {
@@ -472,14 +500,14 @@ mod tests {
         }
         assert_eq!(
             format!("{:?}", parse_any("[wip:x]").unwrap().conditions),
-            "[Property(\"wip\", Some(\"x\"))]"
+            "[Property(\"wip\", Some(Text(\"x\")))]"
         );
         assert_eq!(
             parse_any(r#""they said \"hello\" twice" -x"#).unwrap().words,
             ["they said \"hello\" twice", "x"]
         );
         let expected = "[Not(Has(Any, Folded(\"milk\"))), Tag(\"drinks\"), Has(Path, Folded(\"my \
-                        notes\")), Property(\"status\", Some(\"done\")), Property(\"due\", None)]";
+                        notes\")), Property(\"status\", Some(Text(\"done\"))), Property(\"due\", None)]";
         assert_eq!(format!("{:?}", parsed.conditions), expected);
         let parsed = parse_any("tea (black OR green leaf) -(milk OR sugar)").unwrap();
         assert_eq!(

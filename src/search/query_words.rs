@@ -40,11 +40,19 @@ impl Search {
         let known = self.having(&lists, run);
         let unknown = words.iter_mut().filter(|word| !known.contains(&word.asked)).collect();
         let Replaced { mut did_you_mean, split_words } = self.replace_unknown(unknown, run)?;
+        let word_index = self.word_index();
+        let spellings: Vec<String> = words
+            .iter()
+            .filter(|word| word.instead.is_none())
+            .filter_map(|word| Some(word_index.as_deref()?.spellings(&word.asked)))
+            .flatten()
+            .collect();
         let mut seen: HashSet<&str> = words.iter().map(Word::text).collect();
         let others = parsed
             .hints
             .iter()
             .chain(split_words.iter().flat_map(|(_, parts)| parts))
+            .chain(&spellings)
             .filter(|text| seen.insert(text));
         let mut others: Vec<Word> =
             others.take(QUERY_WORDS_WEIGHED).map(|text| Word::new(text)).collect();

@@ -14,6 +14,7 @@ use crate::text::fold::fold;
 use crate::vault::entry::{Entry, Id, Text};
 use crate::vault::error::Error;
 use crate::vault::list::wanted_tag;
+use crate::vault::obsidian::Excluded;
 use crate::vault::parallel::map_parallel;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -32,9 +33,13 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// Whether more results follow.
     pub more: bool,
+    /// Number of results that the owner has excluded in Obsidian.
+    pub excluded: usize,
     /// Number of files whose text could not be searched (too large, unreadable, or out of time);
     /// their names and tags were.
     pub not_searched: usize,
+    /// Conditions on properties whose values could not be compared, in words.
+    pub not_compared: Vec<String>,
     /// Whether the first indexing is running: the results cover the files indexed so far.
     pub indexing: bool,
 }
@@ -63,21 +68,32 @@ impl Search {
             .map_err(|why| Error::Invalid(format!("Argument query: {why}")))?;
         let tag = wanted_tag(query.tag);
         let below = query.below.as_ref();
-        let is_narrowed =
-            below.is_some() || tag.is_some() || query.since.is_some() || query.until.is_some();
-        let wanted = |entry: &Entry| {
+        let names_a_path = below.is_some() || parsed.conditions.iter().any(Condition::names_a_path);
+        let excluded = if names_a_path { Excluded::default() } else { self.vault.excluded() };
+        let is_narrowed = !excluded.is_empty()
+            || below.is_some()
+            || tag.is_some()
+            || query.since.is_some()
+            || query.until.is_some();
+        let is_asked_for = |entry: &Entry| {
             below.is_none_or(|path| path.covers(&entry.path))
                 && tag.as_ref().is_none_or(|tag| entry.has_tag(tag))
                 && query.since.is_none_or(|since| entry.stamp.modified() >= since)
                 && query.until.is_none_or(|until| entry.stamp.modified() <= until)
         };
+        let wanted = |entry: &Entry| is_asked_for(entry) && !excluded.covers(&entry.path);
         let run = SearchRun { wanted: &wanted, is_narrowed, proceed };
         let inputs = self.ranking_inputs(&parsed, &run)?;
         let (mut found, mut not_searched) = self.candidates(&parsed, &inputs, &run)?;
         let mut condition_matches = HashMap::new();
-        if !parsed.conditions.is_empty() {
-            not_searched +=
-                self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
+        not_searched +=
+            self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
+        let mut left_out = Vec::new();
+        if !excluded.is_empty() {
+            let wanted = |entry: &Entry| is_asked_for(entry) && excluded.covers(&entry.path);
+            let run = SearchRun { wanted: &wanted, ..run };
+            left_out = self.candidates(&parsed, &inputs, &run)?.0;
+            self.retain_matching(&parsed.conditions, &mut left_out, &mut HashMap::new(), &run)?;
         }
         let ranking = Ranking::new(self, query, &parsed, &inputs);
         let total = found.iter().filter(|candidate| ranking.has_all(candidate)).count();
@@ -92,7 +108,23 @@ impl Search {
             })
             .collect();
         let (more, did_you_mean) = (end < found.len(), inputs.did_you_mean.clone());
-        Ok(Found { total, partial, did_you_mean, hits, more, not_searched, indexing })
+        let leaves = parsed.conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
+        let not_compared = leaves.filter_map(|leaf| match leaf {
+            Condition::Property(name, Some(wanted)) => wanted.not_compared(name),
+            _ => None,
+        });
+        let not_compared = not_compared.collect();
+        Ok(Found {
+            total,
+            partial,
+            did_you_mean,
+            hits,
+            more,
+            excluded: left_out.len(),
+            not_searched,
+            not_compared,
+            indexing,
+        })
     }
 
     /// Whether a note has a property of this folded name. Only the properties of notes that contain
@@ -187,6 +219,9 @@ impl Search {
         condition_matches: &mut HashMap<Id, (usize, usize)>,
         run: &SearchRun<'_>,
     ) -> Result<usize, Error> {
+        if conditions.is_empty() {
+            return Ok(0);
+        }
         let leaves = || conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
         let has_regex = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
         let _permit = if has_regex { Some(self.vault.costly_call()?) } else { None };

@@ -1,8 +1,14 @@
 //! What a query asks for: words and conditions.
 
+use crate::calendar::duration::Duration;
+use crate::calendar::{DateTime, Zone};
 use crate::search::expression::Expression;
 use crate::text::fold::fold;
 use crate::text::words::query_words;
+use crate::vault::properties::text_of_value;
+use serde_json::Value;
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering as Atomic};
 
 /// Punctuation that ends a sentence or clause; a colon may be part of what is looked for.
 pub(crate) const MARKS: [char; 5] = ['?', '!', '.', ',', ';'];
@@ -89,8 +95,8 @@ pub enum Condition {
     Has(Field, Term),
     /// A tag, or one nested below it; without `#`, folded.
     Tag(String),
-    /// A property, with any value or with this one; folded.
-    Property(String, Option<String>),
+    /// A property, by its folded name, with any value or with this one.
+    Property(String, Option<Wanted>),
     Within(Scope, Box<Condition>),
     Not(Box<Condition>),
     All(Vec<Condition>),
@@ -98,6 +104,13 @@ pub enum Condition {
 }
 
 impl Condition {
+    /// Whether a path is named in it (`path:`).
+    pub(crate) fn names_a_path(&self) -> bool {
+        self.leaves(&|_| false)
+            .into_iter()
+            .any(|leaf| matches!(leaf, Condition::Has(Field::Path, _)))
+    }
+
     /// Whether it is about words anywhere in a file, not about where they are or how they are
     /// written.
     pub fn is_of_words(&self) -> bool {
@@ -151,9 +164,10 @@ impl Condition {
         }
     }
 
-    /// The terms that a file that meets this may contain, for ranking.
-    pub(crate) fn hints(&self) -> impl Iterator<Item = String> {
-        let hint = |leaf: &Condition| match leaf {
+    /// The terms that a file that meets this may contain, for ranking; with those of its path.
+    pub(crate) fn hints(&self, with_paths: bool) -> impl Iterator<Item = String> {
+        let hint = move |leaf: &Condition| match leaf {
+            Condition::Has(Field::Name | Field::Path, _) if !with_paths => None,
             Condition::Has(_, Term::Folded(text) | Term::Exact(text)) => {
                 Some(fold(text)).filter(|hint| !hint.is_empty())
             }
@@ -198,5 +212,148 @@ impl Condition {
                 }
                 _ => None,
             })
+    }
+}
+
+/// The value that a property has to have; of a list, any item.
+#[derive(Debug)]
+pub enum Wanted {
+    /// This text, folded, or the target of a link; `null` is an empty value.
+    Text(String),
+    Matching(Expression),
+    Compared(Comparison),
+}
+
+/// `>40`, `<=2026-02-01`, `<5 min`.
+#[derive(Debug)]
+pub struct Comparison {
+    sign: Sign,
+    amount: Amount,
+    /// Notes whose value cannot be compared.
+    pub(super) incomparable: AtomicUsize,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Amount {
+    Number(f64),
+    /// Without a time a whole day.
+    Date(DateTime, bool),
+    /// Seconds.
+    Duration(f64),
+}
+
+impl Amount {
+    fn parse(text: &str) -> Option<Amount> {
+        let text = text.trim();
+        if let Some(number) = text.parse().ok().filter(|number: &f64| number.is_finite()) {
+            return Some(Amount::Number(number));
+        }
+        // A date may be a link to its daily note.
+        let date = text.trim_start_matches('[').trim_end_matches(']');
+        if let Some((at, has_time)) = Zone::default().parse(date) {
+            return Some(Amount::Date(at, has_time));
+        }
+        Duration::parse(text).map(|duration| Amount::Duration(duration.seconds()))
+    }
+
+    fn compare(self, other: Amount) -> Option<Ordering> {
+        match (self, other) {
+            (Amount::Number(one), Amount::Number(other))
+            | (Amount::Duration(one), Amount::Duration(other)) => one.partial_cmp(&other),
+            (Amount::Date(one, _), Amount::Date(other, false)) => Some(one.midnight().cmp(&other)),
+            (Amount::Date(one, _), Amount::Date(other, true)) => Some(one.cmp(&other)),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Amount::Number(_) => "number",
+            Amount::Date(..) => "date",
+            Amount::Duration(_) => "duration",
+        }
+    }
+}
+
+impl Comparison {
+    /// Parses a comparison; `None` for any other text.
+    pub(crate) fn parse(text: &str) -> Option<Comparison> {
+        let signs = [
+            (">=", Sign::GreaterOrEqual),
+            ("<=", Sign::LessOrEqual),
+            (">", Sign::Greater),
+            ("<", Sign::Less),
+        ];
+        let (sign, amount) =
+            signs.iter().find_map(|(text_of, sign)| Some((*sign, text.strip_prefix(text_of)?)))?;
+        let amount = Amount::parse(amount.trim().trim_matches('"'))?;
+        Some(Comparison { sign, amount, incomparable: AtomicUsize::new(0) })
+    }
+
+    /// Whether the comparison holds; `None` for a value of another kind.
+    pub(super) fn holds(&self, value: &Value) -> Option<bool> {
+        let order = Amount::parse(&text_of_value(value))?.compare(self.amount)?;
+        Some(match self.sign {
+            Sign::Greater => order.is_gt(),
+            Sign::GreaterOrEqual => order.is_ge(),
+            Sign::Less => order.is_lt(),
+            Sign::LessOrEqual => order.is_le(),
+        })
+    }
+}
+
+impl Wanted {
+    /// What could not be compared, in words; `None` if all was.
+    pub(crate) fn not_compared(&self, name: &str) -> Option<String> {
+        match self {
+            Wanted::Compared(comparison) => {
+                let kind = comparison.amount.name();
+                match comparison.incomparable.load(Atomic::Relaxed) {
+                    0 => None,
+                    1 => Some(format!("1 note has a {name} that is no {kind}")),
+                    count => Some(format!("{count} notes have a {name} that is no {kind}")),
+                }
+            }
+            Wanted::Text(text) if text.starts_with(['<', '>']) => Some(format!(
+                "{text:?} was looked for as it is: only a number, a date such as 2026-02-01 and a \
+                 duration such as 5 min are compared"
+            )),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_dates_and_durations_are_compared() {
+        for (comparison, value, holds) in [
+            (">40", json!(41), Some(true)),
+            (">40", json!(40), Some(false)),
+            (">=40", json!("40.0"), Some(true)),
+            ("<5", json!("few"), None),
+            (">2026-02-01", json!("2026-02-01T10:00"), Some(false)),
+            ("<=2026-02-01", json!("2026-02-01 10:00"), Some(true)),
+            ("> 2026-02-01t09:00", json!("2026-02-01T10:00"), Some(true)),
+            ("<2026-02-01", json!("[[2026-01-31]]"), Some(true)),
+            ("<5 min", json!("90s"), Some(true)),
+            ("<1h", json!("90 minutes"), Some(false)),
+            (">1h", json!(2), None),
+        ] {
+            let parsed = Comparison::parse(comparison).unwrap();
+            assert_eq!(parsed.holds(&value), holds, "{value} {comparison}");
+        }
+        assert!(Comparison::parse(">abc").is_none() && Comparison::parse("40").is_none());
     }
 }

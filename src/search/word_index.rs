@@ -11,7 +11,7 @@ use crate::search::posting::{IDS, IN_NAME, IN_PATH, IN_TAG, Posting};
 use crate::slice::Part;
 use crate::text::floor;
 use crate::text::kept::{push_number, take_number};
-use crate::text::words::{indexed_words, stem};
+use crate::text::words::{indexed_words, plain_spellings, stem};
 use crate::vault::entry::{Entry, Id, name_of};
 use crate::vault::index::spawn;
 use crate::vault::index::table::Table;
@@ -32,6 +32,8 @@ const CHANGES_BEFORE_REBUILD: usize = 64;
 const FILES_PER_CHANGE: usize = 50;
 /// Bytes of text whose word index is rebuilt after so few changes; that of more text takes long.
 const QUICK_INDEX_BYTES: usize = 16 * 1024 * 1024;
+/// Other spellings of a word that a search looks for.
+const SPELLINGS: usize = 4;
 /// How long a search with a word that no file has waits for the word index of a vault that was just
 /// opened.
 const WORD_INDEX_WAIT: Duration = Duration::from_millis(300);
@@ -46,6 +48,8 @@ pub(crate) struct WordIndex {
     offsets: Vec<(u32, u32)>,
     /// See [`PostingList::close`].
     postings: Vec<u8>,
+    /// The words with marks on letters, by their spellings without.
+    marked: HashMap<Box<str>, Vec<u32>>,
     /// Bytes of the texts and paths that it was built from.
     text_bytes: usize,
     /// False if it would take too much memory.
@@ -197,6 +201,13 @@ impl Search {
         lists.values_mut().for_each(PostingList::close);
         word_index.postings.reserve_exact(lists.values().map(|list| list.bytes.len()).sum());
         for (word, mut list) in lists {
+            if !word.is_ascii() {
+                let number = word_index.offsets.len() as u32;
+                let spellings: HashSet<String> = plain_spellings(&word).into();
+                for spelling in spellings.into_iter().filter(|spelling| **spelling != *word) {
+                    word_index.marked.entry(spelling.into()).or_default().push(number);
+                }
+            }
             word_index
                 .offsets
                 .push((word_index.text.len() as u32, word_index.postings.len() as u32));
@@ -226,6 +237,21 @@ impl WordIndex {
                 id: 0,
             },
         )
+    }
+
+    /// The other spellings of a word, with or without marks on its letters; those without may be
+    /// no words here.
+    pub(crate) fn spellings(&self, word: &str) -> Vec<String> {
+        let plain = plain_spellings(word);
+        let marked = plain.iter().filter_map(|plain| self.marked.get(plain.as_str()));
+        let marked: Vec<&str> =
+            marked.flatten().map(|number| self.word(*number as usize).0).collect();
+        let mut all: Vec<String> = marked.into_iter().map(str::to_owned).chain(plain).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|spelling| spelling != word);
+        all.truncate(SPELLINGS);
+        all
     }
 
     /// All words, each with the files that have it.

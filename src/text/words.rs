@@ -223,14 +223,21 @@ pub fn is_one_edit(one: &[char], other: &[char]) -> bool {
 /// Whether two folded words differ only in letters that a keyboard may lack: accents in either, or
 /// two letters for one, such as `ae` for `ä`.
 pub fn is_spelling(one: &str, other: &str) -> bool {
-    const AS_TWO: [(char, &str); 7] =
-        [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
-    let as_two = |word: &str| {
-        AS_TWO.iter().fold(word.to_owned(), |text, (letter, two)| text.replace(*letter, two))
-    };
     !(one.is_ascii() && other.is_ascii())
         && bare(one).next() == bare(other).next()
         && (bare(one).eq(bare(other)) || as_two(one) == other || one == as_two(other))
+}
+
+/// A folded word as a keyboard without its marks has it: without accents, or with two letters for
+/// one.
+pub fn plain_spellings(word: &str) -> [String; 2] {
+    [bare(word).collect(), as_two(word)]
+}
+
+fn as_two(word: &str) -> String {
+    const AS_TWO: [(char, &str); 7] =
+        [('ä', "ae"), ('ö', "oe"), ('ü', "ue"), ('å', "aa"), ('ø', "oe"), ('æ', "ae"), ('œ', "oe")];
+    AS_TWO.iter().fold(word.to_owned(), |text, (letter, two)| text.replace(*letter, two))
 }
 
 /// The letters of a folded word without accents; a stroke, and the missing dot of `ı`, are no

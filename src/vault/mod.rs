@@ -41,7 +41,7 @@ pub(crate) mod jail;
 pub mod list;
 pub mod media;
 mod names;
-mod obsidian;
+pub(crate) mod obsidian;
 pub(crate) mod parallel;
 pub mod path;
 pub mod properties;

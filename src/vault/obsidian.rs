@@ -2,11 +2,15 @@
 //! served; where they are missing or malformed, Obsidian's defaults apply.
 
 use super::Vault;
-use crate::disk;
+use crate::{disk, limits};
+use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 /// Bytes of one of Obsidian's settings files; real ones have a few hundred.
 const OBSIDIAN_BYTES: u64 = 1024 * 1024;
+
+/// Excluded paths that are looked at; each is compared with the path of each result.
+const FILTERS: usize = 100;
 
 /// Where daily, weekly or monthly notes are kept, and how they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +26,51 @@ pub(crate) struct Periodic {
 pub(crate) const PERIODS: [(&str, &str); 3] =
     [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
 
+/// Files that the owner has excluded in Obsidian ("Excluded files"): beginnings of paths, and
+/// expressions between slashes.
+#[derive(Debug, Default)]
+pub(crate) struct Excluded {
+    beginnings: Vec<String>,
+    expressions: Vec<Regex>,
+}
+
+impl Excluded {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.beginnings.is_empty() && self.expressions.is_empty()
+    }
+
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        self.beginnings.iter().any(|beginning| path.starts_with(beginning))
+            || self.expressions.iter().any(|expression| expression.is_match(path))
+    }
+}
+
 impl Vault {
+    /// The files that the owner has excluded from search, tasks and suggestions.
+    pub(crate) fn excluded(&self) -> Excluded {
+        let app = self.obsidian("app.json");
+        let filters = app.get("userIgnoreFilters").and_then(Value::as_array);
+        let mut excluded = Excluded::default();
+        for filter in filters.into_iter().flatten().take(FILTERS).filter_map(Value::as_str) {
+            match filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+                Some(pattern) => {
+                    let built = RegexBuilder::new(pattern).size_limit(limits::REGEX_BYTES).build();
+                    excluded.expressions.extend(built);
+                }
+                None if filter.is_empty() => {}
+                None => excluded.beginnings.push(filter.to_owned()),
+            }
+        }
+        excluded
+    }
+
+    /// The folder of the templates, with a slash at its end.
+    pub(crate) fn templates_folder(&self) -> Option<String> {
+        let settings = self.obsidian("templates.json");
+        let folder = settings.get("folder")?.as_str()?.trim_matches('/');
+        (!folder.is_empty()).then(|| format!("{folder}/"))
+    }
+
     /// A file in `.obsidian`, parsed as JSON; null if it is missing or malformed.
     pub(crate) fn obsidian(&self, name: &str) -> Value {
         let path = format!(".obsidian/{name}");

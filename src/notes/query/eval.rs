@@ -1,11 +1,11 @@
 //! Expressions evaluated for a file.
 
 use super::base::Formula;
-use super::duration::Duration;
 use super::parse::Expr;
 use super::source::Source;
-use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of};
+use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of, tag_name};
 use crate::calendar::DateTime;
+use crate::calendar::duration::Duration;
 use crate::clock::Deadline;
 use crate::limits;
 use crate::links::index::LinkIndex;
@@ -329,6 +329,10 @@ impl<'a> Evaluator<'a> {
         match operator {
             "==" => Ok(Value::Bool(self.are_equal(left, right))),
             "!=" => Ok(Value::Bool(!self.are_equal(left, right))),
+            _ if matches!(left, Value::Tag(_)) || matches!(right, Value::Tag(_)) => {
+                let [left, right] = [left, right].map(|value| value.clone().without_tag());
+                self.apply(operator, &left, &right)
+            }
             "<" => ordered(&[Ordering::Less]),
             "<=" => ordered(&[Ordering::Less, Ordering::Equal]),
             ">" => ordered(&[Ordering::Greater]),
@@ -408,7 +412,7 @@ impl<'a> Evaluator<'a> {
         // There can be far more comparisons than values. For each a text may be parsed, or a link
         // resolved.
         let length = |value: &Value| match value {
-            Value::Text(text) => text.len(),
+            Value::Text(text) | Value::Tag(text) => text.len(),
             Value::Link(link) => link.path.len(),
             _ => 0,
         };
@@ -424,6 +428,8 @@ impl<'a> Evaluator<'a> {
                         .zip(another.iter())
                         .all(|(one, another)| self.are_equal(one, another))
             }
+            (Value::Tag(one), Value::Tag(another) | Value::Text(another))
+            | (Value::Text(one), Value::Tag(another)) => tag_name(one) == tag_name(another),
             (Value::Object(one), Value::Object(another)) => one == another,
             (Value::File(one), Value::File(another)) => one == another,
             (Value::Link(link), Value::File(file)) | (Value::File(file), Value::Link(link)) => {
@@ -473,7 +479,9 @@ impl<'a> Evaluator<'a> {
             (Value::Object(members), _) => {
                 Ok(members.get(name).map_or(Value::Null, |json| self.value_of(json, entry)))
             }
-            (Value::Text(text), "length") => number(text.encode_utf16().count() as i64),
+            (Value::Text(text) | Value::Tag(text), "length") => {
+                number(text.encode_utf16().count() as i64)
+            }
             (Value::List(list, _), "length") => number(list.len() as i64),
             (Value::File(path), _) => match self.entry(path) {
                 Some(entry) => self.file_property(&entry, name),

@@ -4,6 +4,7 @@ use super::eval::{Evaluator, Linkers, Outcome};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Moment;
 use crate::links::index::LinkIndex;
+use crate::markdown::frontmatter::is_tags;
 use crate::markdown::links::{Link as NoteLink, Syntax};
 use crate::slice::Part;
 use crate::vault::properties::property_in;
@@ -34,7 +35,7 @@ impl<'a> Evaluator<'a> {
             "size" => Value::Number(entry.stamp.size as f64),
             "mtime" => self.moment(entry.stamp.modified()),
             "ctime" => self.moment(self.source.vault.created(entry)),
-            "tags" => self.list(entry.tags.iter().map(|tag| Value::text_of(tag)))?,
+            "tags" => self.list(entry.tags.iter().map(|tag| Value::Tag((**tag).into())))?,
             "properties" => self.properties(entry)?,
             "links" => self.links(entry, false)?,
             "embeds" => self.links(entry, true)?,
@@ -85,7 +86,8 @@ impl<'a> Evaluator<'a> {
         let json = property_in(frontmatter, name).unwrap_or_default();
         self.spend(memory(&json))?;
         self.hold(memory(&json) * 8)?;
-        Ok(self.value_of(&json, entry))
+        let value = self.value_of(&json, entry);
+        Ok(if is_tags(name) { value.into_tags() } else { value })
     }
 
     pub(super) fn properties(&self, entry: &Entry) -> Outcome {

@@ -1,13 +1,14 @@
 //! The functions of the language, by the type of value they are called on.
 
-use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
 use super::files::folder_of;
 use super::parse::Expr;
-use super::value::{Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of};
+use super::value::{
+    Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of, tag_name,
+};
+use crate::calendar::duration::Duration;
 use crate::limits;
 use crate::text::escape_html;
-use crate::text::fold::fold;
 use crate::vault::Entry;
 use crate::vault::properties::property_in;
 use regex::{Captures, Regex};
@@ -39,7 +40,7 @@ impl Evaluator<'_> {
             .iter()
             .map(|argument| self.value(argument, row, locals))
             .collect::<Result<Vec<_>, _>>()?;
-        let first = values.first().cloned().unwrap_or(Value::Null);
+        let first = values.first().cloned().unwrap_or(Value::Null).without_tag();
         match (name, &first) {
             ("now", _) => Ok(Value::Date(Date { at: self.now, has_time: true })),
             ("today", _) => Ok(Value::Date(Date { at: self.now.midnight(), has_time: false })),
@@ -143,6 +144,14 @@ impl Evaluator<'_> {
                 Ok(Value::Null)
             }
             (Value::Text(text), _) => self.of_text(text, name, &values),
+            (
+                Value::Tag(tag),
+                "contains" | "containsAll" | "containsAny" | "startsWith" | "endsWith",
+            ) => {
+                let names = values.iter().map(|value| Value::text_of(&tag_name(&value.text())));
+                self.of_text(&tag_name(tag), name, &names.collect::<Vec<_>>())
+            }
+            (Value::Tag(tag), _) => self.of_text(tag, name, &values),
             (Value::Number(number), _) => of_number(*number, name, &first),
             (Value::List(list, _), _) => self.of_list(list, name, &values),
             (Value::Date(date), _) => self.of_date(*date, name, &first),
@@ -361,10 +370,8 @@ impl Evaluator<'_> {
                 Ok(Value::Bool(found.is_some()))
             }
             "hasTag" => {
-                let wanted = |value: &Value| {
-                    fold(value.text().trim().trim_start_matches('#').trim_end_matches('/'))
-                };
-                Ok(Value::Bool(values.iter().any(|value| entry.has_tag(&wanted(value)))))
+                let has = |value: &Value| entry.has_tag(&tag_name(&value.text()));
+                Ok(Value::Bool(values.iter().any(has)))
             }
             "inFolder" => {
                 let text = first.text();

@@ -4,7 +4,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `parse` | expressions: from text to a tree, with all names checked |
-//! | `value`, `duration` | the values of expressions |
+//! | `value` | the values of expressions |
 //! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
 //! | [`request`] | a query, and its expressions |
@@ -13,7 +13,6 @@
 #![doc = include_str!("README.md")]
 
 mod base;
-mod duration;
 mod eval;
 mod files;
 mod functions;

@@ -3,7 +3,6 @@
 
 use super::Failure;
 use super::base::{Base, Formula, Sort, in_note, refuse_broken};
-use super::duration::Duration;
 use super::eval::{Evaluator, Locals, Outcome, Row};
 use super::files::shown_folder;
 use super::functions::{mean, numbers};
@@ -11,6 +10,7 @@ use super::parse::{Expr, ParseContext};
 use super::request::{Expressions, LastRow, Query};
 use super::source::Source;
 use super::value::{OrderKey, Value};
+use crate::calendar::duration::Duration;
 use crate::limits;
 use crate::slice::first_chars;
 use crate::text::fitting_in;

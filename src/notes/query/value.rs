@@ -1,7 +1,7 @@
 //! The values of the expression language, and how they compare and are written.
 
-use super::duration::Duration;
 use crate::calendar::DateTime;
+use crate::calendar::duration::Duration;
 use crate::limits;
 use crate::slice::first_chars;
 use crate::text::fold::fold;
@@ -17,6 +17,8 @@ pub(super) enum Value {
     Bool(bool),
     Number(f64),
     Text(Rc<str>),
+    /// A tag. It equals texts with and without `#`, in any case; else it is a text.
+    Tag(Rc<str>),
     Date(Date),
     Duration(Duration),
     /// With the nesting depth: values nested without bound would exhaust the stack.
@@ -101,6 +103,11 @@ pub(super) fn number_of(value: &Value) -> Result<f64, String> {
     }
 }
 
+/// The name of a tag as names are compared: folded, without `#`.
+pub(super) fn tag_name(text: &str) -> String {
+    fold(text.trim().trim_start_matches('#').trim_end_matches('/'))
+}
+
 /// Whether a text is one wikilink and nothing else.
 pub(super) fn is_wikilink(text: &str) -> bool {
     text.starts_with("[[") && text.ends_with("]]") && text.matches("[[").count() == 1
@@ -118,13 +125,27 @@ impl Value {
         Value::List(values, depth)
     }
 
+    /// The same, as a text if it is a tag.
+    pub(super) fn without_tag(self) -> Value {
+        if let Value::Tag(tag) = self { Value::Text(tag) } else { self }
+    }
+
+    /// The same, with the texts in it as tags.
+    pub(super) fn into_tags(self) -> Value {
+        match self {
+            Value::Text(text) => Value::Tag(text),
+            Value::List(list, _) => Value::list_of(list.iter().cloned().map(Value::into_tags)),
+            other => other,
+        }
+    }
+
     /// The name of its type, as `isType` takes it.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
             Value::Number(_) => "number",
-            Value::Text(_) => "string",
+            Value::Text(_) | Value::Tag(_) => "string",
             Value::Date(_) => "date",
             Value::Duration(_) => "duration",
             Value::List(..) => "list",
@@ -140,7 +161,7 @@ impl Value {
             Value::Null => false,
             Value::Bool(truth) => *truth,
             Value::Number(number) => *number != 0.0 && !number.is_nan(),
-            Value::Text(text) => !text.is_empty(),
+            Value::Text(text) | Value::Tag(text) => !text.is_empty(),
             Value::List(list, _) => !list.is_empty(),
             Value::Object(members) => !members.is_empty(),
             Value::Date(_)
@@ -153,8 +174,11 @@ impl Value {
 
     /// Whether it is null, or a text, list or object with nothing in it.
     pub(super) fn is_empty(&self) -> bool {
-        matches!(self, Value::Null | Value::Text(_) | Value::List(..) | Value::Object(_))
-            && !self.is_truthy()
+        let may_be_empty = matches!(
+            self,
+            Value::Null | Value::Text(_) | Value::Tag(_) | Value::List(..) | Value::Object(_)
+        );
+        may_be_empty && !self.is_truthy()
     }
 
     /// As text, for joining and display; a list that is too long for a text is cut.
@@ -163,7 +187,7 @@ impl Value {
             Value::Null => String::new(),
             Value::Bool(truth) => truth.to_string(),
             Value::Number(number) => number_text(*number),
-            Value::Text(text) => text.to_string(),
+            Value::Text(text) | Value::Tag(text) => text.to_string(),
             Value::Date(date) => date.text(),
             Value::Duration(duration) => duration.text(),
             Value::List(list, _) => joined(list, ", "),

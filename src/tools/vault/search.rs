@@ -28,8 +28,7 @@ pub(super) static TOOL: Tool = Tool {
     description: "Searches notes, to find those about something or where you mention a word, and \
                   answers questions about what you wrote, know or decided; to list tasks use \
                   vault_tasks. Names, aliases, tags, headings and text are searched, the most \
-                  relevant first. Files that have all words are counted apart from those that \
-                  have some. One result per file, with a snippet and the line, for vault_read as \
+                  relevant first. One result per file, with a snippet and the line, for vault_read as \
                   offset.",
     effect: Effect::Reads,
     facts: &[Fact::Instruction(" Find notes with vault_search, read with vault_read.")],
@@ -40,7 +39,7 @@ pub(super) static TOOL: Tool = Tool {
             "A question, words or parts of words; also Obsidian's search language: \"a phrase\", \
              -word, OR, (), /regex/, file:, path:, content:, tag:, line:(), block:(), section:(), \
              task:, task-todo:, task-done:, match-case:, ignore-case:, [property], \
-             [property:value]",
+             [property:value], [property:>5]",
         ),
         defaulted(
             "max_results",
@@ -54,14 +53,14 @@ pub(super) static TOOL: Tool = Tool {
             "sort",
             Shape::OneOf(&[RELEVANCE, MODIFIED]),
             DefaultValue::Text(RELEVANCE),
-            "modified: the latest first; those with all words before others",
+            "modified: the latest first",
         ),
         optional(
             "modified_after",
             ANY_TEXT,
             "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339",
         ),
-        optional("modified_before", ANY_TEXT, "Only files modified on this day or earlier"),
+        optional("modified_before", ANY_TEXT, "On this day or earlier"),
         defaulted(
             "snippets",
             Shape::OneOf(&[SHORT, PASSAGES, NONE]),
@@ -75,7 +74,7 @@ pub(super) static TOOL: Tool = Tool {
                 max: limits::RESULT_CHARS as i64,
                 outside: Code::InvalidArgument,
             },
-            "Characters of the answer at most, but for one result; with passages 8000",
+            "Characters of the answer at most; with passages 8000",
         ),
         CURSOR,
     ],
@@ -96,6 +95,10 @@ result! {
         next: Inline<Next>,
         /// The vault is still being indexed: there may be more; ask again in some seconds.
         indexing: Option<bool>,
+        /// Results left out because the owner has excluded them in Obsidian; path: or path shows them.
+        excluded: Option<usize>,
+        /// Conditions on properties that some notes could not be compared with.
+        not_compared: Option<&'a [String]>,
         /// Files whose text could not be searched (too large or unreadable); their names and tags were.
         not_searched: Option<usize>,
     }
@@ -211,6 +214,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             results,
             next,
             indexing: found.indexing.then_some(true),
+            excluded: Some(found.excluded).filter(|&count| count > 0),
+            not_compared: unless_empty(&found.not_compared),
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };
