@@ -173,7 +173,10 @@ impl<'a> Reader<'a> {
         self.track_inline(kind, content);
         self.track_items(kind, &start, item_width);
         let opens = matches!(kind, Kind::Code | Kind::Opaque) && self.open.is_some();
-        let line = Line { opens, is_html: self.html.is_some(), ..Line::new(range, kind, content) };
+        // A comment at the beginning of a line makes all of it HTML.
+        let is_comment = kind == Kind::Text && start.trimmed.starts_with("<!--");
+        let is_html = self.html.is_some() || is_comment;
+        let line = Line { opens, is_html, ..Line::new(range, kind, content) };
         self.is_quoted = match kind {
             Kind::Item { .. } => start.quotes > 0,
             _ => in_paragraph(self.text, &line) && (start.quotes > 0 || self.is_quoted),
@@ -312,11 +315,7 @@ impl<'a> Reader<'a> {
 /// break, a heading or a comment on a line of its own.
 fn in_paragraph(text: &str, line: &Line) -> bool {
     let (_, own) = unquoted(text.part(line.range.clone()));
-    line.kind == Kind::Text
-        && !line.is_html
-        && !is_rule(own)
-        && heading(own).is_none()
-        && !own.trim_start().starts_with("<!--")
+    line.kind == Kind::Text && !line.is_html && !is_rule(own) && heading(own).is_none()
 }
 
 /// The ranges of blocks: a paragraph, a list item with its continuation lines, a table, a quote, a

@@ -22,16 +22,26 @@ pub fn is_tag_name(name: &str) -> bool {
     tag_at(&tag, 0) == Some(0..tag.len())
 }
 
-/// The tag whose `#` is at an offset, as a range including the `#`. At least one of its characters
-/// must be neither a digit nor a slash.
+/// The tag whose `#` is at an offset, as a range including the `#`: at the beginning of a line, a
+/// table's cell or emphasis, or after white space. At least one of its characters must be neither a
+/// digit nor a slash.
 fn tag_at(text: &str, at: usize) -> Option<Range<usize>> {
-    let before = text.get(..at)?.chars().next_back();
-    if before.is_some_and(|c| !c.is_whitespace() && c != '\u{feff}') {
-        return None;
-    }
-    let name = text.get(at + 1..)?;
-    let name = name.split(ends_tag).next().filter(|name| !is_numeric(name))?;
-    Some(at..at + 1 + name.len())
+    let before = text.get(..at)?;
+    let may_begin = match before.chars().next_back() {
+        None | Some('\u{feff}' | '*' | '_' | '|') => true,
+        Some('=' | '~') => before.ends_with("==") || before.ends_with("~~"),
+        Some(c) => c.is_whitespace(),
+    };
+    may_begin.then(|| tag_from(text, at))?
+}
+
+/// The tag that begins with the `#` at an offset, whatever is before it.
+fn tag_from(text: &str, at: usize) -> Option<Range<usize>> {
+    let name = text.get(at + 1..)?.split(ends_tag).next()?;
+    // The end of emphasis, `_#a_`.
+    let is_emphasized = text.get(..at)?.ends_with('_');
+    let name = if is_emphasized { name.trim_end_matches('_') } else { name };
+    (!is_numeric(name)).then(|| at..at + 1 + name.len())
 }
 
 /// Whether a text may contain an inline tag; most notes have none and need not be parsed.
@@ -39,10 +49,10 @@ pub fn may_have_tags(text: &str) -> bool {
     memchr::memchr_iter(b'#', text.as_bytes()).any(|at| tag_at(text, at).is_some())
 }
 
-/// The inline tags of a note, as ranges including the `#`: outside code, HTML comments, math and
-/// link targets.
+/// The inline tags of a note, as ranges including the `#`: outside code, HTML, math and link
+/// targets.
 pub fn tags(text: &str) -> Vec<Range<usize>> {
-    let mut tags = Vec::new();
+    let mut tags: Vec<Range<usize>> = Vec::new();
     for block in prose(text, &lines(text)) {
         let opaque: Vec<Range<usize>> =
             spans(text, block.clone()).into_iter().map(|(_, range)| range).collect();
@@ -53,15 +63,32 @@ pub fn tags(text: &str) -> Vec<Range<usize>> {
                 .and_then(|last| opaque.get(last))
                 .is_some_and(|range| range.contains(&at))
         };
-        let signs = memchr::memchr_iter(b'#', text.as_bytes().part(block.clone()))
-            .map(|at| block.start + at);
-        tags.extend(signs.filter(|&at| !inside(at)).filter_map(|at| tag_at(text, at)));
+        // The last sign, and whether its line is a row of a table.
+        let (mut last, mut in_row) = (block.start, is_row(text, block.start));
+        for at in memchr::memchr_iter(b'#', text.as_bytes().part(block.clone())) {
+            let at = block.start + at;
+            if let Some(end) = text.part(last..at).rfind('\n') {
+                in_row = is_row(text, last + end + 1);
+            }
+            last = at;
+            // `#a#b` are two.
+            let follows_tag = tags.last().is_some_and(|last| last.end == at);
+            let tag = if follows_tag { tag_from(text, at) } else { tag_at(text, at) };
+            // A cell of a table, and not `a|#b`.
+            let begins_cell = text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'|');
+            let is_tag = (!begins_cell || in_row) && !inside(at);
+            tags.extend(tag.filter(|_| is_tag));
+        }
     }
     tags
 }
 
-/// The blocks of prose: all but code, frontmatter, and multi-line HTML comments, math, and raw HTML
-/// such as `<style>`.
+/// Whether the line that begins here is a row of a table with its first bar.
+fn is_row(text: &str, start: usize) -> bool {
+    text.part(start..).trim_start_matches([' ', '\t', '>']).starts_with('|')
+}
+
+/// The blocks of prose: all but code, frontmatter, HTML, and multi-line HTML comments and math.
 pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
     let mut hidden = false;
     let mut shown: Vec<Line> = Vec::new();
@@ -69,6 +96,7 @@ pub(super) fn prose(text: &str, lines: &[Line]) -> Vec<Range<usize>> {
         let bare = text.part(line.range.clone()).trim_start_matches(['>', ' ', '\t']);
         match line.kind {
             Kind::Code | Kind::Frontmatter => {}
+            Kind::Text if line.is_html => {}
             // Obsidian's own comments may contain tags and links.
             Kind::Opaque => {
                 hidden = if line.opens { !bare.starts_with("%%") } else { hidden };
@@ -209,10 +237,7 @@ mod tests {
             ("`#no` ``a ` #no`` #yes \\#no ` #open", &["#yes", "#open"]),
             ("`a\n#no` #yes\n\n` #too", &["#yes", "#too"]),
             ("```\n#no\n```\n    #no\n\n\ta #no\n\n- x\n\t- #yes", &["#yes"]),
-            (
-                "<!-- #no\n#no --> #yes a <!-- #no --> #b\n%% #c %%\n%%\n#d\n%%",
-                &["#yes", "#b", "#c", "#d"],
-            ),
+            ("<!-- #no\n#no --> #yes a <!-- #no --> #b\n%% #c %%\n%%\n#d\n%%", &["#c", "#d"]),
             ("$$\n#no\n$$ #yes\n$a #no$ it costs $5 #b $6", &["#yes", "#b"]),
             ("[[a #no]] [x](y #no) ![[b#c]] #yes", &["#yes"]),
             (
@@ -224,6 +249,16 @@ mod tests {
                 &["#日本語", "#größe", "#🎉", "#a", "#c/", "#d", "#last"],
             ),
             ("\u{feff}#first", &["#first"]),
+            // As Obsidian's own index has them (public reports).
+            ("(#no) $#no$ \"#no\" .#no x—#no", &[]),
+            ("a\t#pf [x #ph] a\u{a0}#qi b\u{3000}#qj", &["#pf", "#ph", "#qi", "#qj"]),
+            ("[D #tf](https://x.y#no) [a #tg][ref]", &["#tf", "#tg"]),
+            ("```a\n```b\nx #no\n```\nprose #tv\n```\n#no\n```", &["#tv"]),
+            ("<div>\nhello #no\n</div>\n\n<p>x #no</p>\n\na <b>x #tt</b>", &["#tt"]),
+            ("<!-- c --> #no\n\n<!--\n#no\n--> #no\n\na <!-- c --> #yes", &["#yes"]),
+            ("#tl#tm #tn/#to x#no#no", &["#tl", "#tm", "#tn/", "#to"]),
+            ("x _#uc_ y snake_case_#wc **#b** ==#h== a=#no", &["#uc", "#wc", "#b", "#h"]),
+            ("|a|b|\n|-|-|\n|#uo|x|\n\na|#no", &["#uo"]),
             (
                 "<style>\n.x { color: #abc }\n</style>\n%%\n<!-- #yes -->\n$$ x \
                  $$\n#too\n~~~\n#no\n~~~\n%%",

@@ -7,7 +7,7 @@ use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below}
 use super::marks::is_rule;
 use super::parts::{Block, Note, PartError};
 pub use super::position::Position;
-use super::position::{around, around_heading, behind_children};
+use super::position::{around, around_heading};
 use crate::slice::Part;
 use std::ops::Range;
 
@@ -121,7 +121,7 @@ fn at_block<'a>(
     let with_id = block.lines.start
         ..block.id_line.filter(|_| !continues).map_or(block.lines.end, |line| line + 1);
     if position != Position::Replace {
-        return (around(with_id.start..behind_children(note, &with_id), position), None);
+        return (around(with_id, position), None);
     }
     // A block that is replaced by nothing, or by a text that has the id itself, loses its own.
     let stays = !new.trim().is_empty() && Note::of(new).find_block(&block.id).is_err();
@@ -214,12 +214,18 @@ fn new_headings(note: &Note<'_>, wanted: &str) -> Option<(usize, Vec<String>)> {
     is_name.then_some((at, created))
 }
 
-/// A text with the id of the block that it replaces, unless it has that already.
+/// A text with the id of the block that it replaces, unless it has that already. That of a list
+/// item is in front of its children.
 fn with_id(text: &str, id: Option<&str>) -> String {
     let has_id = |id: &str| text.to_lowercase().ends_with(&format!(" ^{}", id.to_lowercase()));
     let Some(id) = id.filter(|id| !has_id(id)) else { return text.to_owned() };
     let parts = Note::of(text);
     let last = parts.lines.len().saturating_sub(1);
+    if matches!(parts.kind(0), Some(Kind::Item { .. })) {
+        let more = (1..=last).take_while(|line| parts.kind(*line) == Some(Kind::Text)).count();
+        let end = parts.start(more) + parts.line(more).trim_end().len();
+        return format!("{} ^{id}{}", text.part(..end), text.part(end..));
+    }
     let is_line = matches!(parts.kind(last), Some(Kind::Text | Kind::Item { .. }))
         && !parts.line(last).trim_start().starts_with(['|', '>']);
     // After code, a table or a quote, an id needs a line of its own.
@@ -623,6 +629,10 @@ mod tests {
         assert_eq!(
             put("- a ^x\n  - child\n\n  more\n- b\n", Target::Block("x"), After, "- new"),
             "- a ^x\n  - child\n\n  more\n- new\n- b\n"
+        );
+        assert_eq!(
+            put("- a ^x\n  - child\n- b\n", Target::Block("x"), Replace, "- new\n  - other"),
+            "- new ^x\n  - other\n- b\n"
         );
         assert_eq!(
             put("p ^x\n\n# N\n", Target::Block("x"), Replace, "```\nc\n```"),

@@ -381,7 +381,7 @@ impl<'a> Note<'a> {
         columns(one) == columns(other) && marker(one) != marker(other)
     }
 
-    /// The block with an id, ignoring case.
+    /// The block with an id, ignoring case. A list item comes with its children.
     ///
     /// # Errors
     /// [`PartError`].
@@ -391,6 +391,10 @@ impl<'a> Note<'a> {
         let found: Vec<&Block> =
             all.iter().filter(|block| block.id.eq_ignore_ascii_case(id)).collect();
         match found.as_slice() {
+            [block] if block.id_line.is_none() => {
+                let end = self.behind_children(&block.lines);
+                Ok(Block { lines: block.lines.start..end, ..(*block).clone() })
+            }
             [block] => Ok((*block).clone()),
             [] => Err(PartError::Missing(all.into_iter().map(|block| block.id).collect())),
             several => {
@@ -400,6 +404,19 @@ impl<'a> Note<'a> {
                 Err(PartError::Several(several.iter().map(line).collect()))
             }
         }
+    }
+
+    /// The line behind the last child of a list item; behind the block itself, if it is none.
+    fn behind_children(&self, block: &Range<usize>) -> usize {
+        let indent = |line: usize| columns(unquoted(self.line(line)).1);
+        let is_item = matches!(self.kind(block.start), Some(Kind::Item { .. }));
+        let below = (block.end..self.lines.len())
+            .take_while(|_| is_item)
+            .filter(|line| self.kind(*line) != Some(Kind::Blank));
+        below
+            .take_while(|line| indent(*line) > indent(block.start))
+            .last()
+            .map_or(block.end, |line| line + 1)
     }
 
     /// All tasks, in order.

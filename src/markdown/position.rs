@@ -1,7 +1,5 @@
 //! The lines between which, or instead of which, text is inserted.
 
-use super::blocks::Kind;
-use super::marks::{columns, unquoted};
 use super::parts::Note;
 use serde::Deserialize;
 use std::ops::Range;
@@ -37,17 +35,4 @@ pub(super) fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
         .map(|heading| heading.lines)
         .find(|lines| lines.contains(&line))
         .unwrap_or(line..line + 1)
-}
-
-/// The line after a block and, if it is a list item, after what is indented below it.
-pub(super) fn behind_children(note: &Note<'_>, block: &Range<usize>) -> usize {
-    let indent = |line: usize| columns(unquoted(note.line(line)).1);
-    let is_item = matches!(note.kind(block.start), Some(Kind::Item { .. }));
-    let below = (block.end..note.lines.len())
-        .take_while(|_| is_item)
-        .filter(|line| note.kind(*line) != Some(Kind::Blank));
-    below
-        .take_while(|line| indent(*line) > indent(block.start))
-        .last()
-        .map_or(block.end, |line| line + 1)
 }

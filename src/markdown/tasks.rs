@@ -19,6 +19,8 @@ pub struct TaskFields<'a> {
     pub scheduled: Option<&'a str>,
     pub start: Option<&'a str>,
     pub done: Option<&'a str>,
+    pub created: Option<&'a str>,
+    pub cancelled: Option<&'a str>,
     pub priority: Option<&'a str>,
     pub is_recurring: bool,
 }
@@ -101,9 +103,64 @@ pub fn fields_of(text: &str) -> TaskFields<'_> {
         scheduled: dated(&['⏳', '⌛'], &["scheduled"]),
         start: dated(&['🛫'], &["start"]),
         done: dated(&['✅'], &["completion", "done"]),
+        created: dated(&['➕'], &["created"]),
+        cancelled: dated(&['❌'], &["cancelled"]),
         priority: sign.or_else(|| field(text, "priority")),
         is_recurring: text.contains('🔁') || field(text, "repeat").is_some(),
     }
+}
+
+/// The text of a task without the dates on which it was done or cancelled.
+pub fn without_end(text: &str) -> String {
+    let mut text = text.to_owned();
+    for sign in ['✅', '❌'] {
+        if let Some(at) = text.rfind(sign) {
+            let behind = text.part(at + sign.len_utf8()..);
+            let date_at = behind.trim_start_matches(['\u{fe0f}', ' ']);
+            if date(date_at).is_some() {
+                let end = text.len() - date_at.len() + 10;
+                cut(&mut text, at..end);
+            }
+        }
+    }
+    for name in ["completion", "done", "cancelled"] {
+        let value = field(&text, name).filter(|value| date(value).is_some());
+        let Some(value) = value.map(|value| value.as_ptr().addr() - text.as_ptr().addr()) else {
+            continue;
+        };
+        let start = text.part(..value).rfind(['[', '(']).unwrap_or(value);
+        let end = text.part(value..).find([']', ')']).map_or(text.len(), |end| value + end + 1);
+        cut(&mut text, start..end);
+    }
+    text
+}
+
+/// Removes a range, and the space before it.
+fn cut(text: &mut String, range: std::ops::Range<usize>) {
+    let start = text.part(..range.start).trim_end_matches(' ').len();
+    text.replace_range(start..range.end, "");
+}
+
+/// The text of a task with a date behind it, before a block id: `✅ 2026-11-22`, or as a field.
+pub fn with_end(text: &str, status: Ended, day: &str, as_field: bool) -> String {
+    let (sign, name) = match status {
+        Ended::Done => ('✅', "completion"),
+        Ended::Cancelled => ('❌', "cancelled"),
+    };
+    let date = if as_field { format!("[{name}:: {day}]") } else { format!("{sign} {day}") };
+    let whole = text.trim_end();
+    let id = whole.rsplit(' ').next().filter(|word| word.starts_with('^') && word.len() > 1);
+    match id {
+        Some(id) => format!("{} {date} {id}", whole.part(..whole.len() - id.len()).trim_end()),
+        None => format!("{whole} {date}"),
+    }
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Done,
+    Cancelled,
 }
 
 /// The date that a text begins with.
@@ -130,6 +187,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_end_of_a_task_comes_and_goes() {
+        for (open, ended, status, as_field) in [
+            ("pay ^id", "pay ✅ 2026-11-22 ^id", Ended::Done, false),
+            ("pay 📅 2026-11-30", "pay 📅 2026-11-30 ❌ 2026-11-22", Ended::Cancelled, false),
+            ("pay", "pay [completion:: 2026-11-22]", Ended::Done, true),
+        ] {
+            assert_eq!(with_end(open, status, "2026-11-22", as_field), ended);
+            assert_eq!(without_end(ended), open);
+        }
+        assert_eq!(without_end("a ✅ soon [done:: no]"), "a ✅ soon [done:: no]");
+    }
+
+    #[test]
     fn facts_are_read_in_both_notations() {
         let signs = fields_of(
             "pay rent #home 🔼 🔁 every month 🛫 2026-11-01 ⏳ 2026-11-20 📅 2026-11-30 ✅ \
@@ -142,6 +212,7 @@ mod tests {
             done: Some("2026-11-22"),
             priority: Some("medium"),
             is_recurring: true,
+            ..TaskFields::default()
         };
         assert_eq!(signs, expected);
         let fields = "pay [start:: 2026-11-01] (scheduled:: 2026-11-20) [due::2026-11-30] \
