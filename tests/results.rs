@@ -130,6 +130,7 @@ fn every_tool_says_the_same_in_both_channels_or_uses_one() {
         ("vault_history", json!({ "path": "git.md" })),
         ("vault_restore", json!({ "path": "git.md", "version": "HEAD" })),
         ("vault_delete_file", json!({ "path": "git.md" })),
+        ("vault_undo", json!({ "dry_run": true })),
         (
             "manage_accomplishment",
             json!({ "operation": "create", "data": { "title": "A", "effort": "Infra", "acceptance_criteria": ["c"] } }),
@@ -220,6 +221,7 @@ fn annotations_say_what_a_tool_may_lose_and_whom_it_reaches() {
             "vault_write_file",
             "vault_delete_file",
             "vault_restore",
+            "vault_undo",
             "update_doc",
             "manage_accomplishment",
             "manage_task",

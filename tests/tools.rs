@@ -14,7 +14,9 @@ pub(crate) fn listed(server: &Server) -> Vec<Value> {
 pub fn with_all_tools() -> (Folder, Server) {
     let repository = Repository::of(Folder::sample());
     let claude = crate::agent::that_works(&repository.folder);
+    let state = repository.folder.path().join("state");
     let settings = [
+        ("STATE_DIR", state.to_str().unwrap()),
         ("AGENT_COMMAND", claude.to_str().unwrap()),
         ("ANTHROPIC_API_KEY", "sk-ant-x"),
         ("PATH", "/usr/local/bin:/usr/bin:/bin"),

@@ -1,5 +1,5 @@
-//! Nothing a client writes is final: kept versions, `vault_history`, `vault_restore`, and the
-//! command `undo`.
+//! Nothing a client writes is final: kept versions, `vault_history`, `vault_restore`, `vault_undo`,
+//! and the command `undo`.
 
 use crate::support::{Folder, Server};
 use serde_json::{Value, json};
@@ -512,4 +512,35 @@ fn what_stdio_replaces_is_kept_without_any_setting() {
         &std::fs::metadata(states.join(&names[0]).join("versions")).unwrap().permissions(),
     );
     assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_login_takes_back_its_own_calls_and_goes_further_back_each_time() {
+    let kept =
+        Kept::of(&[("a.md", b"[[b]]\n" as &[u8]), ("b.md", b"b\n"), ("theirs.md", b"one\n")]);
+    let server = kept.serve();
+    let before = kept.files();
+    server.call("vault_write", json!({ "path": "new.md", "content": "new" }));
+    let written = kept.files();
+    server.call("vault_move", json!({ "path": "b.md", "to": "c/moved.md" }));
+    assert!(kept.files()["a.md"].starts_with(b"[[moved]]"));
+    let moved = kept.files();
+    server.call("vault_write", json!({ "path": "theirs.md", "content": "two" }));
+    // A person saves it.
+    std::fs::write(kept.folder.vault().join("theirs.md"), "a person's").unwrap();
+    let dry = server.call("vault_undo", json!({ "calls": 2, "dry_run": true }));
+    assert!(dry["left_alone"][0].as_str().unwrap().contains("theirs.md"), "{dry}");
+    assert_eq!(dry["undone_total"], 2, "the move and its link: {dry}");
+    let undone = server.call("vault_undo", json!({}));
+    assert_eq!((&undone["undone_total"], &undone["dry_run"]), (&json!(0), &json!(false)));
+    assert!(undone["left_alone"][0].as_str().unwrap().contains("theirs.md"), "{undone}");
+    std::fs::write(kept.folder.vault().join("theirs.md"), "one\n").unwrap();
+    assert_eq!(kept.files(), moved);
+    server.call("vault_undo", json!({ "calls": 2 }));
+    assert_eq!(kept.files(), written, "the move with its links");
+    let undone = server.call("vault_undo", json!({ "since": "1h" }));
+    assert_eq!(kept.files(), before, "{undone}");
+    assert_eq!(server.call("vault_undo", json!({ "since": "1h" }))["undone_total"], 0);
+    assert!(kept.folder.vault().join(".trash/new.md").exists());
+    assert_eq!(server.fail("vault_undo", json!({ "since": "soon" }))["code"], "INVALID_ARGUMENT");
 }

@@ -1,4 +1,4 @@
-//! Undoing everything that one login did.
+//! Undoing what one login did.
 
 use super::Changes;
 use super::commits::Author;
@@ -9,6 +9,19 @@ use crate::clock::Moment;
 use crate::vault::error::Error;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// The tool with which a login undoes its own calls. What it did is undone by `vault_restore`, so
+/// that it goes further back when it is called again.
+pub const TOOL: &str = "vault_undo";
+
+/// Which calls are undone.
+#[derive(Debug, Clone, Copy)]
+pub enum Scope {
+    /// All from this moment on.
+    Since(Moment),
+    /// The last ones.
+    Calls(usize),
+}
 
 /// What was undone, or would be, and what was not; each a line of text.
 #[derive(Debug, Default)]
@@ -28,21 +41,35 @@ struct Plan {
 }
 
 impl Changes {
-    /// Undoes everything that a login has done since a point in time, newest call first. A file
-    /// changed since is left alone; if a file or folder cannot be moved back, its whole call is.
-    /// `owner` is who undoes it.
+    /// Undoes what the login that calls has done.
+    ///
+    /// # Errors
+    /// As [`Changes::undo`].
+    pub fn undo_own(&self, scope: Scope, dry_run: bool) -> Result<Undone, Error> {
+        match &self.author {
+            Some(author) => self.undo(&author.by, scope, dry_run, author),
+            None => Err(Error::Invalid("Nobody is logged in who could have done anything.".into())),
+        }
+    }
+
+    /// Undoes what a login has done, newest call first. A file changed since is left alone; if a
+    /// file or folder cannot be moved back, its whole call is. `author` is who undoes it.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn undo(
         &self,
         by: &str,
-        since: Moment,
+        scope: Scope,
         dry_run: bool,
-        owner: &Arc<Author>,
+        author: &Arc<Author>,
     ) -> Result<Undone, Error> {
         let log = self.kept_versions()?;
-        let changes = self.on_behalf_of(owner);
+        let changes = self.on_behalf_of(author);
+        let (since, calls) = match scope {
+            Scope::Since(since) => (since, usize::MAX),
+            Scope::Calls(calls) => (Moment(0), calls),
+        };
         changes.vault.refresh_now()?;
         let alone = changes.alone();
         // What a crash has left half done is not the login's to undo.
@@ -59,6 +86,7 @@ impl Changes {
             .collect();
         let is_own = |line: &&Line| {
             line.by == by
+                && line.tool != TOOL
                 && line.at >= since.0
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
@@ -66,7 +94,9 @@ impl Changes {
         let own: Vec<&Line> = past.lines.iter().filter(is_own).collect();
         let mut planned = Planned::of(&changes, log);
         let (mut undone, mut left) = (Undone::default(), HashSet::new());
-        for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
+        let by_call = own.chunk_by(|one, other| one.call == other.call);
+        let found = by_call.clone().count();
+        for lines in by_call.rev().take(calls) {
             let mut plan = plan_undo(&mut planned, lines)?;
             if !dry_run && !plan.steps.is_empty() {
                 for step in &plan.steps {
@@ -91,7 +121,7 @@ impl Changes {
                     .map(|(path, why)| format!("{path}: {why}")),
             );
         }
-        if !past.is_whole_of(by, since) {
+        if found < calls && !past.is_whole_of(by, since) {
             undone.left.push(
                 "there were so many changes that some are no longer known; vault_history shows \
                  what is kept of a note"

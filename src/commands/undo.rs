@@ -4,7 +4,7 @@ use super::grants::{folder, refuse_other_user, whole_id};
 use super::{FAILED, WRONG, fail, print, systems};
 use crate::change::commits::Author;
 use crate::change::log::{Log, UNDO};
-use crate::change::undo::Undone;
+use crate::change::undo::{Scope, Undone};
 use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config::Config;
@@ -62,7 +62,7 @@ pub(super) fn undo(
     let owner = Arc::new(Author::committing("owner", UNDO));
     let mut undone = store
         .changes()
-        .undo(login, since, dry_run, &owner)
+        .undo(login, Scope::Since(since), dry_run, &owner)
         .map_err(|error| failed(error.to_string()))?;
     let changed = owner.changed().len();
     if let Some(commits) = commits.filter(|_| changed > 0) {

@@ -12,6 +12,7 @@ mod restore;
 mod set_properties;
 mod set_task;
 mod tasks;
+mod undo;
 
 use super::schema::{ANY_TEXT, Field, Shape, defaulted, optional, required};
 use super::{Arguments, Code, Error, Reply, Tool};
@@ -20,7 +21,7 @@ use crate::markdown::insert::Target;
 use serde_json::json;
 
 /// The tools, in the order in which they are listed.
-pub static TOOLS: [&Tool; 12] = [
+pub static TOOLS: [&Tool; 13] = [
     &read_notes::TOOL,
     &insert::TOOL,
     &set_properties::TOOL,
@@ -33,6 +34,7 @@ pub static TOOLS: [&Tool; 12] = [
     &rename_tag::TOOL,
     &super::history::TOOL,
     &restore::TOOL,
+    &undo::TOOL,
 ];
 
 const PATH: &str = "The note: path, [[Name]], daily:today, daily:2026-11-22, weekly:2026-W48";
@@ -52,6 +54,7 @@ const DRY_RUN: Field = defaulted(
 );
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::AnyObject), "");
+const LEFT_ALONE_TOTAL: Field = required("left_alone_total", super::schema::COUNT, "");
 
 /// The result of a tool that changes links or tags; `updated` is its name for their number.
 fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, Error> {
@@ -60,6 +63,7 @@ fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, 
         "files_changed": rewritten.files_changed,
         "changes": rewritten.changes,
         "left_alone": rewritten.left_alone,
+        "left_alone_total": rewritten.left_alone_total,
         "dry_run": dry_run,
     }))
 }

@@ -9,10 +9,8 @@ use crate::vault::Error as VaultError;
 pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
-    description: "Undoes a change of a note's text: to undo what was just done, or bring back a \
-                  deleted note or an earlier version from vault_history; to undo a move use \
-                  vault_move. Is itself undone by previous; to undo several changes take a \
-                  version of vault_history.",
+    description: "Brings back a note that was deleted, or its earlier version from \
+                  vault_history; to take back what you did last use vault_undo.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[
