@@ -79,6 +79,8 @@ mod agent_filing;
 #[cfg(feature = "agent")]
 mod agent_jobs;
 #[cfg(feature = "notes")]
+mod as_obsidian;
+#[cfg(feature = "notes")]
 mod blocks;
 #[cfg(feature = "accomplishments")]
 mod by_hand;

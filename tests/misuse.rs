@@ -80,8 +80,8 @@ fn a_heading_in_a_path_makes_no_file() {
     // A name may have the character otherwise.
     server.call("vault_write", json!({ "path": "Plan#1.canvas", "content": "{}" }));
     server.call("vault_write", json!({ "path": "b.md", "content": "b" }));
-    server.call("vault_move", json!({ "path": "b.md", "to": "#1 priority" }));
-    server.call("vault_move", json!({ "path": "#1 priority.md", "to": "Plan#2" }));
+    server.call("vault_move", json!({ "path": "b.md", "to": "#1 priority.md" }));
+    server.call("vault_move", json!({ "path": "#1 priority.md", "to": "Plan#2.md" }));
     assert_eq!(text(&folder, "Plan#2.md"), "b");
     server.call("vault_move", json!({ "path": "Plan.md#Goals", "to": "Plan.md#Aims" }));
     assert_eq!(

@@ -497,7 +497,7 @@ fn tasks_are_listed_by_what_is_asked_for_and_ticked_by_their_text() {
     ] {
         assert_eq!(server.fail("vault_set_task", arguments.clone())["code"], code, "{arguments}");
     }
-    for wrong in [json!({ "status": "open" }), json!({ "due_before": "soon" })] {
+    for wrong in [json!({ "status": "opened" }), json!({ "due_before": "soon" })] {
         assert_eq!(server.fail("vault_tasks", wrong)["code"], "INVALID_ARGUMENT");
     }
     assert_eq!(server.fail("vault_tasks", json!({ "path": "nowhere" }))["code"], "FILE_NOT_FOUND");

@@ -106,8 +106,8 @@ fn wishes() -> Vec<Wish> {
             &[("vault_history", json!({ "path": "Map of Content" }))],
             wish(
                 "undo what you just did",
-                "vault_restore",
-                json!({ "path": "Map of Content", "version": "{VERSION}" }),
+                "vault_undo",
+                json!({}),
                 "Map of Content.md",
                 "- a pond",
             ),

@@ -37,6 +37,8 @@ pub struct Rewritten {
     pub files_changed: usize,
     pub changes: Vec<ChangedLine>,
     pub left_alone: Vec<LeftAlone>,
+    /// How many are left alone in all.
+    pub left_alone_total: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,6 +91,8 @@ pub(crate) struct Plan {
     /// The files that change.
     pub(crate) files: Vec<FilePlan>,
     pub(crate) left_alone: Vec<LeftAlone>,
+    /// How many more are left alone than are kept here.
+    pub(super) more_left_alone: usize,
 }
 
 impl Links {
@@ -171,6 +175,7 @@ impl Plan {
         if !file.left_alone.is_empty() {
             let note = Note::of(&file.text);
             let first = file.left_alone.iter().take(limits::CHANGES_SHOWN);
+            self.more_left_alone += file.left_alone.len() - first.len();
             self.left_alone
                 .extend(first.map(|(at, reason)| left_alone(&file.path, &note, *at, reason)));
         }
@@ -244,6 +249,7 @@ impl Plan {
             files_changed: self.files.len(),
             changes,
             left_alone: self.left_alone(),
+            left_alone_total: self.left_alone.len() + self.more_left_alone,
         }
     }
 }

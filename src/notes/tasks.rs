@@ -4,10 +4,10 @@ use crate::change::Changes;
 use crate::change::write::Written;
 use crate::limits;
 use crate::markdown::blocks::Kind;
-use crate::markdown::edit::Edit;
+use crate::markdown::edit::{Edit, apply_all};
 use crate::markdown::frontmatter;
 use crate::markdown::parts::{Note, Task};
-use crate::markdown::tasks::{self, NoteTask};
+use crate::markdown::tasks::{self, Ended, NoteTask};
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::vault::entry::Text;
@@ -16,6 +16,7 @@ use crate::vault::path::rest_below;
 use crate::vault::read::utf8;
 use crate::vault::{Entry, Error, Vault, VaultPath};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization;
 
@@ -40,12 +41,85 @@ pub enum Status {
     Is(char),
 }
 
-impl Status {
-    fn includes(self, status: char) -> bool {
-        match self {
-            Status::Todo => tasks::is_open(status),
-            Status::Done => tasks::is_done(status),
+/// What the settings of the Tasks plugin say, if the vault has it.
+#[derive(Debug, Default)]
+struct Plugin {
+    /// The type of each status that they define, such as `DONE`.
+    types: BTreeMap<char, String>,
+    sets_done_date: bool,
+    sets_cancelled_date: bool,
+    /// Whether dates are written as fields, and not behind signs.
+    has_fields: bool,
+    /// Only tasks with this text are tasks of the plugin.
+    global_filter: String,
+}
+
+impl Plugin {
+    fn of(vault: &Vault) -> Plugin {
+        let settings = vault.obsidian("plugins/obsidian-tasks-plugin/data.json");
+        if settings.is_null() {
+            return Plugin::default();
+        }
+        let statuses = ["coreStatuses", "customStatuses"]
+            .iter()
+            .filter_map(|list| settings.get("statusSettings")?.get(*list)?.as_array());
+        let typed = statuses.flatten().filter_map(|status| {
+            let symbol = status.get("symbol")?.as_str()?.chars().next()?;
+            Some((symbol, status.get("type")?.as_str()?.to_owned()))
+        });
+        let flag = |name: &str| settings.get(name).and_then(|flag| flag.as_bool()).unwrap_or(true);
+        let text = |name: &str| settings.get(name).and_then(|text| text.as_str());
+        Plugin {
+            types: typed.collect(),
+            sets_done_date: flag("setDoneDate"),
+            sets_cancelled_date: flag("setCancelledDate"),
+            has_fields: text("taskFormat") == Some("dataview"),
+            global_filter: text("globalFilter").unwrap_or_default().to_owned(),
+        }
+    }
+
+    fn is_open(&self, status: char) -> bool {
+        match self.types.get(&status) {
+            Some(kind) => !matches!(kind.as_str(), "DONE" | "CANCELLED" | "NON_TASK"),
+            None => tasks::is_open(status),
+        }
+    }
+
+    fn is_done(&self, status: char) -> bool {
+        match self.types.get(&status) {
+            Some(kind) => kind == "DONE",
+            None => tasks::is_done(status),
+        }
+    }
+
+    fn includes(&self, wanted: Status, status: char) -> bool {
+        match wanted {
+            Status::Todo => self.is_open(status),
+            Status::Done => self.is_done(status),
             Status::Is(wanted) => status == wanted,
+        }
+    }
+
+    /// The text of a task with another status: with the date of its end, or without it.
+    fn text(&self, text: &str, status: char, today: &str) -> String {
+        let open = tasks::without_end(text);
+        if !text.contains(&self.global_filter) {
+            return if self.is_open(status) { open } else { text.to_owned() };
+        }
+        let ended = match self.types.get(&status).map(String::as_str) {
+            Some("CANCELLED") => Some(Ended::Cancelled),
+            None if status == '-' => Some(Ended::Cancelled),
+            _ => self.is_done(status).then_some(Ended::Done),
+        };
+        match ended {
+            Some(Ended::Done) if self.sets_done_date => {
+                tasks::with_end(&open, Ended::Done, today, self.has_fields)
+            }
+            Some(Ended::Cancelled) if self.sets_cancelled_date => {
+                tasks::with_end(&open, Ended::Cancelled, today, self.has_fields)
+            }
+            Some(_) => text.to_owned(),
+            None => open,
         }
     }
 }
@@ -66,7 +140,8 @@ pub struct ChangedTask {
     pub after: String,
 }
 
-/// All tasks that are wanted, by path and line.
+/// All tasks that are wanted, by path and line, and how many more are in templates and in files that
+/// the owner has excluded in Obsidian; with a path, those count like others.
 ///
 /// # Errors
 /// [`Error::Unavailable`], [`Error::Cancelled`].
@@ -74,7 +149,7 @@ pub fn tasks(
     vault: &Vault,
     query: &TaskQuery,
     proceed: &dyn Fn(usize, usize) -> bool,
-) -> Result<Vec<VaultTask>, Error> {
+) -> Result<(Vec<VaultTask>, usize), Error> {
     vault.refresh()?;
     let is_wanted = |entry: &Entry| {
         let below = query.path.as_ref().is_none_or(|path| path.covers(&entry.path));
@@ -89,12 +164,28 @@ pub fn tasks(
         Some(Some(_)) => 0,
         _ => entry.search_cost(),
     };
-    let look = |entry: &Arc<Entry>| wanted_tasks(vault, entry, query);
-    Ok(map_parallel(&notes, &unread, &look, proceed)?.into_iter().flatten().collect())
+    let plugin = Plugin::of(vault);
+    let look = |entry: &Arc<Entry>| wanted_tasks(vault, entry, query, &plugin);
+    let mut found: Vec<VaultTask> =
+        map_parallel(&notes, &unread, &look, proceed)?.into_iter().flatten().collect();
+    let all = found.len();
+    if query.path.is_none() {
+        let (excluded, templates) = (vault.excluded(), vault.templates_folder());
+        let is_template =
+            |path: &str| templates.as_ref().is_some_and(|folder| path.starts_with(folder));
+        found.retain(|task| !excluded.covers(&task.entry.path) && !is_template(&task.entry.path));
+    }
+    let excluded = all - found.len();
+    Ok((found, excluded))
 }
 
 /// The tasks of a note that are wanted.
-fn wanted_tasks(vault: &Vault, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<VaultTask> {
+fn wanted_tasks(
+    vault: &Vault,
+    entry: &Arc<Entry>,
+    query: &TaskQuery,
+    plugin: &Plugin,
+) -> Vec<VaultTask> {
     let of_note = tasks_of(vault, entry);
     if of_note.is_empty() {
         return Vec::new();
@@ -107,7 +198,7 @@ fn wanted_tasks(vault: &Vault, entry: &Arc<Entry>, query: &TaskQuery) -> Vec<Vau
         !tags.iter().any(|tag| has(&fold(tag.trim_matches(['#', '/'])), wanted))
     });
     let is_wanted = |task: &NoteTask| {
-        query.status.is_none_or(|status| status.includes(task.status))
+        query.status.is_none_or(|status| plugin.includes(status, task.status))
             && of_lines.is_none_or(|wanted| task.tags.iter().any(|tag| has(tag, wanted)))
             && query.text.as_ref().is_none_or(|wanted| fold(&task.text).contains(wanted.as_str()))
             && query.due_before.as_ref().is_none_or(|day| {
@@ -146,7 +237,8 @@ fn tasks_of(vault: &Vault, entry: &Entry) -> Arc<[NoteTask]> {
     tasks
 }
 
-/// Sets the status character of a task, if its line still has the text.
+/// Sets the status character of a task, if its line still has the text. As the Tasks plugin does
+/// where the vault has it, the date of its end comes and goes; `today` is the owner's.
 ///
 /// # Errors
 /// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of
@@ -157,7 +249,9 @@ pub fn set_task(
     line: usize,
     text: &str,
     status: char,
+    today: &str,
 ) -> Result<ChangedTask, Error> {
+    let plugin = Plugin::of(&changes.vault);
     let (mut line_before, mut line_after) = (String::new(), String::new());
     let written = changes.edit_bytes(path, None, &mut |bytes| {
         let before = utf8(path, bytes)?;
@@ -195,7 +289,13 @@ pub fn set_task(
                     .into(),
             ));
         }
-        let after = Edit { range: task.status_at.clone(), text: status.to_string() }.apply(before);
+        let mut edits = vec![Edit { range: task.status_at.clone(), text: status.to_string() }];
+        if task.status != status {
+            let own = before.part(task.content.clone());
+            let text = plugin.text(own, status, today);
+            edits.push(Edit { range: task.content.clone(), text });
+        }
+        let after = apply_all(before, &edits);
         line_before = note.line(task.line).to_owned();
         line_after = Note::of(&after).line(task.line).to_owned();
         Ok(after.into_bytes())

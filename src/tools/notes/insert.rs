@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Insert text into a note",
     description: "Appends or inserts text, to add or append a task, list item, log line or \
                   paragraph to a note, at its end or start, under a heading, at a block or line; \
-                  to change words that are there use vault_edit. Nothing needs to be read before. \
+                  to change words that are there use vault_edit. \
                   To add to today's list: daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[Fact::Instruction(" vault_insert adds text; daily:today is a path.")],
@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
             DefaultValue::Text("end"),
             "Of a heading: end and start are inside its section, before its line, after the \
-             section, replace the text below the heading; of a block or line: end behind, start \
+             section, replace its text; of a block or line: end behind, start \
              in front",
         ),
         HEADING,
@@ -52,7 +52,7 @@ result! {
         line: usize = LINE,
         total_lines: usize,
         created: bool,
-        warning: Option<&'static str>,
+        warning: Option<String>,
     }
 }
 
@@ -105,6 +105,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         other => other,
     })?;
     let warning = warning
+        .map(str::to_owned)
         .or_else(|| escapes_warning(text))
         .or_else(|| written.created.then(|| frontmatter_warning(text))?);
     Reply::of(&Answer {

@@ -1,10 +1,9 @@
 //! `vault_move`: a file, folder or heading renamed, with the links to it.
 
-use super::{CHANGES, DRY_RUN, answer};
+use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
 use crate::limits;
 use crate::links::plan::Options;
-use crate::text::fitting_in;
-use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, optional, required};
+use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
@@ -16,8 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Move or rename",
     description: "Renames or moves, to rename or move a note, attachment, canvas, folder or \
                   heading, and updates the links to it in the whole vault, all or nothing; to \
-                  change a tag use vault_rename_tag. Never replaces a file. Links that still work \
-                  stay. Try it with dry_run.",
+                  change a tag use vault_rename_tag. Never replaces a file. Links that still work stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[
@@ -45,10 +43,11 @@ pub(super) static TOOL: Tool = Tool {
         IF_MATCH,
     ],
     output: &[
-        required("moved", Shape::List(&Shape::AnyObject), "Every file, or the heading"),
-        optional("truncated", Shape::Flag, "moved has not all of them"),
+        required("moved", Shape::List(&Shape::AnyObject), "The first 20 files, or the heading"),
+        required("moved_total", COUNT, ""),
         required("links_updated files_changed", COUNT, ""),
         CHANGES,
+        LEFT_ALONE_TOTAL,
         required("dry_run", Shape::Flag, ""),
     ],
     run,
@@ -115,12 +114,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             )?
         }
     };
-    let moved = rewritten.moved.iter().map(|(from, to)| json!({ "from": from, "to": to }));
-    let moved = fitting_in(limits::RESULT_CHARS / 2, moved);
-    let mut members = Map::from_iter(
-        (moved.len() < rewritten.moved.len()).then(|| ("truncated".to_owned(), true.into())),
-    );
-    members.insert("moved".into(), moved.into());
+    let moved = rewritten.moved.iter().take(limits::CHANGES_SHOWN);
+    let moved: Vec<_> = moved.map(|(from, to)| json!({ "from": from, "to": to })).collect();
+    let members = Map::from_iter([
+        ("moved".to_owned(), moved.into()),
+        ("moved_total".to_owned(), rewritten.moved.len().into()),
+    ]);
     Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
 }
 
@@ -181,6 +180,14 @@ fn new_path(context: &Context<'_>, from: &VaultPath, to: &str) -> Result<VaultPa
     let (ending, new) = (extension_of(from.name()), extension_of(folder.name()));
     let keeps_ending = new == ending || new.is_some() && !is_note(from.name());
     let is_file = !context.vault.is_folder(from);
+    if let Some(ending) = ending.as_deref().filter(|_| is_file && name.is_none())
+        && !to.contains(['/', '.'])
+    {
+        return Err(Error::invalid(format!(
+            "There is no folder {to}. To move the file into a new one give {to}/, to rename it \
+             {to}.{ending}"
+        )));
+    }
     Ok(VaultPath::file(&match ending.filter(|_| is_file && !keeps_ending) {
         Some(ending) => format!("{}.{ending}", folder.as_str()),
         None => folder.as_str().to_owned(),

@@ -1,6 +1,6 @@
 //! `vault_rename_tag`: a tag renamed in all notes.
 
-use super::{CHANGES, DRY_RUN, answer};
+use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
 use crate::links::plan::Options;
 use crate::markdown::inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
@@ -22,6 +22,7 @@ pub(super) static TOOL: Tool = Tool {
     output: &[
         required("tags_updated files_changed", COUNT, ""),
         CHANGES,
+        LEFT_ALONE_TOTAL,
         required("dry_run", Shape::Flag, ""),
     ],
     run,

@@ -1,6 +1,7 @@
 //! `vault_set_task`: one task ticked or unticked.
 
 use super::{LINE, PATH};
+use crate::clock::Moment;
 use crate::notes::tasks::{ChangedTask, Status, set_task};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, defaulted, required};
@@ -49,7 +50,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         Status::Done => 'x',
         Status::Is(character) => character,
     };
+    let today = context.options.zone.at(Moment::read()).format("YYYY-MM-DD");
     let ChangedTask { written, before, after } =
-        set_task(context.changes, &path, line, arguments.text("text"), status)?;
+        set_task(context.changes, &path, line, arguments.text("text"), status, &today)?;
     Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
 }

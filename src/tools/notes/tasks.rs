@@ -9,36 +9,49 @@ use crate::slice::first_chars;
 use crate::text::fold::fold;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::result::{Inline, Members, flag, result};
-use crate::tools::schema::{ANY_TEXT, optional};
-use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional};
+use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 
 /// Tasks in one page of a list.
 const TASKS_PAGE: usize = 200;
+
+const PATH: &str = "path";
+const DUE: &str = "due";
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_tasks",
     title: "List tasks",
     description: "Lists tasks (to-dos, checkboxes, - [ ] items) of the vault, a folder or a note, \
                   that are still open, due, overdue or done, with heading, due date and priority; \
-                  for other text use vault_search. vault_set_task changes one, vault_insert adds \
-                  one.",
+                  for other text use vault_search.",
     effect: Effect::Reads,
     facts: &[],
     input: &[
         optional(
             "status",
             ANY_TEXT,
-            "todo (not done, not cancelled), done, or the character in the box",
+            "todo or open (not done, not cancelled), done, or the character in the box",
         ),
-        optional("path", ANY_TEXT, "Only in this folder or note; also [[Name]] or daily:today")
-            .of_files(),
-        optional(
-            "tag",
-            ANY_TEXT,
-            "Only with this tag in the line or in the properties of the note",
-        ),
+        optional("path", ANY_TEXT, "Only in this folder or note").of_files(),
+        optional("tag", ANY_TEXT, "Only with this tag, of the line or the note"),
         optional("text", ANY_TEXT, "Only with this text"),
-        optional("due_before", ANY_TEXT, "Only due before this day: YYYY-MM-DD, today"),
+        optional(
+            "due_before",
+            ANY_TEXT,
+            "Only due before: YYYY-MM-DD, today, tomorrow, +7d; without status only open ones",
+        ),
+        defaulted(
+            "sort",
+            Shape::OneOf(&[PATH, DUE]),
+            DefaultValue::Text(PATH),
+            "due: the earliest first",
+        ),
+        defaulted(
+            "limit",
+            Shape::Integer { min: 1, max: TASKS_PAGE as i64, outside: Code::InvalidArgument },
+            DefaultValue::Integer(TASKS_PAGE as i64),
+            "At most",
+        ),
         CURSOR,
     ],
     output: Answer::FIELDS,
@@ -49,6 +62,8 @@ result! {
     struct Answer<'a> {
         total: usize,
         tasks: Vec<Row<'a>>,
+        /// More in templates and files that the owner has excluded in Obsidian; path shows them.
+        excluded: Option<usize>,
         next: Inline<Next>,
     }
 }
@@ -65,6 +80,8 @@ result! {
         scheduled: Option<&'a str>,
         start: Option<&'a str>,
         done: Option<&'a str>,
+        created: Option<&'a str>,
+        cancelled: Option<&'a str>,
         /// highest, high, medium, low, lowest.
         priority: Option<&'a str>,
         recurring: Option<bool>,
@@ -84,6 +101,8 @@ fn row(found: &VaultTask) -> Row<'_> {
         scheduled: facts.scheduled,
         start: facts.start,
         done: facts.done,
+        created: facts.created,
+        cancelled: facts.cancelled,
         priority: facts.priority,
         recurring: flag(facts.is_recurring),
     }
@@ -93,7 +112,7 @@ fn row(found: &VaultTask) -> Row<'_> {
 pub(super) fn status(text: &str) -> Result<Status, Error> {
     let mut chars = text.chars();
     match (text, chars.next(), chars.next()) {
-        ("todo", ..) => Ok(Status::Todo),
+        ("todo" | "open", ..) => Ok(Status::Todo),
         ("done", ..) => Ok(Status::Done),
         (_, Some(one), None) if !one.is_control() => Ok(Status::Is(one)),
         _ => Err(Error::invalid(
@@ -105,28 +124,53 @@ pub(super) fn status(text: &str) -> Result<Status, Error> {
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // A client may not know the date.
-    let today = context.options.zone.at(Moment::read()).format("YYYY-MM-DD");
-    let due_before = arguments
-        .maybe("due_before")
-        .map(str::trim)
-        .map(|day| if day == "today" { &*today } else { day });
-    if due_before.is_some_and(|day| DateTime::of_date(day).is_none()) {
-        return Err(Error::invalid("Argument due_before is no date: give YYYY-MM-DD or today."));
-    }
+    let today = context.options.zone.at(Moment::read());
+    let due_before = arguments.maybe("due_before").map(|text| day(text.trim(), today));
+    let due_before = due_before.transpose()?.map(|day| day.format("YYYY-MM-DD"));
+    let status = match arguments.maybe("status") {
+        Some(text) => Some(status(text)?),
+        None => due_before.as_ref().map(|_| Status::Todo),
+    };
     let path = arguments.maybe("path").map(|text| context.path_or_folder(text)).transpose()?;
     let query = TaskQuery {
         path,
-        status: arguments.maybe("status").map(status).transpose()?,
+        status,
         tag: arguments
             .maybe("tag")
             .map(|tag| fold(tag.trim().trim_matches(['#', '/'])))
             .filter(|tag| !tag.is_empty()),
         text: arguments.maybe("text").map(fold),
-        due_before: due_before.map(str::to_owned),
+        due_before,
     };
-    let found = tasks(context.vault, &query, &context.proceed("notes read"))?;
-    // A page begins after a path and a line; the padded digits sort as the numbers do.
-    let key = |task: &VaultTask| format!("{}\0{:012}", task.entry.path, task.task.line);
-    let (tasks, next) = paging::page(arguments, &found, key, TASKS_PAGE, row)?;
-    Reply::of(&Answer { total: found.len(), tasks, next })
+    let (mut found, excluded) = tasks(context.vault, &query, &context.proceed("notes read"))?;
+    // A page begins after a date, a path and a line; the padded digits sort as the numbers do.
+    let is_by_due = arguments.text("sort") == DUE;
+    let key = |task: &VaultTask| {
+        let due = fields_of(&task.task.text).due.unwrap_or("9999-99-99");
+        let due = if is_by_due { due } else { "" };
+        format!("{due}\0{}\0{:012}", task.entry.path, task.task.line)
+    };
+    if is_by_due {
+        found.sort_by_cached_key(key);
+    }
+    let (tasks, next) = paging::page(arguments, &found, key, arguments.number("limit"), row)?;
+    let excluded = Some(excluded).filter(|&count| count > 0);
+    Reply::of(&Answer { total: found.len(), tasks, excluded, next })
+}
+
+/// A day: a date, `today`, `tomorrow`, or some days from today (`+7d`).
+fn day(text: &str, today: DateTime) -> Result<DateTime, Error> {
+    let days = || text.strip_prefix('+')?.strip_suffix('d')?.parse().ok();
+    match text {
+        "today" => Ok(today),
+        "tomorrow" => Ok(today.plus_days(1)),
+        _ => days()
+            .map(|days: u16| today.plus_days(days.into()))
+            .or_else(|| DateTime::of_date(text))
+            .ok_or_else(|| {
+                Error::invalid(
+                    "Argument due_before is no date: give YYYY-MM-DD, today, tomorrow or +7d.",
+                )
+            }),
+    }
 }

@@ -17,8 +17,7 @@ pub(super) static TOOL: Tool = Tool {
                   with edits; to append or insert use vault_insert, and for frontmatter \
                   vault_set_properties. Every other byte stays. old_text must match exactly, \
                   white space and line breaks included, and appear exactly once: include enough \
-                  of the surrounding lines, or set replace_all. Empty new_text deletes. Not a \
-                  regular expression; line breaks become those of the file.",
+                  of the surrounding lines, or set replace_all. Empty new_text deletes. Not a regular expression.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[Fact::Instruction(
         " Change one with vault_edit, which keeps the rest; vault_write is for new files. Pass the etag \

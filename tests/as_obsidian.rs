@@ -1,0 +1,270 @@
+//! What Obsidian documents and people report: conditions on properties, tags, excluded files, task
+//! dates, what may not become invalid.
+
+use crate::support::{Folder, Server};
+use serde_json::{Value, json};
+
+fn serve(files: &[(&str, &str)]) -> (Folder, Server) {
+    let files: Vec<(&str, &[u8])> =
+        files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
+    let folder = Folder::with(&files);
+    let server =
+        Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")]);
+    (folder, server)
+}
+
+fn text(folder: &Folder, path: &str) -> String {
+    String::from_utf8(folder.read(path)).unwrap()
+}
+
+fn paths(answer: &Value, list: &str) -> Vec<String> {
+    let rows = answer[list].as_array().unwrap().iter();
+    rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_is_valid_stays_valid_and_what_is_broken_may_be_mended() {
+    let base = "views:\n  - type: table\n    name: All\n";
+    let canvas = r#"{"nodes":[{"id":"a","type":"text","text":"say","x":0}],"edges":[]}"#;
+    let broken = "---\ntitle: a: b\n---\nQ3 Planning\n";
+    let (folder, server) = serve(&[
+        ("plan.md", "---\ntitle: Q3 Planning\n---\nQ3 Planning\n"),
+        ("broken.md", broken),
+        ("plain.md", "Q3 Planning\n"),
+        ("all.base", base),
+        ("board.canvas", canvas),
+    ]);
+    let edit = |path: &str, old: &str, new: &str| json!({ "path": path, "edits": [{ "old_text": old, "new_text": new, "replace_all": true }] });
+    for (arguments, says) in [
+        (edit("plan.md", "Q3 Planning", "Q3: Planning"), "quotes"),
+        (edit("plan.md", "title:", "\ttitle:"), "tab"),
+        (edit("plan.md", "title: Q3 Planning", "title: *bold*"), "quotes"),
+        (edit("plan.md", "title: Q3 Planning", "see: [[A]], [[B]]"), "link"),
+        (edit("plan.md", "Planning\n---\n", "Planning\n"), "closing line"),
+        (edit("all.base", "views:", "views: x"), "not valid YAML"),
+        (edit("board.canvas", "say", "say \"no\""), "JSON"),
+    ] {
+        let before = text(&folder, arguments["path"].as_str().unwrap());
+        let error = server.fail("vault_edit", arguments.clone());
+        assert_eq!(error["code"], "PARSE_ERROR", "{arguments}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(says), "{says}: {error}");
+        assert_eq!(text(&folder, arguments["path"].as_str().unwrap()), before);
+    }
+    let whole = json!({ "path": "plan.md", "content": "---\na: b: c\n---\n" });
+    assert_eq!(server.fail("vault_write", whole)["code"], "PARSE_ERROR");
+    let end = json!({ "path": "plan.md", "text": "more: text", "where": "end" });
+    server.call("vault_insert", end);
+    // Broken before and after; a note without properties; a new note, whose author is warned.
+    server.call("vault_edit", edit("broken.md", "Q3 Planning", "Q4"));
+    server.call("vault_edit", edit("plain.md", "Q3", "Q3:"));
+    server.call("vault_edit", edit("broken.md", "a: b", "\"a: b\""));
+    let new = json!({ "path": "new.md", "content": "---\na: b: c\n---\n" });
+    let warning = server.call("vault_write", new)["warning"].clone();
+    assert!(warning.as_str().unwrap().contains("line 2 has a value with a colon"), "{warning}");
+    for path in ["a.png", "b.pdf", "c.mp3"] {
+        let error = server.fail("vault_write", json!({ "path": path, "content": "text" }));
+        assert_eq!(error["code"], "INVALID_ARGUMENT", "{path}");
+        assert!(!folder.vault().join(path).exists());
+    }
+}
+
+#[test]
+fn properties_are_compared_as_numbers_dates_and_durations() {
+    let note = |properties: &str| format!("---\n{properties}\n---\nzebra\n");
+    let notes = [
+        ("a.md", note("count: 41\nstatus: In progress\ndue: 2026-02-02\nduration: 3")),
+        ("b.md", note("count: 40\nstatus: invited\ndue: 2026-02-01\nduration: 10 min")),
+        ("c.md", note("count: many\nstatus: done\ndue:\nduration: 1h")),
+    ];
+    let files: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (*path, &**text)).collect();
+    let (_folder, server) = serve(&files);
+    for (query, expected, said) in [
+        ("[count:>40]", &["a.md"][..], Some("1 note has a count that is no number")),
+        ("[\"count\":>=40]", &["a.md", "b.md"], Some("1 note")),
+        ("[duration:<5]", &["a.md"], Some("2 notes have a duration that is no number")),
+        ("[duration:<30 min]", &["b.md"], Some("1 note")),
+        ("[due:>2026-02-01]", &["a.md"], None),
+        ("zebra [due:<=2026-02-01]", &["b.md"], None),
+        ("[status:/^in/i]", &["a.md", "b.md"], None),
+        ("[status:/^[di]/]", &["b.md", "c.md"], None),
+        ("[due:null]", &["c.md"], None),
+        ("[status:>much]", &[], Some("as it is")),
+    ] {
+        let found = server.call("vault_search", json!({ "query": query }));
+        let mut results = paths(&found, "results");
+        results.sort();
+        assert_eq!(results, expected, "{query}");
+        match said {
+            Some(said) => {
+                assert!(found["not_compared"][0].as_str().unwrap().contains(said), "{found}")
+            }
+            None => assert_eq!(found["not_compared"], Value::Null, "{query}"),
+        }
+    }
+    let error = server.fail("vault_search", json!({ "query": "[status:/(/]" }));
+    assert!(error["message"].as_str().unwrap().contains("regular expression"), "{error}");
+}
+
+#[test]
+fn a_word_finds_itself_first_and_its_other_spellings_as_partial_hits() {
+    let (_folder, server) = serve(&[
+        ("plain.md", "Frau Muller ruft an"),
+        ("marks.md", "Frau Müller ruft an"),
+        ("two.md", "Frau Mueller ruft an"),
+        ("cafe.md", "im café"),
+    ]);
+    for (query, first, others) in [
+        ("muller", "plain.md", &["marks.md"][..]),
+        ("Müller", "marks.md", &["plain.md", "two.md"]),
+        ("mueller", "two.md", &["marks.md"]),
+    ] {
+        let found = server.call("vault_search", json!({ "query": query }));
+        let mut results = paths(&found, "results");
+        assert_eq!(results.remove(0), first, "{query}");
+        results.sort();
+        assert_eq!(results, others, "{query}");
+        assert_eq!((&found["total_matches"], &found["did_you_mean"]), (&json!(1), &Value::Null));
+    }
+    let found = server.call("vault_search", json!({ "query": "cafe" }));
+    assert_eq!(paths(&found, "results"), ["cafe.md"], "there is no exact one");
+}
+
+#[test]
+fn tags_in_bases_are_equal_with_and_without_a_sign_and_in_any_case() {
+    let (_folder, server) = serve(&[
+        ("a.md", "---\ntags: [Home/heat, c]\n---\n"),
+        ("b.md", "#home/heat text\n"),
+        ("c.md", "#other text\n"),
+    ]);
+    for (condition, expected) in [
+        ("file.tags.contains(\"#home/heat\")", &["a.md", "b.md"][..]),
+        ("file.tags.containsAny(\"#C\", \"x\")", &["a.md"]),
+        ("file.tags[0] == \"#home/heat\"", &["a.md", "b.md"]),
+        ("file.tags.filter(value.startsWith(\"#hom\")).length > 0", &["a.md", "b.md"]),
+        ("file.tags.filter(value.contains(\"HEAT\")).length > 0", &["a.md", "b.md"]),
+        ("tags.contains(\"#home/heat\")", &["a.md"]),
+        ("file.tags.join(\",\") == \"other\"", &["c.md"]),
+        ("!file.tags.contains(\"home\")", &["a.md", "b.md", "c.md"]),
+    ] {
+        let found = server.call("vault_query", json!({ "where": condition }));
+        assert_eq!(paths(&found, "rows"), expected, "{condition}");
+    }
+}
+
+#[test]
+fn files_that_the_owner_excluded_are_counted_and_shown_by_path_alone() {
+    let (_folder, server) = serve(&[
+        (".obsidian/app.json", r#"{"userIgnoreFilters":["Archive/","/\\.draft\\.md$/"]}"#),
+        (".obsidian/templates.json", r#"{"folder":"Templates"}"#),
+        ("Archive/old.md", "zebra\n- [ ] old\n"),
+        ("x.draft.md", "zebra\n- [ ] draft\n"),
+        ("Templates/day.md", "zebra\n- [ ] template\n"),
+        ("new.md", "zebra\n- [ ] new\n"),
+    ]);
+    let found = server.call("vault_search", json!({ "query": "zebra" }));
+    let mut results = paths(&found, "results");
+    results.sort();
+    assert_eq!(results, ["Templates/day.md", "new.md"]);
+    assert_eq!((&found["total_matches"], &found["excluded"]), (&json!(2), &json!(2)));
+    for arguments in
+        [json!({ "query": "zebra path:Archive" }), json!({ "query": "zebra", "path": "Archive" })]
+    {
+        let found = server.call("vault_search", arguments);
+        assert_eq!(paths(&found, "results"), ["Archive/old.md"]);
+        assert_eq!(found["excluded"], Value::Null);
+    }
+    let tasks = server.call("vault_tasks", json!({}));
+    assert_eq!(paths(&tasks, "tasks"), ["new.md"]);
+    assert_eq!((&tasks["total"], &tasks["excluded"]), (&json!(1), &json!(3)));
+    let tasks = server.call("vault_tasks", json!({ "path": "Templates" }));
+    assert_eq!(paths(&tasks, "tasks"), ["Templates/day.md"]);
+}
+
+#[test]
+fn a_path_in_a_query_holds_for_every_result() {
+    let (_folder, server) = serve(&[
+        ("Obsidian/zebra.md", "one\n"),
+        ("Obsidian/horse.md", "horse\n"),
+        ("else/zebra horse.md", "zebra horse Obsidian\n"),
+    ]);
+    for (query, expected) in [
+        ("zebra path:Obsidian", &["Obsidian/zebra.md"][..]),
+        ("zebra horse path:Obsidian", &["Obsidian/horse.md", "Obsidian/zebra.md"]),
+        ("horse file:zebra", &["else/zebra horse.md"]),
+    ] {
+        let found = server.call("vault_search", json!({ "query": query, "snippets": "passages" }));
+        let mut results = paths(&found, "results");
+        results.sort();
+        assert_eq!(results, expected, "{query}");
+    }
+}
+
+#[test]
+fn dates_of_tasks_come_and_go_as_the_plugin_writes_them() {
+    let settings = r#"{"globalFilter":"","setDoneDate":true,"setCancelledDate":false,
+        "statusSettings":{"coreStatuses":[{"symbol":"x","type":"DONE"}],
+        "customStatuses":[{"symbol":"!","type":"TODO"},{"symbol":"d","type":"DONE"},{"symbol":"n","type":"NON_TASK"}]}}"#;
+    let (folder, server) = serve(&[
+        (".obsidian/plugins/obsidian-tasks-plugin/data.json", settings),
+        (
+            "t.md",
+            "- [ ] open 📅 2026-01-01 ^id\n- [x] done ✅ 2025-12-31\n- [d] custom\n- [n] none\n- [ ] later 📅 2026-03-01\n- [!] urgent ➕ 2026-01-02\n",
+        ),
+    ]);
+    let set = |line: usize, text: &str, status: &str| {
+        let arguments = json!({ "path": "t.md", "line": line, "text": text, "status": status });
+        server.call("vault_set_task", arguments)["after"].as_str().unwrap().to_owned()
+    };
+    let done = set(1, "open 📅 2026-01-01 ^id", "done");
+    assert!(done.starts_with("- [x] open 📅 2026-01-01 ✅ 20") && done.ends_with(" ^id"), "{done}");
+    assert_eq!(set(1, &done[6..], "todo"), "- [ ] open 📅 2026-01-01 ^id");
+    assert_eq!(set(2, "done ✅ 2025-12-31", "todo"), "- [ ] done");
+    assert_eq!(set(2, "done", "-"), "- [-] done", "the settings want no date");
+    let lines = |arguments: Value| {
+        let found = server.call("vault_tasks", arguments);
+        let lines = found["tasks"].as_array().unwrap().iter();
+        lines.map(|task| task["line"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(lines(json!({ "status": "open" })), [1, 5, 6]);
+    assert_eq!(lines(json!({ "status": "done" })), [3]);
+    assert_eq!(lines(json!({ "due_before": "2026-02-01" })), [1]);
+    assert_eq!(lines(json!({ "due_before": "+7d" })), [1, 5]);
+    assert_eq!(lines(json!({ "sort": "due", "limit": 3 })), [1, 5, 2]);
+    assert_eq!(text(&folder, "t.md").lines().count(), 6);
+    // Without the plugin only the box changes, and reopening takes the date away.
+    let (_folder, server) = serve(&[("t.md", "- [ ] a\n- [x] b [completion:: 2026-01-01]\n")]);
+    let set = |line: usize, text: &str, status: &str| {
+        let arguments = json!({ "path": "t.md", "line": line, "text": text, "status": status });
+        server.call("vault_set_task", arguments)["after"].clone()
+    };
+    assert_eq!(set(1, "a", "done"), "- [x] a");
+    assert_eq!(set(2, "b [completion:: 2026-01-01]", "todo"), "- [ ] b");
+}
+
+#[test]
+fn a_block_id_on_a_list_item_means_the_item_with_its_children() {
+    let (folder, server) = serve(&[("n.md", "- a ^x\n  - child\n- b\n")]);
+    let read = server.call("vault_read_notes", json!({ "paths": ["n.md"], "block": "x" }));
+    assert_eq!(read["notes"][0]["text"], "- a ^x\n  - child\n");
+    let replace =
+        json!({ "path": "n.md", "block": "x", "where": "replace", "text": "- new\n  - other" });
+    server.call("vault_insert", replace);
+    assert_eq!(text(&folder, "n.md"), "- new ^x\n  - other\n- b\n");
+}
+
+#[test]
+fn a_move_says_its_totals_and_asks_which_of_two_things_is_meant() {
+    let links = "[[Old]] ".repeat(3);
+    let mut files = vec![("Old.md", ""), ("n.md", &*links)];
+    let names: Vec<String> = (0..30).map(|number| format!("d/{number}.md")).collect();
+    files.extend(names.iter().map(|name| (&**name, "")));
+    let (folder, server) = serve(&files);
+    let error = server.fail("vault_move", json!({ "path": "Old.md", "to": "Archive" }));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("Archive/") && message.contains("Archive.md"), "{error}");
+    let moved = server.call("vault_move", json!({ "path": "d", "to": "e" }));
+    assert_eq!((moved["moved"].as_array().unwrap().len(), &moved["moved_total"]), (20, &json!(30)));
+    assert_eq!(moved["left_alone_total"], 0);
+    server.call("vault_move", json!({ "path": "Old.md", "to": "Archive/" }));
+    assert!(folder.vault().join("Archive/Old.md").exists());
+}
