@@ -17,18 +17,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering as AtomicOrdering};
 
-/// Evaluation steps of one query; [`limits::QUERY_TIME`] bounds how long they take, and
-/// [`limits::QUERY_MEMORY`] what they make.
-const STEPS: u64 = 20_000_000;
-
 /// A value, or why there is none, as a message for a table cell.
 pub(super) type Outcome = Result<Value, String>;
 
 /// Bytes that a value takes besides its text: itself in a list, and its allocation.
 pub(super) const VALUE_BYTES: usize = 64;
 
-/// Steps between checks of cancellation and deadline.
-const CHECK_EVERY: u64 = 1 << 9;
+/// Evaluated parts and comparisons between looks at the clock.
+const LOOK_EVERY: u32 = 1 << 9;
+/// Bytes or items of what takes so long that the clock is looked at before.
+const LONG: usize = 1_000;
 
 /// Files with links to a file.
 pub(super) type Linkers = Rc<BTreeSet<String>>;
@@ -45,8 +43,10 @@ pub(super) struct Evaluator<'a> {
     pub(super) linkers: RefCell<HashMap<String, Linkers>>,
     /// How many conditions could not be computed, and why the first could not.
     pub(super) undecided: RefCell<Option<(usize, String)>>,
-    /// Parts of expressions that may still be evaluated.
-    steps: Cell<u64>,
+    /// Parts and comparisons since the last look at the clock.
+    unlooked: Cell<u32>,
+    /// Whether its time or its memory is over, or it was cancelled.
+    is_over: Cell<bool>,
     /// The nesting depth of the expression being evaluated.
     depth: Cell<usize>,
     deadline: Deadline,
@@ -99,7 +99,8 @@ impl<'a> Evaluator<'a> {
             link_index: OnceCell::new(),
             linkers: RefCell::default(),
             undecided: RefCell::default(),
-            steps: Cell::new(STEPS),
+            unlooked: Cell::new(0),
+            is_over: Cell::new(false),
             depth: Cell::new(0),
             deadline: Deadline::after(limits::QUERY_TIME),
             held: Cell::new(0),
@@ -107,7 +108,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn value(&self, expr: &Expr, row: &Row<'_>, locals: &Locals) -> Outcome {
-        self.spend(1)?;
+        self.check(0)?;
         let depth = self.depth.get();
         // An expression of the greatest depth may use a formula of that depth, and that another
         // one.
@@ -211,31 +212,34 @@ impl<'a> Evaluator<'a> {
         outcome.is_ok_and(|value| value.is_truthy())
     }
 
-    /// Counts work, so that no expression takes longer than a search may. A step is about one
-    /// evaluated part of an expression; work on long texts and lists counts by its measured time,
-    /// and what is made by its size: at least a step for every eight bytes. Cancellation and
-    /// deadline are checked now and then.
-    pub(super) fn spend(&self, steps: usize) -> Result<(), String> {
-        let before = self.steps.get();
-        let left = before.saturating_sub(steps as u64);
-        let is_check_due = before / CHECK_EVERY != left / CHECK_EVERY;
+    /// Looks now and then whether the query may go on: for each part that is evaluated, each
+    /// comparison, and each operation on so many bytes or items. What makes values is also bounded
+    /// by [`Evaluator::hold`].
+    ///
+    /// # Errors
+    /// The query was cancelled, or takes longer than [`limits::QUERY_TIME`].
+    pub(super) fn check(&self, size: usize) -> Result<(), String> {
+        let unlooked = if size > LONG { LOOK_EVERY } else { self.unlooked.get() + 1 };
+        self.unlooked.set(unlooked % LOOK_EVERY);
         // (0, 0) reports nothing: it asks whether to go on.
-        let goes_on =
-            !is_check_due || self.deadline.left().is_some() && (self.source.proceed)(0, 0);
-        self.steps.set(if goes_on { left } else { 0 });
-        if left == 0 || !goes_on {
-            Err("the query takes too long; ask for less, or for a part of the vault".into())
-        } else {
-            Ok(())
+        if unlooked == LOOK_EVERY
+            && (self.deadline.left().is_none() || !(self.source.proceed)(0, 0))
+        {
+            self.is_over.set(true);
         }
+        if self.is_over.get() {
+            return Err("the query takes too long; ask for less, or for a part of the vault".into());
+        }
+        Ok(())
     }
 
     /// Counts memory that a value takes. Beyond [`limits::QUERY_MEMORY`] of all queries together
     /// this query ends.
     pub(super) fn hold(&self, bytes: usize) -> Result<(), String> {
+        self.check(bytes)?;
         self.held.set(self.held.get() + bytes);
         if HELD.fetch_add(bytes, AtomicOrdering::Relaxed) + bytes > limits::QUERY_MEMORY {
-            self.steps.set(0);
+            self.is_over.set(true);
             return Err("the queries at this moment take too much memory; ask for less".into());
         }
         Ok(())
@@ -258,7 +262,6 @@ impl<'a> Evaluator<'a> {
         if text.len() > limits::QUERY_TEXT_BYTES {
             return Err(format!("a text becomes longer than {} bytes", limits::QUERY_TEXT_BYTES));
         }
-        self.spend(text.len() / 8)?;
         self.hold(text.len() + VALUE_BYTES)?;
         Ok(Value::Text(text.into()))
     }
@@ -267,7 +270,6 @@ impl<'a> Evaluator<'a> {
     pub(super) fn made_link(&self, link: Link) -> Outcome {
         let bytes =
             link.path.len() + link.subpath.len() + link.display.as_ref().map_or(0, String::len);
-        self.spend(bytes / 8)?;
         self.hold(bytes + size_of::<Link>() + VALUE_BYTES)?;
         Ok(Value::Link(Rc::new(link)))
     }
@@ -276,7 +278,6 @@ impl<'a> Evaluator<'a> {
     pub(super) fn order_key(&self, value: &Value) -> Result<OrderKey, String> {
         let key = value.order_key();
         let length = if let OrderKey::Text(text, _) = &key { text.len() } else { 0 };
-        self.spend(4 + length / 4)?;
         self.hold(length + VALUE_BYTES)?;
         Ok(key)
     }
@@ -285,7 +286,6 @@ impl<'a> Evaluator<'a> {
     pub(super) fn list(&self, values: impl IntoIterator<Item = Value>) -> Outcome {
         let list = Value::list_of(values);
         let Value::List(inner, depth) = &list else { return Ok(list) };
-        self.spend(inner.len() * 4)?;
         self.hold(inner.len() * VALUE_BYTES)?;
         if *depth > limits::QUERY_DEPTH {
             Err(format!("lists are nested deeper than {}", limits::QUERY_DEPTH))
@@ -294,10 +294,9 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether the query was stopped before its end: its steps are used up, its time is over, or it
-    /// was cancelled.
-    pub(super) fn is_spent(&self) -> bool {
-        self.steps.get() == 0
+    /// Whether the query was stopped before its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
     }
 
     fn formula(&self, name: &str, row: &Row<'_>) -> Outcome {
@@ -409,14 +408,8 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn are_equal(&self, left: &Value, right: &Value) -> bool {
-        // There can be far more comparisons than values. For each a text may be parsed, or a link
-        // resolved.
-        let length = |value: &Value| match value {
-            Value::Text(text) | Value::Tag(text) => text.len(),
-            Value::Link(link) => link.path.len(),
-            _ => 0,
-        };
-        if self.spend(1 + (length(left) + length(right)) / 8).is_err() {
+        // There can be far more comparisons than values.
+        if self.check(0).is_err() {
             return false;
         }
         match (left, right) {

@@ -51,7 +51,6 @@ impl<'a> Evaluator<'a> {
                         folder: "".into(),
                     }
                 };
-                self.spend(linkers.len() * 8)?;
                 self.hold(linkers.iter().map(|source| 2 * source.len() + size_of::<Link>()).sum())?;
                 self.list(
                     linkers
@@ -71,7 +70,6 @@ impl<'a> Evaluator<'a> {
     /// The links of a note, as the app lists them: with their display texts.
     fn links(&self, entry: &Arc<Entry>, only_embeds: bool) -> Outcome {
         let (text, links) = self.source.links.links_in(entry);
-        self.spend(text.len() / 64 + links.len() * 12)?;
         self.hold(links.iter().map(|link| 2 * link.range.len() + size_of::<Link>()).sum())?;
         let folder = folder_of(entry);
         let wanted =
@@ -82,9 +80,7 @@ impl<'a> Evaluator<'a> {
     /// A property of a file.
     pub(super) fn property(&self, name: &str, entry: &Entry) -> Outcome {
         let frontmatter = entry.properties_json().unwrap_or_default();
-        self.spend(frontmatter.len() / 128)?;
         let json = property_in(frontmatter, name).unwrap_or_default();
-        self.spend(memory(&json))?;
         self.hold(memory(&json) * 8)?;
         let value = self.value_of(&json, entry);
         Ok(if is_tags(name) { value.into_tags() } else { value })
@@ -92,7 +88,6 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn properties(&self, entry: &Entry) -> Outcome {
         let members = entry.properties().unwrap_or_default();
-        self.spend(memory_of(&members))?;
         self.hold(memory_of(&members) * 8)?;
         Ok(Value::Object(Rc::new(members)))
     }

@@ -17,7 +17,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-/// Elements of a list that `split` produces.
+/// Elements of a list that `split` or `flat` produces.
 const LIST: usize = 10_000;
 
 impl Evaluator<'_> {
@@ -186,7 +186,7 @@ impl Evaluator<'_> {
             }
             (Value::Pattern(pattern), "matches") => {
                 let text = first.text();
-                self.spend(text.len() * 4)?;
+                self.check(text.len())?;
                 Ok(Value::Bool(pattern.regex.is_match(&text)))
             }
             _ => unsuited(of.type_name(), name),
@@ -229,7 +229,7 @@ impl Evaluator<'_> {
         let argument = first.text();
         let has = |value: &Value| !matches!(value, Value::Null) && text.contains(&value.text());
         let truth = |truth: bool| Ok(Value::Bool(truth));
-        self.spend(text.len() / 64)?;
+        self.check(text.len())?;
         match name {
             "containsAll" => truth(values.iter().all(has)),
             "contains" | "containsAny" => truth(values.iter().any(has)),
@@ -259,7 +259,6 @@ impl Evaluator<'_> {
                 // For each reference to a group, the groups of all matches together are no longer
                 // than the text.
                 let most = text.len() * (1 + with.matches('$').count()) + count * with.len();
-                self.spend(most / 16)?;
                 if most > limits::QUERY_TEXT_BYTES * 10 {
                     return Err(format!(
                         "a text becomes longer than {} bytes",
@@ -284,7 +283,6 @@ impl Evaluator<'_> {
                     .collect()
             }
         };
-        self.spend(parts.len())?;
         self.hold(text.len() + parts.len() * VALUE_BYTES)?;
         self.list(parts.into_iter().take(most as usize).map(Value::text_of))
     }
@@ -292,7 +290,7 @@ impl Evaluator<'_> {
     fn of_list(&self, list: &[Value], name: &str, values: &[Value]) -> Outcome {
         let first = values.first().cloned().unwrap_or(Value::Null);
         let has = |wanted: &Value| list.iter().any(|value| self.are_equal(value, wanted));
-        self.spend(list.len())?;
+        self.check(list.len())?;
         match name {
             "containsAll" => Ok(Value::Bool(values.iter().all(has))),
             "contains" | "containsAny" => Ok(Value::Bool(values.iter().any(has))),
@@ -316,7 +314,10 @@ impl Evaluator<'_> {
                         }
                     })
                 };
-                self.spend(parts().map(<[Value]>::len).sum())?;
+                let items: usize = parts().map(<[Value]>::len).sum();
+                if items > LIST {
+                    return Err(format!("a list becomes longer than {LIST}"));
+                }
                 self.list(parts().flatten().cloned())
             }
             "unique" => {
@@ -324,7 +325,7 @@ impl Evaluator<'_> {
                 let (mut known, mut kept) = (HashSet::new(), Vec::new());
                 for value in list {
                     let text = value.text();
-                    self.spend(text.len() / 16)?;
+                    self.check(0)?;
                     if known.insert((value.type_name(), text)) {
                         kept.push(value.clone());
                     }
@@ -342,7 +343,6 @@ impl Evaluator<'_> {
             "time" => Value::Text(date.at.format("HH:mm:ss").into()),
             "format" => {
                 let format = first.text();
-                self.spend(format.len() / 4)?;
                 return self.made(date.at.format(&format));
             }
             "relative" => Value::Text(
