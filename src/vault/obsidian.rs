@@ -65,6 +65,7 @@ impl Vault {
     }
 
     /// The folder of the templates, with a slash at its end.
+    #[cfg(feature = "notes")]
     pub(crate) fn templates_folder(&self) -> Option<String> {
         let settings = self.obsidian("templates.json");
         let folder = settings.get("folder")?.as_str()?.trim_matches('/');
