@@ -190,6 +190,10 @@ fn links_in_depends_on_are_ids_and_finished_work_is_not_blocked() {
             note("ACC-002", "House", "depends_on: [\"[[Roof|the roof]]\", '[[Wall]]']").as_bytes(),
         ),
     ]);
+    let by_title = note("ACC-003", "Yard", "depends_on: [\"A/B test of C#\"]");
+    std::fs::write(folder.vault().join("accomplishments/Yard.md"), by_title).unwrap();
+    let test = note("ACC-004", "A/B test of C#", "depends_on: []");
+    std::fs::write(folder.vault().join("accomplishments/Test.md"), test).unwrap();
     let open = |path: &str| {
         let text = String::from_utf8(folder.read(path)).unwrap();
         std::fs::write(folder.vault().join(path), text.replace("Completed", "Not Started"))
@@ -200,6 +204,8 @@ fn links_in_depends_on_are_ids_and_finished_work_is_not_blocked() {
     let shown = server.call("get_accomplishment", json!({ "id": "ACC-002" }));
     assert_eq!(shown["depends_on"], json!(["ACC-001", "[[Wall]]"]));
     assert_eq!(shown["is_blocked"], false, "it is completed");
+    let shown = server.call("get_accomplishment", json!({ "id": "ACC-003" }));
+    assert_eq!(shown["depends_on"], json!(["ACC-004"]));
     let listed = server.call("list_accomplishments", json!({}));
     assert!(listed["problems"].to_string().contains("[[Wall]]"), "{listed}");
     open("accomplishments/House.md");

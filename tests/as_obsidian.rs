@@ -101,6 +101,10 @@ fn properties_are_compared_as_numbers_dates_and_durations() {
             None => assert_eq!(found["not_compared"], Value::Null, "{query}"),
         }
     }
+    for (query, expected) in [("[status] content:/zeb/", 3), ("[status] path:/a/", 1)] {
+        let found = server.call("vault_search", json!({ "query": query }));
+        assert_eq!(found["total_matches"], expected, "{query}: {found}");
+    }
     let error = server.fail("vault_search", json!({ "query": "[status:/(/]" }));
     assert!(error["message"].as_str().unwrap().contains("regular expression"), "{error}");
 }
@@ -173,6 +177,8 @@ fn files_that_the_owner_excluded_are_counted_and_shown_by_path_alone() {
         assert_eq!(paths(&found, "results"), ["Archive/old.md"]);
         assert_eq!(found["excluded"], Value::Null);
     }
+    let found = server.call("vault_search", json!({ "query": "zebra -path:Templates" }));
+    assert_eq!((paths(&found, "results"), &found["excluded"]), (vec!["new.md".into()], &json!(2)));
     let tasks = server.call("vault_tasks", json!({}));
     assert_eq!(paths(&tasks, "tasks"), ["new.md"]);
     assert_eq!((&tasks["total"], &tasks["excluded"]), (&json!(1), &json!(3)));
@@ -218,7 +224,9 @@ fn dates_of_tasks_come_and_go_as_the_plugin_writes_them() {
     let done = set(1, "open 📅 2026-01-01 ^id", "done");
     assert!(done.starts_with("- [x] open 📅 2026-01-01 ✅ 20") && done.ends_with(" ^id"), "{done}");
     assert_eq!(set(1, &done[6..], "todo"), "- [ ] open 📅 2026-01-01 ^id");
-    assert_eq!(set(2, "done ✅ 2025-12-31", "todo"), "- [ ] done");
+    assert_eq!(set(2, "done ✅ 2025-12-31", "X"), "- [X] done ✅ 2025-12-31", "it was done before");
+    assert_eq!(set(2, "done ✅ 2025-12-31", "-"), "- [-] done", "and is not any more");
+    assert_eq!(set(2, "done", "todo"), "- [ ] done");
     assert_eq!(set(2, "done", "-"), "- [-] done", "the settings want no date");
     let lines = |arguments: Value| {
         let found = server.call("vault_tasks", arguments);
@@ -243,13 +251,16 @@ fn dates_of_tasks_come_and_go_as_the_plugin_writes_them() {
 
 #[test]
 fn a_block_id_on_a_list_item_means_the_item_with_its_children() {
-    let (folder, server) = serve(&[("n.md", "- a ^x\n  - child\n- b\n")]);
+    let (folder, server) =
+        serve(&[("n.md", "- a ^x\n  - child\n- b\n"), ("log.md", "# Log\n<!-- below -->\n")]);
     let read = server.call("vault_read_notes", json!({ "paths": ["n.md"], "block": "x" }));
     assert_eq!(read["notes"][0]["text"], "- a ^x\n  - child\n");
     let replace =
         json!({ "path": "n.md", "block": "x", "where": "replace", "text": "- new\n  - other" });
     server.call("vault_insert", replace);
     assert_eq!(text(&folder, "n.md"), "- new ^x\n  - other\n- b\n");
+    server.call("vault_insert", json!({ "path": "log.md", "heading": "Log", "text": "- entry" }));
+    assert_eq!(text(&folder, "log.md"), "# Log\n<!-- below -->\n- entry\n");
 }
 
 #[test]

@@ -536,11 +536,23 @@ fn a_login_takes_back_its_own_calls_and_goes_further_back_each_time() {
     assert!(undone["left_alone"][0].as_str().unwrap().contains("theirs.md"), "{undone}");
     std::fs::write(kept.folder.vault().join("theirs.md"), "one\n").unwrap();
     assert_eq!(kept.files(), moved);
-    server.call("vault_undo", json!({ "calls": 2 }));
+    server.call("vault_undo", json!({}));
     assert_eq!(kept.files(), written, "the move with its links");
     let undone = server.call("vault_undo", json!({ "since": "1h" }));
     assert_eq!(kept.files(), before, "{undone}");
     assert_eq!(server.call("vault_undo", json!({ "since": "1h" }))["undone_total"], 0);
     assert!(kept.folder.vault().join(".trash/new.md").exists());
+    // A call that a person has taken back is none.
+    server.call("vault_write", json!({ "path": "b.md", "content": "one" }));
+    server.call("vault_write", json!({ "path": "a.md", "content": "two" }));
+    std::fs::write(kept.folder.vault().join("a.md"), "[[b]]\n").unwrap();
+    assert_eq!(server.call("vault_undo", json!({}))["undone_total"], 1);
+    assert_eq!(kept.files(), before);
+    // The owner takes back what the login has done, whatever it has taken back itself.
+    server.call("vault_write", json!({ "path": "late.md", "content": "late" }));
+    server.call("vault_undo", json!({}));
+    let output = kept.undo(&["--login", "all", "--since", "1h"]);
+    assert_eq!(kept.files(), before, "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("late.md"), "{output:?}");
     assert_eq!(server.fail("vault_undo", json!({ "since": "soon" }))["code"], "INVALID_ARGUMENT");
 }

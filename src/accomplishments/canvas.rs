@@ -242,6 +242,7 @@ impl EditedCanvas {
         if numbers.is_empty() {
             return;
         }
+        let numbers: HashSet<usize> = numbers.iter().copied().collect();
         if let Some(list) = self.list(list) {
             let mut number = 0..;
             list.retain(|_| number.next().is_none_or(|number| !numbers.contains(&number)));

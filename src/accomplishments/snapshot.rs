@@ -103,9 +103,10 @@ impl Accomplishment {
     fn with_links_resolved(&self, names: &HashMap<String, Option<&str>>) -> Accomplishment {
         let mut resolved = self.clone();
         resolved.depends_on = unique(self.depends_on.iter().map(|text| {
+            // A title may have all characters, and a link to a note its path and a heading.
             let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
-            let name = link.unwrap_or(text).split(['|', '#']).next().unwrap_or_default();
-            names.get(&fold_name(stem(name))).copied().flatten().unwrap_or(text)
+            let target = link.and_then(|link| link.split(['|', '#']).next()).map(stem);
+            names.get(&fold_name(target.unwrap_or(text))).copied().flatten().unwrap_or(text)
         }));
         let unknown = resolved.links().into_iter().map(|text| {
             let text: String = text.chars().take(80).collect();

@@ -49,7 +49,11 @@ impl Duration {
 
     /// One of a unit: `d`, `day` or `days`.
     pub(crate) fn unit(name: &str) -> Option<Duration> {
-        let (_, months, rest) = UNITS.iter().find(|(names, ..)| names.contains(&name))?;
+        let (_, months, rest) = UNITS.iter().find(|(names, ..)| {
+            // `m` is a minute, and `M` a month.
+            names.contains(&name)
+                || name.len() > 1 && names.iter().any(|own| own.eq_ignore_ascii_case(name))
+        })?;
         Some(Duration { months: *months, rest: *rest })
     }
 

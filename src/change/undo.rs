@@ -47,13 +47,14 @@ impl Changes {
     /// As [`Changes::undo`].
     pub fn undo_own(&self, scope: Scope, dry_run: bool) -> Result<Undone, Error> {
         match &self.author {
-            Some(author) => self.undo(&author.by, scope, dry_run, author),
+            Some(author) => self.undo_calls(&author.by, scope, dry_run, author, true),
             None => Err(Error::Invalid("Nobody is logged in who could have done anything.".into())),
         }
     }
 
-    /// Undoes what a login has done, newest call first. A file changed since is left alone; if a
-    /// file or folder cannot be moved back, its whole call is. `author` is who undoes it.
+    /// Undoes what a login has done, and what it has taken back itself, newest call first. A file
+    /// changed since is left alone; if a file or folder cannot be moved back, its whole call is.
+    /// `author` is who undoes it.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
@@ -63,6 +64,18 @@ impl Changes {
         scope: Scope,
         dry_run: bool,
         author: &Arc<Author>,
+    ) -> Result<Undone, Error> {
+        self.undo_calls(by, scope, dry_run, author, false)
+    }
+
+    /// Calls of [`TOOL`] are no calls to undo for the login itself, and stand.
+    fn undo_calls(
+        &self,
+        by: &str,
+        scope: Scope,
+        dry_run: bool,
+        author: &Arc<Author>,
+        is_own_undo: bool,
     ) -> Result<Undone, Error> {
         let log = self.kept_versions()?;
         let changes = self.on_behalf_of(author);
@@ -77,16 +90,19 @@ impl Changes {
             drop(changes.open_log(log)?);
         }
         let past = self.past()?;
+        // What the login has undone is undone again, and then done by no one.
+        let stands = |line: &&Line| is_own_undo || line.by != by || line.at < since.0;
         let undone_calls: HashSet<&str> = past
             .lines
             .iter()
+            .filter(stands)
             .filter_map(
                 |line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None },
             )
             .collect();
         let is_own = |line: &&Line| {
             line.by == by
-                && line.tool != TOOL
+                && !(is_own_undo && line.tool == TOOL)
                 && line.at >= since.0
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
@@ -94,10 +110,14 @@ impl Changes {
         let own: Vec<&Line> = past.lines.iter().filter(is_own).collect();
         let mut planned = Planned::of(&changes, log);
         let (mut undone, mut left) = (Undone::default(), HashSet::new());
-        let by_call = own.chunk_by(|one, other| one.call == other.call);
-        let found = by_call.clone().count();
-        for lines in by_call.rev().take(calls) {
+        let mut found = 0;
+        for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
+            if found == calls {
+                break;
+            }
             let mut plan = plan_undo(&mut planned, lines)?;
+            // A call of which nothing is left does not count.
+            found += usize::from(!plan.steps.is_empty() || !plan.left.is_empty());
             if !dry_run && !plan.steps.is_empty() {
                 for step in &plan.steps {
                     if let Step::Rename { to, .. } = step {

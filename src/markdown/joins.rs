@@ -61,7 +61,10 @@ fn is_callout(quote: &str) -> bool {
 }
 
 fn is_html(note: &Note<'_>, line: usize) -> bool {
-    note.lines.get(line).is_some_and(|line| line.is_html)
+    // A comment that ends on its line is a block of its own.
+    let text = note.line(line).trim();
+    let is_comment = text.starts_with("<!--") && text.ends_with("-->");
+    note.lines.get(line).is_some_and(|line| line.is_html) && !is_comment
 }
 
 /// Whether the line after a new text would continue its last line.

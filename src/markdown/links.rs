@@ -97,7 +97,7 @@ pub fn links_of(name: &str, text: &str) -> Vec<Link> {
 }
 
 /// The internal links of a note, in order, [`limits::LINKS`] at most: whole strings in its
-/// frontmatter, and those in its text outside code, HTML comments and math.
+/// frontmatter, and those in its text outside code, HTML and math.
 pub fn links(text: &str) -> Vec<Link> {
     let mut links = in_frontmatter(text);
     for block in prose(text, &lines(text)) {

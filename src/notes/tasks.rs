@@ -100,25 +100,29 @@ impl Plugin {
         }
     }
 
-    /// The text of a task with another status: with the date of its end, or without it.
-    fn text(&self, text: &str, status: char, today: &str) -> String {
-        let open = tasks::without_end(text);
-        if !text.contains(&self.global_filter) {
-            return if self.is_open(status) { open } else { text.to_owned() };
-        }
-        let ended = match self.types.get(&status).map(String::as_str) {
+    /// How a task with this status ended.
+    fn end(&self, status: char) -> Option<Ended> {
+        match self.types.get(&status).map(String::as_str) {
             Some("CANCELLED") => Some(Ended::Cancelled),
             None if status == '-' => Some(Ended::Cancelled),
             _ => self.is_done(status).then_some(Ended::Done),
+        }
+    }
+
+    /// The text of a task that gets another status: the date of its end comes or goes.
+    fn text(&self, text: &str, (before, after): (char, char), today: &str) -> String {
+        let (was, is) = (self.end(before), self.end(after));
+        if was == is {
+            return text.to_owned();
+        }
+        let open = if was.is_some() { tasks::without_end(text) } else { text.to_owned() };
+        let sets_date = match is {
+            Some(Ended::Done) => self.sets_done_date,
+            Some(Ended::Cancelled) => self.sets_cancelled_date,
+            None => false,
         };
-        match ended {
-            Some(Ended::Done) if self.sets_done_date => {
-                tasks::with_end(&open, Ended::Done, today, self.has_fields)
-            }
-            Some(Ended::Cancelled) if self.sets_cancelled_date => {
-                tasks::with_end(&open, Ended::Cancelled, today, self.has_fields)
-            }
-            Some(_) => text.to_owned(),
+        match is.filter(|_| sets_date && text.contains(&self.global_filter)) {
+            Some(end) => tasks::with_end(&open, end, today, self.has_fields),
             None => open,
         }
     }
@@ -292,7 +296,7 @@ pub fn set_task(
         let mut edits = vec![Edit { range: task.status_at.clone(), text: status.to_string() }];
         if task.status != status {
             let own = before.part(task.content.clone());
-            let text = plugin.text(own, status, today);
+            let text = plugin.text(own, (task.status, status), today);
             edits.push(Edit { range: task.content.clone(), text });
         }
         let after = apply_all(before, &edits);

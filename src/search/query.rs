@@ -283,8 +283,9 @@ impl<'a> Parser<'a> {
             .next()?
             .split_once(':')
             .is_some_and(|(_, value)| value.contains("\"[["));
+        let first = body.split(']').next()?;
         let is_expression =
-            body.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with('/'));
+            first.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with('/'));
         let mut in_quotes = false;
         let end = if is_expression {
             // Which may have brackets of its own.
@@ -342,7 +343,7 @@ impl<'a> Parser<'a> {
         let of_value = |value: &str| {
             let target = value.split('|').next().filter(|_| is_link).unwrap_or(value);
             let text = unquoted(target);
-            let wanted = match Comparison::parse(&text) {
+            let wanted = match Comparison::parse(target.trim().trim_matches('"')) {
                 Some(comparison) if !is_quoted => Some(Wanted::Compared(comparison)),
                 _ => Some(text).filter(|text| !text.is_empty()).map(Wanted::Text),
             };

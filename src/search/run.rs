@@ -6,7 +6,7 @@ use crate::search::candidate::{Candidate, QueryPart, RankingInputs};
 use crate::search::condition::File;
 use crate::search::page::Ranking;
 use crate::search::postings::Postings;
-use crate::search::query::{self, Condition, Parsed, Term};
+use crate::search::query::{self, Condition, Parsed, Term, Wanted};
 pub use crate::search::rank::MatchType;
 pub use crate::search::results::{Hit, Passage, Query};
 use crate::search::{Search, SearchRun};
@@ -88,6 +88,12 @@ impl Search {
         let mut condition_matches = HashMap::new();
         not_searched +=
             self.retain_matching(&parsed.conditions, &mut found, &mut condition_matches, &run)?;
+        let leaves = parsed.conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
+        let not_compared = leaves.filter_map(|leaf| match leaf {
+            Condition::Property(name, Some(wanted)) => wanted.not_compared(name),
+            _ => None,
+        });
+        let not_compared: Vec<String> = not_compared.collect();
         let mut left_out = Vec::new();
         if !excluded.is_empty() {
             let wanted = |entry: &Entry| is_asked_for(entry) && excluded.covers(&entry.path);
@@ -108,19 +114,13 @@ impl Search {
             })
             .collect();
         let (more, did_you_mean) = (end < found.len(), inputs.did_you_mean.clone());
-        let leaves = parsed.conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
-        let not_compared = leaves.filter_map(|leaf| match leaf {
-            Condition::Property(name, Some(wanted)) => wanted.not_compared(name),
-            _ => None,
-        });
-        let not_compared = not_compared.collect();
         Ok(Found {
             total,
             partial,
             did_you_mean,
             hits,
             more,
-            excluded: left_out.len(),
+            excluded: left_out.iter().filter(|candidate| ranking.has_all(candidate)).count(),
             not_searched,
             not_compared,
             indexing,
@@ -223,7 +223,13 @@ impl Search {
             return Ok(0);
         }
         let leaves = || conditions.iter().flat_map(|condition| condition.leaves(&|_| false));
-        let has_regex = leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_))));
+        let has_regex = leaves().any(|leaf| {
+            matches!(
+                leaf,
+                Condition::Has(_, Term::Regex(_))
+                    | Condition::Property(_, Some(Wanted::Matching(_)))
+            )
+        });
         let _permit = if has_regex { Some(self.vault.costly_call()?) } else { None };
         let needs_original =
             leaves().any(|leaf| matches!(leaf, Condition::Has(_, Term::Regex(_) | Term::Exact(_))));

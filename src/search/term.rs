@@ -104,11 +104,13 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Whether a path is named in it (`path:`).
+    /// Whether all that meets it is at a path that it names (`path:`).
     pub(crate) fn names_a_path(&self) -> bool {
-        self.leaves(&|_| false)
-            .into_iter()
-            .any(|leaf| matches!(leaf, Condition::Has(Field::Path, _)))
+        match self {
+            Condition::Has(Field::Path, _) => true,
+            Condition::All(parts) => parts.iter().any(Condition::names_a_path),
+            _ => false,
+        }
     }
 
     /// Whether it is about words anywhere in a file, not about where they are or how they are

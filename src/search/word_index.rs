@@ -32,8 +32,8 @@ const CHANGES_BEFORE_REBUILD: usize = 64;
 const FILES_PER_CHANGE: usize = 50;
 /// Bytes of text whose word index is rebuilt after so few changes; that of more text takes long.
 const QUICK_INDEX_BYTES: usize = 16 * 1024 * 1024;
-/// Other spellings of a word that a search looks for.
-const SPELLINGS: usize = 4;
+/// Other spellings of a word that a search looks for, whoever may see the files that have them.
+const SPELLINGS: usize = 16;
 /// How long a search with a word that no file has waits for the word index of a vault that was just
 /// opened.
 const WORD_INDEX_WAIT: Duration = Duration::from_millis(300);
@@ -177,7 +177,9 @@ impl Search {
             let tags = entry.folded_tags().iter().flat_map(|tag| words_of(tag));
             let mut record = |word: &str, what: &dyn Fn(&mut Posting)| {
                 if !lists.contains_key(word) {
-                    cost += WORD_COST + word.len();
+                    // One with marks is also kept by its spellings without.
+                    let spellings = if word.is_ascii() { 1 } else { 3 };
+                    cost += spellings * (WORD_COST + word.len());
                     lists.insert(word.into(), PostingList::default());
                 }
                 cost += lists

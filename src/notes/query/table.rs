@@ -3,7 +3,7 @@
 
 use super::Failure;
 use super::base::{Base, Formula, Sort, in_note, refuse_broken};
-use super::eval::{Evaluator, Locals, Outcome, Row};
+use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
 use super::files::shown_folder;
 use super::functions::{mean, numbers};
 use super::parse::{Expr, ParseContext};
@@ -446,7 +446,7 @@ fn count_by(
     // What they take counts: a list may have one long text a million times.
     let shown = |value: &Value| {
         let name = first_chars(&value.text(), limits::QUERY_CELL_CHARS).to_owned();
-        evaluator.check(0).is_ok().then_some(name)
+        evaluator.hold(name.len() + VALUE_BYTES).is_ok().then_some(name)
     };
     let counted_names = |row: &Row<'_>| -> Vec<String> {
         let entry: &Entry = row.entry;
@@ -477,6 +477,7 @@ fn count_by(
     };
     let mut counts: BTreeMap<String, (usize, BTreeMap<String, usize>)> = BTreeMap::new();
     for row in rows {
+        let held = evaluator.held();
         let names = counted_names(row)
             .into_iter()
             .map(|name| first_chars(&name, limits::QUERY_CELL_CHARS).to_owned());
@@ -484,6 +485,9 @@ fn count_by(
             let (count, spellings) = counts.entry(key).or_default();
             *count += 1;
             *spellings.entry(name).or_default() += 1;
+        }
+        if !row.has_formulas() {
+            evaluator.release(held);
         }
     }
     let most_used = |(count, spellings): (usize, BTreeMap<String, usize>)| {
