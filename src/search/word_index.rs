@@ -251,7 +251,8 @@ impl WordIndex {
         let mut all: Vec<String> = marked.into_iter().map(str::to_owned).chain(plain).collect();
         all.sort_unstable();
         all.dedup();
-        all.retain(|spelling| spelling != word);
+        // Of a mark alone nothing is left without it.
+        all.retain(|spelling| spelling != word && !spelling.is_empty());
         all.truncate(SPELLINGS);
         all
     }
