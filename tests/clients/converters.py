@@ -91,4 +91,4 @@ with tempfile.TemporaryDirectory() as folder:
         tools = asyncio.run(globals()[NAME](server.url))
         names = [getattr(tool, "name", tool) for tool in tools]
         print(f"{NAME}: {len(names)} tools")
-        assert len(names) == 46, names
+        assert len(names) == 47, names
