@@ -1,5 +1,5 @@
-//! A canvas (JSON Canvas 1.0): read, and edited as data. What is not ours is kept, in its order; the
-//! layout becomes Obsidian's own.
+//! A canvas (JSON Canvas 1.0): read, and edited as data. What is not ours is kept, in its order;
+//! the layout becomes Obsidian's own.
 
 use super::{Error, invalid, malformed};
 use crate::vault::{VaultPath, composed};

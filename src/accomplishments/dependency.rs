@@ -99,9 +99,8 @@ pub(super) fn drawn_on<'a>(
     snapshot: &'a Snapshot,
     new: Option<(&'a VaultPath, &'a str)>,
 ) -> (Vec<Drawn<'a>>, Vec<String>) {
-    let known = snapshot.iter().map(|found| (&found.path, found.id.as_str()));
-    let by_path: HashMap<&str, &str> =
-        known.chain(new).map(|(path, id)| (path.as_str(), id)).collect();
+    let mut by_path = snapshot.ids_by_path();
+    by_path.extend(new.map(|(path, id)| (path.as_str(), id)));
     let nodes: HashMap<&str, Option<&str>> = canvas
         .nodes
         .iter()
@@ -133,8 +132,7 @@ pub(super) fn drawn_on<'a>(
 
 /// Messages about the edges between an accomplishment and a card whose note does not exist.
 fn edges_to_missing_notes(canvas: &Canvas, snapshot: &Snapshot, vault: &Vault) -> Vec<String> {
-    let ids: HashMap<&str, &str> =
-        snapshot.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect();
+    let ids = snapshot.ids_by_path();
     let files: HashMap<&str, &str> =
         canvas.nodes.iter().filter_map(|node| Some((&*node.id, node.file.as_deref()?))).collect();
     let mut messages = Vec::new();

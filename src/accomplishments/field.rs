@@ -41,8 +41,8 @@ impl Field {
             _ => comment_start(line),
         };
         let rest = line.part(end..).trim_end();
-        let is_apart = rest.is_empty() || !rest.starts_with(['%', '^']);
-        let gap = if is_apart && !rest.starts_with(char::is_alphanumeric) { "" } else { " " };
+        let would_join = rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '%' | '^'));
+        let gap = if would_join { " " } else { "" };
         (self.value.start..self.first_end, format!(" {value}{gap}{rest}"))
     }
 }

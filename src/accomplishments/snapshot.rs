@@ -100,13 +100,13 @@ impl Accomplishment {
         self.depends_on.iter().map(String::as_str).filter(|text| !is_id(text)).collect()
     }
 
-    fn with_links_resolved(&self, names: &HashMap<String, Option<&str>>) -> Accomplishment {
+    fn with_links_resolved(&self, names: &HashMap<String, Option<String>>) -> Accomplishment {
         let mut resolved = self.clone();
         resolved.depends_on = unique(self.depends_on.iter().map(|text| {
             // A title may have all characters, and a link to a note its path and a heading.
             let link = text.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]"));
             let target = link.and_then(|link| link.split(['|', '#']).next()).map(stem);
-            names.get(&fold_name(target.unwrap_or(text))).copied().flatten().unwrap_or(text)
+            names.get(&fold_name(target.unwrap_or(text))).and_then(Option::as_deref).unwrap_or(text)
         }));
         let unknown = resolved.links().into_iter().map(|text| {
             let text: String = text.chars().take(80).collect();
@@ -249,30 +249,21 @@ impl Snapshot {
         let has_link = |found: &Arc<Accomplishment>| !found.links().is_empty();
         if snapshot.all.iter().any(has_link) {
             let names = snapshot.names();
-            let resolved: Vec<(usize, Accomplishment)> = snapshot
-                .all
-                .iter()
-                .enumerate()
-                .filter(|(_, found)| has_link(found))
-                .map(|(at, found)| (at, found.with_links_resolved(&names)))
-                .collect();
-            for (at, found) in resolved {
-                if let Some(old) = snapshot.all.get_mut(at) {
-                    *old = Arc::new(found);
-                }
+            for found in snapshot.all.iter_mut().filter(|found| has_link(found)) {
+                *found = Arc::new(found.with_links_resolved(&names));
             }
         }
         snapshot
     }
 
     /// The ids by title and by the name of the note; `None` where several have one.
-    fn names(&self) -> HashMap<String, Option<&str>> {
+    fn names(&self) -> HashMap<String, Option<String>> {
         let mut names = HashMap::new();
         for found in self.iter() {
             let own: HashSet<String> =
                 [&*found.title, stem(found.path.as_str())].into_iter().map(fold_name).collect();
             for name in own {
-                let id = names.entry(name).or_insert(Some(&*found.id));
+                let id = names.entry(name).or_insert_with(|| Some(found.id.clone()));
                 id.take_if(|id| *id != found.id);
             }
         }
@@ -364,6 +355,11 @@ impl Snapshot {
     /// The accomplishment with an id, if there is one; of several with the same id, the first.
     pub fn first_with_id(&self, id: &str) -> Option<&Accomplishment> {
         self.with_id(id).first().map(Arc::as_ref)
+    }
+
+    /// The id of each note, by its path.
+    pub(super) fn ids_by_path(&self) -> HashMap<&str, &str> {
+        self.iter().map(|found| (found.path.as_str(), found.id.as_str())).collect()
     }
 
     /// All of them.

@@ -47,14 +47,14 @@ impl Changes {
     /// As [`Changes::undo`].
     pub fn undo_own(&self, scope: Scope, dry_run: bool) -> Result<Undone, Error> {
         match &self.author {
-            Some(author) => self.undo_calls(&author.by, scope, dry_run, author, true),
+            Some(author) => self.undo(&author.by, scope, dry_run, author),
             None => Err(Error::Invalid("Nobody is logged in who could have done anything.".into())),
         }
     }
 
-    /// Undoes what a login has done, and what it has taken back itself, newest call first. A file
-    /// changed since is left alone; if a file or folder cannot be moved back, its whole call is.
-    /// `author` is who undoes it.
+    /// Undoes what a login has done, newest call first. A file changed since is left alone; if a
+    /// file or folder cannot be moved back, its whole call is. `author` is who undoes it: for the
+    /// login itself calls of [`TOOL`] stand, for the owner they are calls as others.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
@@ -65,18 +65,7 @@ impl Changes {
         dry_run: bool,
         author: &Arc<Author>,
     ) -> Result<Undone, Error> {
-        self.undo_calls(by, scope, dry_run, author, false)
-    }
-
-    /// Calls of [`TOOL`] are no calls to undo for the login itself, and stand.
-    fn undo_calls(
-        &self,
-        by: &str,
-        scope: Scope,
-        dry_run: bool,
-        author: &Arc<Author>,
-        is_own_undo: bool,
-    ) -> Result<Undone, Error> {
+        let is_own_undo = author.tool == TOOL;
         let log = self.kept_versions()?;
         let changes = self.on_behalf_of(author);
         let (since, calls) = match scope {

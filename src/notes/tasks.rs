@@ -144,8 +144,8 @@ pub struct ChangedTask {
     pub after: String,
 }
 
-/// All tasks that are wanted, by path and line, and how many more are in templates and in files that
-/// the owner has excluded in Obsidian; with a path, those count like others.
+/// All tasks that are wanted, by path and line, and how many more are in templates and in files
+/// that the owner has excluded in Obsidian; with a path, those count like others.
 ///
 /// # Errors
 /// [`Error::Unavailable`], [`Error::Cancelled`].

@@ -278,24 +278,17 @@ impl<'a> Parser<'a> {
     fn property(&mut self) -> Option<Condition> {
         let body = self.rest.strip_prefix('[')?;
         // The value may be a quoted link, `[author:"[[Jane Doe]]"]`, and is its target then.
-        let is_link = body
-            .split(']')
-            .next()?
-            .split_once(':')
-            .is_some_and(|(_, value)| value.contains("\"[["));
-        let first = body.split(']').next()?;
-        let is_expression =
-            first.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with('/'));
+        let value = body.split(']').next()?.split_once(':').map_or("", |(_, value)| value);
+        let is_link = value.contains("\"[[");
+        let is_expression = value.trim_start().starts_with('/');
         let mut in_quotes = false;
         let end = if is_expression {
             // Which may have brackets of its own.
-            body.match_indices("/")
-                .filter_map(|(at, _)| {
-                    let rest = body.get(at + 1..)?;
-                    let flag = usize::from(rest.starts_with('i'));
-                    rest.get(flag..)?.starts_with(']').then_some(at + 1 + flag)
-                })
-                .next()?
+            body.match_indices('/').find_map(|(at, _)| {
+                let rest = body.get(at + 1..)?;
+                let flag = usize::from(rest.starts_with('i'));
+                rest.get(flag..)?.starts_with(']').then_some(at + 1 + flag)
+            })?
         } else {
             body.find(|c| {
                 in_quotes ^= c == '"';

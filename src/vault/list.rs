@@ -17,10 +17,14 @@ pub type Page = (usize, Vec<Arc<Entry>>);
 /// The name of a folder's child and, for a file, its stamp.
 pub type Child = (String, Option<Stamp>);
 
-/// A tag to filter by, folded; `None` if it is empty.
+/// A tag to filter by; `None` if it is empty.
 pub(crate) fn wanted_tag(tag: Option<&str>) -> Option<String> {
-    let tag = fold(tag?.trim().trim_start_matches('#').trim_end_matches('/'));
-    Some(tag).filter(|tag| !tag.is_empty())
+    Some(tag_name(tag?)).filter(|tag| !tag.is_empty())
+}
+
+/// The name of a tag as names are compared: folded, without `#`.
+pub(crate) fn tag_name(tag: &str) -> String {
+    fold(tag.trim().trim_start_matches('#').trim_end_matches('/'))
 }
 
 impl Vault {

@@ -3,12 +3,13 @@
 use super::base::Formula;
 use super::parse::Expr;
 use super::source::Source;
-use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of, tag_name};
+use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of};
 use crate::calendar::DateTime;
 use crate::calendar::duration::Duration;
 use crate::clock::Deadline;
 use crate::limits;
 use crate::links::index::LinkIndex;
+use crate::vault::list::tag_name;
 use crate::vault::{Entry, Error};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Ordering;

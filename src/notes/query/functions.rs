@@ -3,13 +3,12 @@
 use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
 use super::files::folder_of;
 use super::parse::Expr;
-use super::value::{
-    Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of, tag_name,
-};
+use super::value::{Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of};
 use crate::calendar::duration::Duration;
 use crate::limits;
 use crate::text::escape_html;
 use crate::vault::Entry;
+use crate::vault::list::tag_name;
 use crate::vault::properties::property_in;
 use regex::{Captures, Regex};
 use std::collections::HashSet;

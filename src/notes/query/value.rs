@@ -103,11 +103,6 @@ pub(super) fn number_of(value: &Value) -> Result<f64, String> {
     }
 }
 
-/// The name of a tag as names are compared: folded, without `#`.
-pub(super) fn tag_name(text: &str) -> String {
-    fold(text.trim().trim_start_matches('#').trim_end_matches('/'))
-}
-
 /// Whether a text is one wikilink and nothing else.
 pub(super) fn is_wikilink(text: &str) -> bool {
     text.starts_with("[[") && text.ends_with("]]") && text.matches("[[").count() == 1

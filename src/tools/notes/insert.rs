@@ -15,8 +15,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Insert text into a note",
     description: "Appends or inserts text, to add or append a task, list item, log line or \
                   paragraph to a note, at its end or start, under a heading, at a block or line; \
-                  to change words that are there use vault_edit. \
-                  To add to today's list: daily:today with create. Every other byte stays.",
+                  to change words that are there use vault_edit. To add to today's list: \
+                  daily:today with create. Every other byte stays.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[Fact::Instruction(" vault_insert adds text; daily:today is a path.")],
     input: &[
@@ -27,8 +27,7 @@ pub(super) static TOOL: Tool = Tool {
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
             DefaultValue::Text("end"),
             "Of a heading: end and start are inside its section, before its line, after the \
-             section, replace its text; of a block or line: end behind, start \
-             in front",
+             section, replace its text; of a block or line: end behind, start in front",
         ),
         HEADING,
         BLOCK,

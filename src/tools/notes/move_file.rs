@@ -15,7 +15,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Move or rename",
     description: "Renames or moves, to rename or move a note, attachment, canvas, folder or \
                   heading, and updates the links to it in the whole vault, all or nothing; to \
-                  change a tag use vault_rename_tag. Never replaces a file. Links that still work stay. Try it with dry_run.",
+                  change a tag use vault_rename_tag. Never replaces a file. Links that still work \
+                  stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[

@@ -146,8 +146,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     // A page begins after a date, a path and a line; the padded digits sort as the numbers do.
     let is_by_due = arguments.text("sort") == DUE;
     let key = |task: &VaultTask| {
-        let due = fields_of(&task.task.text).due.unwrap_or("9999-99-99");
-        let due = if is_by_due { due } else { "" };
+        let due = || fields_of(&task.task.text).due.unwrap_or("9999-99-99");
+        let due = if is_by_due { due() } else { "" };
         format!("{due}\0{}\0{:012}", task.entry.path, task.task.line)
     };
     if is_by_due {

@@ -95,7 +95,7 @@ result! {
         next: Inline<Next>,
         /// The vault is still being indexed: there may be more; ask again in some seconds.
         indexing: Option<bool>,
-        /// Results left out because the owner has excluded them in Obsidian; path: or path shows them.
+        /// More that the owner has excluded in Obsidian; path: or path shows them.
         excluded: Option<usize>,
         /// Conditions on properties that some notes could not be compared with.
         not_compared: Option<&'a [String]>,
