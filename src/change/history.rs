@@ -173,4 +173,12 @@ impl Changes {
             }
         })
     }
+
+    /// Writes an earlier version of a note, which the caller has from elsewhere, to its path.
+    ///
+    /// # Errors
+    /// Those of [`Changes::write`].
+    pub fn bring_back(&self, path: &VaultPath, bytes: &[u8]) -> Result<Written, Error> {
+        self.update_to_any_form(path, true, &mut |_| Ok(bytes.to_vec()))
+    }
 }

@@ -24,6 +24,8 @@ pub mod notes;
 pub mod paging;
 pub mod reply;
 pub mod research;
+#[cfg(any(feature = "git", feature = "notes"))]
+mod restore;
 pub mod result;
 pub mod schema;
 pub mod vault;
@@ -42,7 +44,7 @@ use crate::change::Changes;
 use crate::change::commits::Commits;
 use crate::clock::Moment;
 #[cfg(feature = "git")]
-use crate::git::Git;
+use crate::git::{Failure, Git};
 #[cfg(feature = "notes")]
 use crate::links::Links;
 use crate::object::without_nulls;
@@ -409,6 +411,28 @@ impl Context<'_> {
             return Ok(kept);
         }
         Ok(self.changes.existing_or_deleted(&path)?.unwrap_or(path))
+    }
+
+    /// The bytes of a note in the commit `version`; `None` where that cannot be one, or the vault is
+    /// no repository of toolset git, or the login does not have the whole vault.
+    #[cfg_attr(not(feature = "git"), expect(unused_variables, reason = "no commits without git"))]
+    pub fn bytes_in_commit(
+        &self,
+        path: &VaultPath,
+        version: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        #[cfg(feature = "git")]
+        if let (Some(git), None) = (&self.systems.git, &self.principal.folders)
+            && version.len() >= 7
+            && version.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
+            return match git.bytes_in(path, version, &|| self.requester.has_cancelled()) {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(Failure::Vault(error)) => Err(error.into()),
+                Err(other) => Err(Error::new(Code::GitRefused, format!("{other}."))),
+            };
+        }
+        Ok(None)
     }
 
     /// The path of a file that is gone and of which a version is kept, as that has it; not of files

@@ -57,23 +57,7 @@ fn conforms_to_tool(tool: &str, result: &Value) {
     // A job is declared once, as the result of ingest.
     let tool =
         if tool.starts_with("ingest_") && result.get("jobs").is_none() { "ingest" } else { tool };
-    // Two sets have a vault_restore; a result is of the one whose members it has.
-    let undeclared = |output: &[Field]| {
-        result
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| !all_members(output).iter().any(|field| field.name == *name))
-            .count()
-    };
-    let known = tools_named(tool).min_by_key(|tool| {
-        all_members(tool.output)
-            .iter()
-            .filter(|field| field.required && result.get(field.name).is_none())
-            .count()
-            + undeclared(tool.output)
-    });
-    let output = known.unwrap_or_else(|| panic!("no tool {tool}")).output;
+    let output = tools_named(tool).next().unwrap_or_else(|| panic!("no tool {tool}")).output;
     // Of a tool whose results may be media nothing is declared.
     if !output.is_empty() {
         members(output, result, tool);

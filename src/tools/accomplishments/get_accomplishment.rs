@@ -1,7 +1,9 @@
 //! `get_accomplishment`: one accomplishment with all its note says.
 
-use super::{FULL, ID, chars, projects, shown, snapshot};
+use super::{Full, ID, projects, snapshot};
 use crate::limits;
+use crate::tools::reply::json_of;
+use crate::tools::result::Members;
 use crate::tools::schema::{ANY_TEXT, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
 
@@ -14,16 +16,16 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     facts: &[],
     input: &[required("id", ANY_TEXT, ID)],
-    output: &FULL,
+    output: Full::FIELDS,
     run,
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let snapshot = snapshot(context)?;
     let found = projects(context)?.get(context.vault, &snapshot, arguments.text("id"))?;
-    let shown = shown(context, &snapshot, &found)?;
-    match chars(&shown) {
-        ..=limits::RESULT_CHARS => Reply::of(&shown),
+    let shown = json_of(&Full::of(context, &snapshot, &found)?)?;
+    match shown.chars().count() {
+        ..=limits::RESULT_CHARS => Ok(Reply::Structured(shown)),
         chars => Err(Error::new(
             Code::TooLarge,
             format!(

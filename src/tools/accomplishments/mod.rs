@@ -66,22 +66,39 @@ const fn line(name: &'static str, about: &'static str) -> Field {
     optional(name, Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange }, about)
 }
 
-/// An accomplishment with all that its note says, in the words of the note.
-const FULL: [Field; 13] = [
-    required("id title type outcome notes vault_path etag", ANY_TEXT, ""),
-    required("effort", Shape::OneOf(&EFFORTS), ""),
-    required("status", Shape::OneOf(&STATUSES), ""),
-    required("priority", Shape::OneOf(&PRIORITIES), ""),
-    required("inProgress is_blocked", Shape::Flag, ""),
-    required("depends_on acceptance_criteria", Shape::List(&ANY_TEXT), ""),
-    required("acceptance_criteria_done", Shape::List(&Shape::Flag), ""),
-    required("tasks", Shape::List(&Shape::AnyObject), ""),
-    optional("acceptance_criteria_details", Shape::List(&ANY_TEXT), ""),
-    optional("canvas_source created updated notion_page_id", ANY_TEXT, ""),
-    optional("created_by_plugin truncated", Shape::Flag, ""),
-    optional("collapsed_height expanded_height expanded_width", Shape::Number, ""),
-    optional("other_properties", Shape::AnyObject, ""),
-];
+result! {
+    /// An accomplishment with all that its note says, in the words of the note.
+    struct Full<'a> {
+        id: &'a str,
+        title: &'a str,
+        kind as "type": &'static str,
+        effort: &'static str = Shape::OneOf(&EFFORTS),
+        status: &'static str = Shape::OneOf(&STATUSES),
+        priority: &'static str = Shape::OneOf(&PRIORITIES),
+        in_progress as "inProgress": bool,
+        is_blocked: bool,
+        depends_on: &'a [String],
+        outcome: &'a str,
+        acceptance_criteria: Vec<&'a str>,
+        acceptance_criteria_done: Vec<bool>,
+        /// What stands below each criterion, where any has such text.
+        acceptance_criteria_details: Option<Vec<&'a str>>,
+        tasks: Vec<Value>,
+        notes: &'a str,
+        vault_path: &'a str,
+        /// Where the card is, which may have been dragged to another canvas.
+        canvas_source: Option<String>,
+        created: Option<Value> = ANY_TEXT,
+        updated: Option<Value> = ANY_TEXT,
+        notion_page_id: Option<Value> = ANY_TEXT,
+        created_by_plugin: Option<Value> = Shape::Flag,
+        collapsed_height: Option<Value> = Shape::Number,
+        expanded_height: Option<Value> = Shape::Number,
+        expanded_width: Option<Value> = Shape::Number,
+        other_properties: Option<Map<String, Value>>,
+        etag: &'a str,
+    }
+}
 
 result! {
     /// An accomplishment in a list.
@@ -242,10 +259,6 @@ fn clipped(text: &str, max_chars: usize) -> String {
     if part.len() < text.len() { format!("{part}…") } else { text.to_owned() }
 }
 
-fn chars(shown: &Map<String, Value>) -> usize {
-    json!(shown).to_string().chars().count()
-}
-
 /// An accomplishment that was changed: all that its note says, or what it is if that is too long
 /// for an answer.
 fn changed(
@@ -254,74 +267,92 @@ fn changed(
 ) -> Result<Map<String, Value>, Error> {
     const ALWAYS: [&str; 8] =
         ["id", "effort", "status", "priority", "inProgress", "is_blocked", "vault_path", "etag"];
-    let mut shown = shown(context, &snapshot(context)?, changed)?;
-    if chars(&shown) > limits::RESULT_CHARS {
+    let shown = json!(Full::of(context, &snapshot(context)?, changed)?);
+    let is_too_long = shown.to_string().chars().count() > limits::RESULT_CHARS;
+    let Value::Object(mut shown) = shown else { return Ok(Map::new()) };
+    if is_too_long {
         shown.retain(|name, _| ALWAYS.contains(&name.as_str()));
         shown.insert("truncated".into(), true.into());
     }
     Ok(shown)
 }
 
-/// All that a note says.
-fn shown(
-    context: &Context<'_>,
-    snapshot: &Snapshot,
-    changed: &FullAccomplishment,
-) -> Result<Map<String, Value>, Error> {
-    const SHOWN_ABOVE: [&str; 9] = [
-        "type",
-        "title",
-        "id",
-        "effort",
-        "status",
-        "priority",
-        "inProgress",
-        "depends_on",
-        "vault_path",
-    ];
-    let FullAccomplishment { accomplishment: found, properties, etag } = changed;
-    let (mut shown, mut others) = (Map::new(), Map::new());
-    for (name, value) in properties {
-        let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) else {
-            continue;
-        };
-        let fits = match name {
-            "created_by_plugin" => value.is_boolean(),
-            "collapsed_height" | "expanded_height" | "expanded_width" => value.is_number(),
-            "created" | "updated" | "canvas_source" | "notion_page_id" => value.is_string(),
-            _ => false,
-        };
-        if fits {
-            shown.insert(name.to_owned(), value);
-        } else if !SHOWN_ABOVE.iter().any(|above| above.eq_ignore_ascii_case(name)) {
-            others.insert(name.to_owned(), value);
+impl<'a> Full<'a> {
+    fn of(
+        context: &Context<'_>,
+        snapshot: &Snapshot,
+        shown: &'a FullAccomplishment,
+    ) -> Result<Full<'a>, Error> {
+        const SHOWN_ABOVE: [&str; 9] = [
+            "type",
+            "title",
+            "id",
+            "effort",
+            "status",
+            "priority",
+            "inProgress",
+            "depends_on",
+            "vault_path",
+        ];
+        let FullAccomplishment { accomplishment: found, properties, etag } = shown;
+        let body = &found.body;
+        let mut others = Map::new();
+        for (name, value) in properties {
+            if let (Some(name), Ok(value)) = (name.as_str(), serde_json::to_value(value)) {
+                others.insert(name.to_owned(), value);
+            }
         }
+        // What has another type than the one declared stays among the others.
+        let mut take = |name: &str, fits: fn(&Value) -> bool| {
+            others.get(name).is_some_and(fits).then(|| others.remove(name)).flatten()
+        };
+        let [created, updated, notion_page_id] =
+            ["created", "updated", "notion_page_id"].map(|name| take(name, Value::is_string));
+        let [collapsed_height, expanded_height, expanded_width] =
+            ["collapsed_height", "expanded_height", "expanded_width"]
+                .map(|name| take(name, Value::is_number));
+        let created_by_plugin = take("created_by_plugin", Value::is_boolean);
+        let canvas_written = take("canvas_source", Value::is_string);
+        let canvas = projects(context)?.canvas_of(context.vault, found).ok().flatten();
+        others.retain(|name, _| !SHOWN_ABOVE.iter().any(|above| above.eq_ignore_ascii_case(name)));
+        let details: Vec<&str> =
+            body.criteria.iter().map(|criterion| &*criterion.details).collect();
+        Ok(Full {
+            id: &found.id,
+            title: &found.title,
+            kind: "accomplishment",
+            effort: found.effort,
+            status: found.status,
+            priority: found.priority,
+            in_progress: found.in_progress,
+            is_blocked: snapshot.is_blocked(found),
+            depends_on: &found.depends_on,
+            outcome: &body.outcome,
+            acceptance_criteria: body.criteria.iter().map(|criterion| &*criterion.text).collect(),
+            acceptance_criteria_done: body
+                .criteria
+                .iter()
+                .map(|criterion| criterion.done)
+                .collect(),
+            acceptance_criteria_details: details
+                .iter()
+                .any(|details| !details.is_empty())
+                .then_some(details),
+            tasks: body.tasks.iter().map(|one| task(&found.id, one, usize::MAX)).collect(),
+            notes: &body.notes,
+            vault_path: found.path.as_str(),
+            canvas_source: canvas
+                .map(|canvas| canvas.as_str().to_owned())
+                .or_else(|| canvas_written.and_then(|written| Some(written.as_str()?.to_owned()))),
+            created,
+            updated,
+            notion_page_id,
+            created_by_plugin,
+            collapsed_height,
+            expanded_height,
+            expanded_width,
+            other_properties: (!others.is_empty()).then_some(others),
+            etag,
+        })
     }
-    // A card may have been dragged to another canvas since.
-    if let Ok(Some(canvas)) = projects(context)?.canvas_of(context.vault, found) {
-        shown.insert("canvas_source".into(), canvas.as_str().into());
-    }
-    let details: Vec<&str> =
-        found.body.criteria.iter().map(|criterion| &*criterion.details).collect();
-    shown.extend(without_nulls(json!({
-        "id": found.id,
-        "title": found.title,
-        "type": "accomplishment",
-        "effort": found.effort,
-        "status": found.status,
-        "priority": found.priority,
-        "inProgress": found.in_progress,
-        "is_blocked": snapshot.is_blocked(found),
-        "depends_on": found.depends_on,
-        "outcome": found.body.outcome,
-        "acceptance_criteria": found.body.criteria.iter().map(|criterion| &*criterion.text).collect::<Vec<_>>(),
-        "acceptance_criteria_done": found.body.criteria.iter().map(|criterion| criterion.done).collect::<Vec<_>>(),
-        "acceptance_criteria_details": details.iter().any(|details| !details.is_empty()).then_some(details),
-        "tasks": found.body.tasks.iter().map(|one| task(&found.id, one, usize::MAX)).collect::<Vec<_>>(),
-        "notes": found.body.notes,
-        "vault_path": found.path.as_str(),
-        "etag": etag,
-        "other_properties": (!others.is_empty()).then_some(others),
-    })));
-    Ok(shown)
 }

@@ -4,7 +4,6 @@
 mod vault_delete_file;
 mod vault_list_files;
 mod vault_read_file;
-mod vault_restore;
 mod vault_write_file;
 
 use super::error::{Code, Error};
@@ -28,7 +27,7 @@ pub static TOOLS: [&Tool; 6] = [
     &vault_write_file::TOOL,
     &vault_delete_file::TOOL,
     &super::history::TOOL,
-    &vault_restore::TOOL,
+    &super::restore::TOOL,
 ];
 
 const PATH: &str = "Path of the note, for example projects/idea.md";
@@ -96,25 +95,6 @@ fn repository<'a>(context: &Context<'a>) -> Result<&'a Git, Error> {
         .git
         .as_deref()
         .ok_or_else(|| Error::new(Code::InternalError, "toolset git has no repository"))
-}
-
-/// The bytes of a version of a note: a kept one, as what a result calls `previous`, or that of a
-/// commit.
-///
-/// # Errors
-/// Those of [`Changes::kept_version`](crate::change::Changes::kept_version) and [`Git::bytes_in`].
-pub(super) fn version_bytes(
-    context: &Context<'_>,
-    path: &VaultPath,
-    version: &str,
-) -> Result<Vec<u8>, Failure> {
-    let is_commit = version.len() >= 7 && version.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match (context.changes.kept_version(path, version), &context.systems.git) {
-        (Err(_), Some(git)) if is_commit => {
-            git.bytes_in(path, version, &|| context.requester.has_cancelled())
-        }
-        (kept, _) => kept.map_err(Failure::Vault),
-    }
 }
 
 /// Gives a note these bytes, or deletes it, and reports the outcome. `verb` is the name of the

@@ -8,7 +8,6 @@ mod move_file;
 mod query;
 mod read_notes;
 mod rename_tag;
-mod restore;
 mod set_properties;
 mod set_task;
 mod tasks;
@@ -33,7 +32,7 @@ pub static TOOLS: [&Tool; 13] = [
     &query::TOOL,
     &rename_tag::TOOL,
     &super::history::TOOL,
-    &restore::TOOL,
+    &super::restore::TOOL,
     &undo::TOOL,
 ];
 

@@ -1,13 +1,10 @@
 //! `vault_read`: a range of lines, or a picture, sound or PDF.
 
 use super::PATH;
-#[cfg(feature = "git")]
-use crate::git::Failure;
 use crate::tools::reply::json_of;
 use crate::tools::result::{flag, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Reply, Tool};
-use crate::vault::VaultPath;
 use crate::vault::media::Kind;
 use crate::vault::read::{Content, Range, Read};
 use crate::{limits, uri};
@@ -72,20 +69,6 @@ result! {
     }
 }
 
-/// The bytes of a version: a kept one or, for a login of the whole vault, that of a commit.
-fn version_bytes(context: &Context<'_>, path: &VaultPath, version: &str) -> Result<Vec<u8>, Error> {
-    #[cfg(feature = "git")]
-    if context.principal.folders.is_none() {
-        return crate::tools::git::version_bytes(context, path, version).map_err(|failure| {
-            match failure {
-                Failure::Vault(error) => error.into(),
-                other => Error::new(Code::GitRefused, format!("{other}.")),
-            }
-        });
-    }
-    Ok(context.changes.kept_version(path, version)?)
-}
-
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let (offset, column, limit) =
         (arguments.number("offset"), arguments.number("column"), arguments.number("limit"));
@@ -103,7 +86,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         Some(version) => {
             let path = context.existing_or_deleted(arguments.text("path"))?;
-            let bytes = version_bytes(context, &path, version.trim())?;
+            let bytes = match context.changes.kept_version(&path, version.trim()) {
+                Ok(bytes) => bytes,
+                Err(no_version) => {
+                    context.bytes_in_commit(&path, version.trim())?.ok_or(no_version)?
+                }
+            };
             (path.clone(), bytes.len() as u64, None, None, Content::of(&path, bytes, range)?)
         }
     };
