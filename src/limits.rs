@@ -69,6 +69,8 @@ pub const WORD_BYTES: usize = 64;
 pub const RANKED_OCCURRENCES: usize = 64;
 /// Characters of a passage that is shown.
 pub const PASSAGE_CHARS: usize = 600;
+/// Lines of one note that a search shows.
+pub const LINES_OF_NOTE: usize = 200;
 /// Passages of one note that are shown.
 pub const PASSAGES: usize = 3;
 /// Characters of a search query.

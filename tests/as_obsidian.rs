@@ -279,3 +279,111 @@ fn a_move_says_its_totals_and_asks_which_of_two_things_is_meant() {
     server.call("vault_move", json!({ "path": "Old.md", "to": "Archive/" }));
     assert!(folder.vault().join("Archive/Old.md").exists());
 }
+
+#[test]
+fn all_lines_that_match_are_shown_with_their_numbers() {
+    let long = format!("- [ ] a quote {}\n", "x".repeat(80)).repeat(400);
+    let (_folder, server) = serve(&[
+        ("Books/a.md", "# A\r\n> first quote\r\nmore\r\n> Quotes differ\r\n"),
+        ("Books/b.md", "---\nkind: quote\n---\nA *quote* of two words.\nquote again\n"),
+        ("Books/quote.md", "Nothing of the kind.\n"),
+        ("Long/long.md", &long),
+    ]);
+    let lines = |query: &str, path: &str| {
+        let arguments = json!({ "query": query, "path": path, "snippets": "lines" });
+        let found = server.call("vault_search", arguments);
+        let mut rows: Vec<(String, u64, String)> = Vec::new();
+        for result in found["results"].as_array().unwrap() {
+            for line in result["lines"].as_array().into_iter().flatten() {
+                rows.push((
+                    result["path"].as_str().unwrap().into(),
+                    line["line"].as_u64().unwrap(),
+                    line["text"].as_str().unwrap().into(),
+                ));
+            }
+        }
+        rows.sort();
+        rows
+    };
+    let row = |path: &str, line: u64, text: &str| (path.to_owned(), line, text.to_owned());
+    assert_eq!(
+        lines("quote", "Books"),
+        [
+            row("Books/a.md", 2, "> first quote"),
+            row("Books/a.md", 4, "> Quotes differ"),
+            row("Books/b.md", 2, "kind: quote"),
+            row("Books/b.md", 4, "A *quote* of two words."),
+            row("Books/b.md", 5, "quote again"),
+        ]
+    );
+    assert_eq!(lines("/^> /", "Books").len(), 2);
+    assert_eq!(lines("line:(quote again)", "Books"), [row("Books/b.md", 5, "quote again")]);
+    assert_eq!(lines("\"two words\" -first", "Books").len(), 1);
+    // What does not fit is counted.
+    let arguments = json!({ "query": "quote", "path": "Long", "snippets": "lines" });
+    let found = server.call("vault_search", arguments);
+    let result = &found["results"][0];
+    assert_eq!(result["lines_total"], 400, "{result}");
+    assert!(result["lines"].as_array().unwrap().len() < 200);
+    assert!(found.to_string().len() < 21_000);
+}
+
+#[test]
+fn a_text_is_replaced_in_several_notes_or_in_none() {
+    let files = [("a.md", "Acme, Acme\r\n"), ("b.md", "- Acme\n"), ("c.md", "other\n")];
+    let (folder, server) = serve(&files);
+    let edit = |paths: &[&str], dry_run: bool| {
+        json!({ "paths": paths, "old_text": "Acme", "new_text": "Ajax", "replace_all": true,
+                "dry_run": dry_run })
+    };
+    let would = server.call("vault_edit", edit(&["a.md", "[[b]]"], true));
+    assert_eq!((&would["replacements"], &would["dry_run"]), (&json!(3), &json!(true)), "{would}");
+    assert_eq!(would["replaced"], false);
+    let error = server.fail("vault_edit", edit(&["a.md", "c.md"], false));
+    assert!(error["message"].as_str().unwrap().contains("c.md"), "{error}");
+    for (path, before) in files {
+        assert_eq!(text(&folder, path), before);
+    }
+    let done = server.call("vault_edit", edit(&["a.md", "[[b]]"], false));
+    assert_eq!(done["changed"][0]["path"], "a.md");
+    assert_eq!(done["changed"][0]["replacements"], 2);
+    assert_eq!(
+        (text(&folder, "a.md"), text(&folder, "b.md")),
+        ("Ajax, Ajax\r\n".into(), "- Ajax\n".into())
+    );
+    for wrong in [
+        json!({ "old_text": "a", "new_text": "b" }),
+        json!({ "path": "a.md", "paths": ["b.md"], "old_text": "a", "new_text": "b" }),
+        json!({ "paths": ["a.md"], "if_match": "x", "old_text": "a", "new_text": "b" }),
+    ] {
+        assert_eq!(server.fail("vault_edit", wrong)["code"], "INVALID_ARGUMENT");
+    }
+}
+
+#[test]
+fn several_files_are_moved_into_a_folder_together() {
+    let (folder, server) = serve(&[
+        ("a.md", "[[b]] [x](b.md) ![[p.png]]\n"),
+        ("b.md", "[y](a.md)\n"),
+        ("p.png", "png"),
+        ("d/e.md", "[z](../a.md)\n"),
+        ("n.md", "[[a]] [b](b.md)\n"),
+        ("taken/b.md", ""),
+    ]);
+    let arguments = |from: &[&str], to: &str| json!({ "path": from, "to": to });
+    for (from, to) in [
+        (&["a.md", "b.md"][..], "nowhere"),
+        (&["a.md", "b.md"], "taken"),
+        (&["a.md", "none.md"], "new/"),
+        (&["d", "d/e.md"], "new/"),
+    ] {
+        server.fail("vault_move", arguments(from, to));
+        assert!(folder.vault().join("a.md").exists() && folder.vault().join("d/e.md").exists());
+    }
+    let moved = server.call("vault_move", arguments(&["a.md", "[[b]]", "d", "p.png"], "new/"));
+    assert_eq!(moved["moved_total"], 4, "{moved}");
+    assert_eq!(text(&folder, "new/a.md"), "[[b]] [x](b.md) ![[p.png]]\n");
+    assert_eq!(text(&folder, "new/b.md"), "[y](a.md)\n");
+    assert_eq!(text(&folder, "new/d/e.md"), "[z](../a.md)\n");
+    assert_eq!(text(&folder, "n.md"), "[[a]] [b](new/b.md)\n");
+}

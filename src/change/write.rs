@@ -12,6 +12,8 @@ use crate::vault::path::VaultPath;
 use crate::vault::read::utf8;
 use crate::vault::{count_lines, etag};
 use crate::{disk, limits};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::Metadata;
 
 /// A file after a change.
@@ -231,24 +233,87 @@ impl Changes {
     ) -> Result<(Written, usize), Error> {
         let mut count = 0;
         let written = self.edit_bytes(path, if_match, &mut |now| {
-            count = 0;
-            utf8(path, now)?;
-            let mut bytes = now.to_vec();
-            for (number, edit) in edits.iter().enumerate() {
-                let (made, more) = replace(&bytes, edit).map_err(|error| match error {
-                    Error::TextNotFound(hint) if edits.len() > 1 => Error::TextNotFound(format!(
-                        "This is edit {} of {}; nothing was changed. {hint}",
-                        number + 1,
-                        edits.len()
-                    )),
-                    other => other,
-                })?;
-                bytes = made;
-                count += more;
-            }
+            let (bytes, replaced) = replaced_in(path, now, edits)?;
+            count = replaced;
             Ok(bytes)
         })?;
         Ok((written, count))
+    }
+
+    /// As [`Changes::edit`], in several files: in all of them, or in none. Returns how many
+    /// occurrences were, or with `dry_run` would be, replaced in each.
+    ///
+    /// # Errors
+    /// Those of [`Changes::edit`] and [`Changes::change_all`].
+    pub fn edit_all(
+        &self,
+        paths: &[VaultPath],
+        edits: &[Replacement<'_>],
+        dry_run: bool,
+    ) -> Result<Vec<(Changed, usize)>, Error> {
+        let counts = RefCell::new(HashMap::new());
+        let changed = self.change_all(paths, dry_run, &|path, text| {
+            let (bytes, count) = replaced_in(path, text.as_bytes(), edits).map_err(|error| {
+                let place = path.as_str();
+                match error {
+                    Error::TextNotFound(hint) => Error::TextNotFound(format!(
+                        "It is missing in {place}; nothing was changed. {hint}"
+                    )),
+                    Error::TextNotUnique(count) => Error::Invalid(format!(
+                        "{place} has old_text {count} times; nothing was changed. Set replace_all \
+                         to replace every occurrence."
+                    )),
+                    other => other,
+                }
+            })?;
+            counts.borrow_mut().insert(path.clone(), count);
+            Ok(utf8(path, &bytes)?.to_owned())
+        })?;
+        let counts = counts.into_inner();
+        let with_count = |changed: Changed| {
+            let count = counts.get(&changed.path).copied().unwrap_or_default();
+            (changed, count)
+        };
+        Ok(changed.into_iter().map(with_count).collect())
+    }
+
+    /// Changes the texts of several files: all of them, or none. With `dry_run` nothing is locked
+    /// or changed.
+    ///
+    /// # Errors
+    /// Those of `change`, and of [`crate::change::apply::Alone::change`].
+    pub fn change_all(
+        &self,
+        paths: &[VaultPath],
+        dry_run: bool,
+        change: &dyn Fn(&VaultPath, &str) -> Result<String, Error>,
+    ) -> Result<Vec<Changed>, Error> {
+        for _ in 0..limits::EDIT_ATTEMPTS {
+            let alone = (!dry_run).then(|| self.alone());
+            let (mut steps, mut outcome, mut bytes) = (Vec::new(), Vec::new(), 0);
+            for path in paths {
+                let before = self.vault.bytes(path)?;
+                let after = change(path, utf8(path, &before)?)?.into_bytes();
+                let written = (after != before).then(|| Written::of(path, false, &after));
+                if written.is_some() {
+                    bytes += before.len() + after.len();
+                    if bytes > limits::CHANGE_BYTES {
+                        let most = limits::CHANGE_BYTES >> 20;
+                        return Err(Error::Invalid(format!(
+                            "Together these changes need more than {most} MB. Use fewer files."
+                        )));
+                    }
+                    steps.push(Step::write(path.clone(), Some(before), after));
+                }
+                outcome.push(Changed { path: path.clone(), written });
+            }
+            match alone.map(|alone| alone.change(&steps)) {
+                Some(Err(Error::Busy)) => {}
+                Some(Err(error)) => return Err(error),
+                None | Some(Ok(_)) => return Ok(outcome),
+            }
+        }
+        Err(Error::Busy)
     }
 
     /// Replaces a file's bytes by what `change` makes of them; tries again if another program saves
@@ -288,6 +353,14 @@ impl Changes {
     }
 }
 
+/// A file of those that were to be changed together.
+#[derive(Debug)]
+pub struct Changed {
+    pub path: VaultPath,
+    /// `None` where it stays as it is.
+    pub written: Option<Written>,
+}
+
 impl Written {
     pub(crate) fn of(path: &VaultPath, created: bool, bytes: &[u8]) -> Written {
         Written {
@@ -299,6 +372,30 @@ impl Written {
             previous: None,
         }
     }
+}
+
+/// The bytes of a file after replacements, each in the result of the previous one, and how many
+/// occurrences were replaced.
+fn replaced_in(
+    path: &VaultPath,
+    now: &[u8],
+    edits: &[Replacement<'_>],
+) -> Result<(Vec<u8>, usize), Error> {
+    utf8(path, now)?;
+    let (mut bytes, mut count) = (now.to_vec(), 0);
+    for (number, edit) in edits.iter().enumerate() {
+        let (made, more) = replace(&bytes, edit).map_err(|error| match error {
+            Error::TextNotFound(hint) if edits.len() > 1 => Error::TextNotFound(format!(
+                "This is edit {} of {}; nothing was changed. {hint}",
+                number + 1,
+                edits.len()
+            )),
+            other => other,
+        })?;
+        bytes = made;
+        count += more;
+    }
+    Ok((bytes, count))
 }
 
 /// Refuses bytes whose etag is not the one that the caller expects.

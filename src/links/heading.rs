@@ -118,10 +118,10 @@ impl Links {
         }
         let renamed = RenamedHeading::of(path.as_str(), &text, from, to)?;
         let mut plan = Plan {
-            moved_instead: Some((
+            moved_besides: vec![(
                 format!("{}#{from}", path.as_str()),
                 format!("{}#{to}", path.as_str()),
-            )),
+            )],
             ..Plan::default()
         };
         let mut sources = index.sources_of(&BTreeSet::from([path.as_str()]));

@@ -8,6 +8,7 @@ use crate::markdown::edit::Edit;
 use crate::markdown::links::{Link, Syntax, key_of};
 use crate::markdown::resolve::{Among, Files, Resolved, is_relative, leads_to, relative};
 use crate::slice::Part;
+use crate::text::fold::fold;
 use crate::vault::entry::Entry;
 use crate::vault::parallel::map_parallel;
 use crate::vault::{Error, Vault, VaultPath};
@@ -119,32 +120,47 @@ impl<'a> Moves<'a> {
 }
 
 impl Links {
-    /// Moves or renames a file, or a folder with all that is below it, and rewrites the links that
-    /// would break.
+    /// Moves or renames files, or folders with all that is below them, each to its new path, and
+    /// rewrites the links that would break; all or nothing.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Conflict`], [`Error::Invalid`], and those
     /// of [`crate::change::apply::Alone::change`].
-    pub fn move_file(
+    pub fn move_files(
         &self,
         changes: &Changes,
-        from: &VaultPath,
-        to: &VaultPath,
+        renames: &[(VaultPath, VaultPath)],
         options: Options<'_>,
     ) -> Result<Rewritten, Error> {
-        if from == to {
-            return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
+        for (at, (from, to)) in renames.iter().enumerate() {
+            if from == to {
+                return Err(Error::Invalid(format!("{} has this path already.", from.as_str())));
+            }
+            if from.contains(to.as_str()) {
+                return Err(Error::Invalid(format!(
+                    "{} cannot be moved into itself.",
+                    from.as_str()
+                )));
+            }
+            let others = renames.iter().enumerate().filter(|(other, _)| *other != at);
+            for (_, (other, other_to)) in others {
+                if other.covers(from.as_str()) || fold(other_to.as_str()) == fold(to.as_str()) {
+                    return Err(Error::Invalid(format!(
+                        "{} and {} cannot be moved together: one is in the other, or they would \
+                         have the same path.",
+                        other.as_str(),
+                        from.as_str()
+                    )));
+                }
+            }
         }
-        if from.contains(to.as_str()) {
-            return Err(Error::Invalid(format!("{} cannot be moved into itself.", from.as_str())));
-        }
-        self.rewrite(changes, options, &|index| self.plan_move(changes, index, from, to, options))
+        self.rewrite(changes, options, &|index| self.plan_move(changes, index, renames, options))
     }
 
     /// The steps that move a file and rewrite the links that would break.
     ///
     /// # Errors
-    /// As [`Links::move_file`].
+    /// As [`Links::move_files`].
     #[cfg(feature = "accomplishments")]
     pub fn steps_of_move(
         &self,
@@ -155,7 +171,8 @@ impl Links {
         let options =
             Options { update_links: true, dry_run: false, if_match: None, proceed: &|_, _| true };
         let index = self.index(options.proceed)?;
-        let plan = self.plan_move(changes, &index, from, to, options)?;
+        let renames = [(from.clone(), to.clone())];
+        let plan = self.plan_move(changes, &index, &renames, options)?;
         plan.check_size().map(|()| plan.steps())
     }
 
@@ -163,38 +180,28 @@ impl Links {
         &self,
         changes: &Changes,
         index: &LinkIndex,
-        from: &VaultPath,
-        to: &VaultPath,
+        renames: &[(VaultPath, VaultPath)],
         options: Options<'_>,
     ) -> Result<Plan, Error> {
-        let (on_disk, _) = self.vault().locate(from)?;
-        changes.check_etag(from, options.if_match)?;
-        match self.vault().jail.existing(to) {
-            Ok(found) if crate::disk::is_same_file(&found, &on_disk) => {}
-            // The same name in another case, on a file system that takes both.
-            Err(Error::NotAllowed { .. })
-                if crate::disk::is_same_file(&self.vault().absolute(to.as_str()), &on_disk) => {}
-            Ok(_) => return Err(Error::Exists(to.as_str().into())),
-            Err(Error::NotFound { .. }) => changes.may_create(to)?,
-            Err(error) => return Err(error),
-        }
-        self.vault().check_new_name(to, Some(from))?;
-        changes.movable(from)?;
+        let mut plan = Plan { renames: renames.to_vec(), ..Plan::default() };
         let mut moved = BTreeMap::new();
-        let below = self
-            .vault()
-            .view
-            .below(from, |_| true)
-            .into_iter()
-            .chain(self.vault().view.get(from.as_str()));
-        for entry in below {
-            let rest = entry.path.part(from.as_str().len()..);
-            let new = VaultPath::file(&format!("{}{rest}", to.as_str()))?;
-            moved.insert(entry.path.to_string(), new.as_str().to_owned());
-        }
-        let mut plan = Plan { rename: Some((from.clone(), to.clone())), ..Plan::default() };
-        if moved.is_empty() {
-            plan.moved_instead = Some((from.as_str().into(), to.as_str().into()));
+        for (from, to) in renames {
+            let before = moved.len();
+            self.check_rename(changes, from, to, options)?;
+            let below = self
+                .vault()
+                .view
+                .below(from, |_| true)
+                .into_iter()
+                .chain(self.vault().view.get(from.as_str()));
+            for entry in below {
+                let rest = entry.path.part(from.as_str().len()..);
+                let new = VaultPath::file(&format!("{}{rest}", to.as_str()))?;
+                moved.insert(entry.path.to_string(), new.as_str().to_owned());
+            }
+            if moved.len() == before {
+                plan.moved_besides.push((from.as_str().into(), to.as_str().into()));
+            }
         }
         let moves = Moves::of(self.vault(), index, &moved);
         // A link may have to change if it has the old or new name of a moved file, or if the file
@@ -245,14 +252,39 @@ impl Links {
             .into_iter()
             .for_each(|file| plan.add(file));
         drop(moves);
-        // A base names a note by its name, and a folder by its path.
-        let named = if moved.contains_key(from.as_str()) {
-            key_of(from.as_str())
-        } else {
-            from.as_str().to_owned()
-        };
-        plan.left_alone.extend(self.mentions(&named, options.proceed)?);
+        for (from, _) in renames {
+            // A base names a note by its name, and a folder by its path.
+            let named = if moved.contains_key(from.as_str()) {
+                key_of(from.as_str())
+            } else {
+                from.as_str().to_owned()
+            };
+            plan.left_alone.extend(self.mentions(&named, options.proceed)?);
+        }
         plan.moved = moved;
         Ok(plan)
+    }
+
+    /// Refuses what cannot be renamed, and a path that it cannot have.
+    fn check_rename(
+        &self,
+        changes: &Changes,
+        from: &VaultPath,
+        to: &VaultPath,
+        options: Options<'_>,
+    ) -> Result<(), Error> {
+        let (on_disk, _) = self.vault().locate(from)?;
+        changes.check_etag(from, options.if_match)?;
+        match self.vault().jail.existing(to) {
+            Ok(found) if crate::disk::is_same_file(&found, &on_disk) => {}
+            // The same name in another case, on a file system that takes both.
+            Err(Error::NotAllowed { .. })
+                if crate::disk::is_same_file(&self.vault().absolute(to.as_str()), &on_disk) => {}
+            Ok(_) => return Err(Error::Exists(to.as_str().into())),
+            Err(Error::NotFound { .. }) => changes.may_create(to)?,
+            Err(error) => return Err(error),
+        }
+        self.vault().check_new_name(to, Some(from))?;
+        changes.movable(from).map(drop)
     }
 }

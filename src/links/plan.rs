@@ -83,11 +83,12 @@ impl FilePlan {
 
 #[derive(Default)]
 pub(crate) struct Plan {
-    pub(crate) rename: Option<(VaultPath, VaultPath)>,
+    /// Old and new path of each file or folder that moves as a whole.
+    pub(crate) renames: Vec<(VaultPath, VaultPath)>,
     /// Old and new path of every file that moves.
     pub(crate) moved: BTreeMap<String, String>,
-    /// What the result lists as moved where no indexed file moves: an empty folder, or a heading.
-    pub(crate) moved_instead: Option<(String, String)>,
+    /// What the result lists as moved besides: empty folders, or a heading.
+    pub(crate) moved_besides: Vec<(String, String)>,
     /// The files that change.
     pub(crate) files: Vec<FilePlan>,
     pub(crate) left_alone: Vec<LeftAlone>,
@@ -216,8 +217,8 @@ impl Plan {
     }
 
     pub(crate) fn steps(&self) -> Vec<Step> {
-        let rename = self
-            .rename
+        let renames = self
+            .renames
             .iter()
             .map(|(from, to)| Step::Rename { from: from.clone(), to: to.clone() });
         let replace = self.files.iter().map(|file| {
@@ -228,11 +229,11 @@ impl Plan {
                 after.into_bytes(),
             )
         });
-        rename.chain(replace).collect()
+        renames.chain(replace).collect()
     }
 
     fn outcome(&self) -> Rewritten {
-        let is_heading = self.rename.is_none() && self.moved_instead.is_some();
+        let is_heading = self.renames.is_empty() && !self.moved_besides.is_empty();
         let edits: usize = self.files.iter().map(|file| file.edits.len()).sum();
         let mut changes = Vec::new();
         for file in &self.files {
@@ -243,7 +244,7 @@ impl Plan {
         }
         changes.truncate(limits::CHANGES_SHOWN);
         Rewritten {
-            moved: self.moved_instead.iter().cloned().chain(self.moved.clone()).collect(),
+            moved: self.moved_besides.iter().cloned().chain(self.moved.clone()).collect(),
             // The heading itself is not a link.
             updated: edits - usize::from(is_heading),
             files_changed: self.files.len(),

@@ -70,6 +70,55 @@ impl<'a> File<'a> {
         Ok(found.map(|found_at| found_at.map(in_folded)))
     }
 
+    /// The numbers, from 1, of the lines that one of the conditions is met in, or that `also` is
+    /// true for.
+    pub(crate) fn lines_meeting(
+        &self,
+        conditions: &[Condition],
+        also: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<usize>, Unfinished> {
+        let mut numbers = Vec::new();
+        let mut start = 0;
+        for (number, line) in (1..).zip(self.text().split_inclusive('\n')) {
+            let range = start..start + line.trim_end_matches(['\r', '\n']).len();
+            start += line.len();
+            let mut meets = also(self.text().part(range.clone()));
+            for condition in conditions {
+                meets = meets || self.is_met_in_line(condition, &range)?;
+            }
+            if meets {
+                numbers.push(number);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Whether what a condition looks for is in a line; of a longer part of a note, what has to be
+    /// in it.
+    fn is_met_in_line(
+        &self,
+        condition: &Condition,
+        line: &Range<usize>,
+    ) -> Result<bool, Unfinished> {
+        Ok(match condition {
+            Condition::Not(_)
+            | Condition::Property(..)
+            | Condition::Has(Field::Name | Field::Path, _) => false,
+            Condition::Within(Scope::Block | Scope::Section, inner) => {
+                self.is_met_in_line(inner, line)?
+            }
+            Condition::All(parts) | Condition::Any(parts) => {
+                for part in parts {
+                    if self.is_met_in_line(part, line)? {
+                        return Ok(true);
+                    }
+                }
+                false
+            }
+            other => self.find(other, Some(line))?.is_some(),
+        })
+    }
+
     fn all(
         &self,
         conditions: &[Condition],

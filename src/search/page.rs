@@ -5,7 +5,7 @@ use crate::search::candidate::{Candidate, Rank, RankingInputs, score_rank};
 use crate::search::posting::{IN_NAME, IN_PATH, IN_TAG};
 use crate::search::query::{Condition, Parsed};
 use crate::search::rank::{MatchType, Ranker, Relevance, Word, first_bits};
-use crate::search::results::{Hit, Query};
+use crate::search::results::{Detail, Hit, Query};
 use crate::search::snippet::excerpt_around;
 use crate::vault::entry::{Entry, name_of};
 use crate::vault::error::Error;
@@ -197,10 +197,16 @@ impl<'a> Ranking<'a> {
         } else {
             words
         };
-        let passages = if self.query.passages {
-            self.search.passages(&entry, &relevance, at, words)
-        } else {
-            Vec::new()
+        let passages = match self.query.detail {
+            Detail::Passages => self.search.passages(&entry, &relevance, at, words),
+            Detail::Nothing | Detail::Lines => Vec::new(),
+        };
+        let (lines, lines_total) = match self.query.detail {
+            Detail::Lines => {
+                let own = words.get(..*asked).unwrap_or_default();
+                self.search.matching_lines(&entry, own, conditions)
+            }
+            Detail::Nothing | Detail::Passages => Default::default(),
         };
         let mut expressions = self
             .parsed
@@ -222,6 +228,8 @@ impl<'a> Ranking<'a> {
             line,
             missing: self.ranker.missing(candidate.words),
             passages,
+            lines,
+            lines_total,
         }
     }
 

@@ -23,10 +23,21 @@ pub struct Query<'a> {
     pub until: Option<Moment>,
     /// Sort by modification time, newest first, instead of by relevance.
     pub newest_first: bool,
-    /// Whether passages are wanted.
-    pub passages: bool,
+    /// What of a result is wanted besides the line of its first match.
+    pub detail: Detail,
     /// Results that earlier pages have shown.
     pub offset: usize,
+}
+
+/// What of a note is wanted besides the line of its first match.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    #[default]
+    Nothing,
+    /// The parts that answer best.
+    Passages,
+    /// All lines that match.
+    Lines,
 }
 
 /// A part of a note that is relevant to a query.
@@ -55,4 +66,8 @@ pub struct Hit {
     pub missing: Vec<String>,
     /// The best passages, if they are wanted.
     pub passages: Vec<Passage>,
+    /// The first matching lines with their numbers, if they are wanted.
+    pub lines: Vec<(usize, String)>,
+    /// The number of all matching lines.
+    pub lines_total: usize,
 }

@@ -8,7 +8,7 @@ use crate::search::page::Ranking;
 use crate::search::postings::Postings;
 use crate::search::query::{self, Condition, Parsed, Term, Wanted};
 pub use crate::search::rank::MatchType;
-pub use crate::search::results::{Hit, Passage, Query};
+pub use crate::search::results::{Detail, Hit, Passage, Query};
 use crate::search::{Search, SearchRun};
 use crate::text::fold::fold;
 use crate::vault::entry::{Entry, Id, Text};

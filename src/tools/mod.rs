@@ -45,6 +45,7 @@ use crate::change::commits::Commits;
 use crate::clock::Moment;
 #[cfg(feature = "git")]
 use crate::git::{Failure, Git};
+use crate::limits;
 #[cfg(feature = "notes")]
 use crate::links::Links;
 use crate::object::without_nulls;
@@ -411,6 +412,24 @@ impl Context<'_> {
             return Ok(kept);
         }
         Ok(self.changes.existing_or_deleted(&path)?.unwrap_or(path))
+    }
+
+    /// The paths of the argument `paths`, each once.
+    pub fn paths(&self, arguments: &Arguments) -> Result<Vec<VaultPath>, Error> {
+        if !(1..=limits::NOTES_PER_CALL).contains(&arguments.texts("paths").count()) {
+            return Err(Error::invalid(format!(
+                "Argument paths must have 1 to {} notes.",
+                limits::NOTES_PER_CALL
+            )));
+        }
+        let mut paths: Vec<VaultPath> = Vec::new();
+        for path in arguments.texts("paths").map(|path| self.path(path)) {
+            let path = path?;
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        Ok(paths)
     }
 
     /// The bytes of a note in the commit `version`; `None` where that cannot be one, or the vault is

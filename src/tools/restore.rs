@@ -10,7 +10,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "vault_restore",
     title: "Bring back a version of a note",
     description: "Brings back a note that was deleted, or its earlier version from \
-                  vault_history; to take back what you did last use vault_undo.",
+                  vault_history; for your last call use vault_undo.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[

@@ -2,7 +2,7 @@
 
 use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
 use crate::limits;
-use crate::links::plan::Options;
+use crate::links::plan::{Options, Rewritten};
 use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, required};
 use crate::tools::vault::IF_MATCH;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -13,17 +13,17 @@ use serde_json::{Map, json};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_move",
     title: "Move or rename",
-    description: "Renames or moves, to rename or move a note, attachment, canvas, folder or \
-                  heading, and updates the links to it in the whole vault, all or nothing; to \
-                  change a tag use vault_rename_tag. Never replaces a file. Links that still work \
-                  stay. Try it with dry_run.",
+    description: "Moves or renames a note, attachment, canvas, folder or heading, or several into \
+                  a folder, and updates the links to it in the whole vault, all or nothing; for a \
+                  tag use vault_rename_tag. Never replaces a file. Links that still work stay. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[
         required(
             "path",
-            ANY_TEXT,
-            "Path or [[Name]] of the file, path of the folder, or Note.md#Heading",
+            Shape::Names,
+            "Path or [[Name]] of the file, path of the folder, or Note.md#Heading; several for one \
+             folder",
         )
         .of_files()
         .or("from"),
@@ -55,12 +55,8 @@ pub(super) static TOOL: Tool = Tool {
 };
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let (given, to) = (arguments.text("path"), arguments.text("to").trim());
-    // A name may begin with a space.
-    let (from, found) = match context.path_or_folder(given) {
-        Err(_) => (given.trim(), context.path_or_folder(given.trim())),
-        found => (given, found),
-    };
+    let to = arguments.text("to").trim();
+    let given: Vec<&str> = arguments.texts("path").collect();
     let proceed = |_, _| !context.requester.has_cancelled();
     let options = Options {
         update_links: arguments.flag("update_links"),
@@ -68,51 +64,35 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         if_match: arguments.maybe("if_match"),
         proceed: &proceed,
     };
-    for (name, text) in [("path", from), ("to", to)] {
-        if text.is_empty() {
-            return Err(Error::invalid(format!("Argument {name} is empty; give a path.")));
-        }
+    if to.is_empty() {
+        return Err(Error::invalid("Argument to is empty; give a path."));
     }
-    let heading = from.split_once('#').filter(|_| found.is_err());
-    let rewritten = match heading {
-        Some((note, heading)) => {
-            let path = note_of_heading(context, note)?;
-            let new = new_heading(context, &path, heading, to)?;
-            context.links.rename_heading(
-                context.changes,
-                &path,
-                without_brackets(note, heading),
-                new,
-                options,
-            )?
-        }
-        None => {
-            let path = found?;
-            // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a
-            // heading.
-            let is_heading = |(note, _): (&str, &str)| {
-                let is_own = || {
-                    note_of_heading(context, note)
-                        .is_ok_and(|note| note == path && is_note(note.name()))
-                };
-                is_note(note)
-                    || to.starts_with("[[")
-                    || !is_note(to) && !note.is_empty() && is_own()
-            };
-            if to.split_once('#').is_some_and(is_heading) {
-                let why = format!(
-                    "Argument to names a heading of a note: to rename a heading, give path as \
-                     {}#Heading.",
-                    path.as_str()
-                );
-                return Err(Error::invalid(why));
+    let rewritten = match given.as_slice() {
+        [one] => move_one(context, one, to, options)?,
+        several if (2..=limits::NOTES_PER_CALL).contains(&several.len()) => {
+            if options.if_match.is_some() {
+                return Err(Error::invalid("Argument if_match is for one file."));
             }
-            context.links.move_file(
-                context.changes,
-                &path,
-                &new_path(context, &path, to)?,
-                options,
-            )?
+            let folder = context.folder(to)?;
+            if !to.ends_with('/') && !context.vault.is_folder(&folder) {
+                return Err(Error::invalid(format!(
+                    "There is no folder {to}. To move several files into a new one give {to}/."
+                )));
+            }
+            let mut renames: Vec<(VaultPath, VaultPath)> = Vec::new();
+            for text in several {
+                let from = context.path_or_folder(text)?;
+                if renames.iter().all(|(other, _)| *other != from) {
+                    renames.push((from.clone(), folder.child(from.name())?));
+                }
+            }
+            context.links.move_files(context.changes, &renames, options)?
+        }
+        _ => {
+            return Err(Error::invalid(format!(
+                "Argument path must have 1 to {} files or folders.",
+                limits::NOTES_PER_CALL
+            )));
         }
     };
     let moved = rewritten.moved.iter().take(limits::CHANGES_SHOWN);
@@ -122,6 +102,45 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         ("moved_total".to_owned(), rewritten.moved.len().into()),
     ]);
     Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
+}
+
+/// Moves a file or folder, or renames a heading.
+fn move_one(
+    context: &Context<'_>,
+    given: &str,
+    to: &str,
+    options: Options<'_>,
+) -> Result<Rewritten, Error> {
+    // A name may begin with a space.
+    let (from, found) = match context.path_or_folder(given) {
+        Err(_) => (given.trim(), context.path_or_folder(given.trim())),
+        found => (given, found),
+    };
+    if from.is_empty() {
+        return Err(Error::invalid("Argument path is empty; give a path."));
+    }
+    if let Some((note, heading)) = from.split_once('#').filter(|_| found.is_err()) {
+        let path = note_of_heading(context, note)?;
+        let new = new_heading(context, &path, heading, to)?;
+        let heading = without_brackets(note, heading);
+        return Ok(context.links.rename_heading(context.changes, &path, heading, new, options)?);
+    }
+    let path = found?;
+    // `Folder/A#b.md` is a path with `#` in its name; `Note.md#New` and `Note#New` mean a heading.
+    let is_heading = |(note, _): (&str, &str)| {
+        let is_own = || {
+            note_of_heading(context, note).is_ok_and(|note| note == path && is_note(note.name()))
+        };
+        is_note(note) || to.starts_with("[[") || !is_note(to) && !note.is_empty() && is_own()
+    };
+    if to.split_once('#').is_some_and(is_heading) {
+        return Err(Error::invalid(format!(
+            "Argument to names a heading of a note: to rename a heading, give path as {}#Heading.",
+            path.as_str()
+        )));
+    }
+    let to = new_path(context, &path, to)?;
+    Ok(context.links.move_files(context.changes, &[(path, to)], options)?)
 }
 
 /// The note of `Note#Heading` or `[[Note#Heading]]`, of which `text` is what stands before the `#`.

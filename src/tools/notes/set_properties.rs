@@ -1,10 +1,9 @@
 //! `vault_set_properties`: properties of one or many notes.
 
 use super::rename_tag::check_tag;
-use crate::limits;
+use crate::change::write::Changed;
 use crate::markdown::frontmatter::{self, is_tags};
 use crate::markdown::properties::{name_in, parse, set};
-use crate::notes::edit_all::edit_all;
 use crate::tools::result::{Members, result};
 use crate::tools::schema::{Shape, optional, required};
 use crate::tools::vault::IF_MATCH;
@@ -57,19 +56,7 @@ result! {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    if !(1..=limits::NOTES_PER_CALL).contains(&arguments.texts("paths").count()) {
-        return Err(Error::invalid(format!(
-            "Argument paths must have 1 to {} notes.",
-            limits::NOTES_PER_CALL
-        )));
-    }
-    let mut paths: Vec<VaultPath> = Vec::new();
-    for path in arguments.texts("paths").map(|path| context.path(path)) {
-        let path = path?;
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let paths = context.paths(arguments)?;
     if let Some(other) = paths.iter().find(|path| !is_note(path.name())) {
         context.vault.entry(other)?;
         return Err(Error::invalid(format!(
@@ -83,8 +70,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             .map_err(|why| VaultError::Malformed { path: path.as_str().into(), why })
     };
     let outcome = match (paths.as_slice(), arguments.maybe("if_match")) {
-        (_, None) => edit_all(context.changes, &paths, &change),
-        ([_], Some(etag)) => edit_all(context.changes, &paths, &|path, text| {
+        (_, None) => context.changes.change_all(&paths, false, &change),
+        ([_], Some(etag)) => context.changes.change_all(&paths, false, &|path, text| {
             let now = crate::vault::etag(text.as_bytes());
             if now == etag { change(path, text) } else { Err(VaultError::Conflict(Some(now))) }
         }),
@@ -105,7 +92,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         other => other,
     })?;
     let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
-    for (path, written) in outcome {
+    for Changed { path, written } in outcome {
         match written {
             Some(written) => {
                 answer.changed.push(json!({ "path": path.as_str(), "etag": written.etag }))

@@ -16,9 +16,9 @@ const CALLS: i64 = 100;
 pub(super) static TOOL: Tool = Tool {
     name: NAME,
     title: "Take back what was done",
-    description: "Undoes the last call that changed something, just now or before; to bring back \
-                  one version of a note use vault_restore. Again undoes the one before. What others \
-                  have changed since stays, and is named.",
+    description: "Undo: takes back the last calls that changed something, such as what you just \
+                  did; for one version of a note use vault_restore. Again takes back the one \
+                  before. What others changed since stays, and is named.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[

@@ -2,7 +2,7 @@
 
 use super::url;
 use crate::limits;
-use crate::search::run::Query;
+use crate::search::run::{Detail, Query};
 use crate::tools::reply::fitting;
 use crate::tools::schema::{Shape, required};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
@@ -36,8 +36,12 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let plain = text.replace(['[', ']', '@'], " ");
     let text = if is_cited && !plain.trim().is_empty() { &plain } else { text };
     // Pictures cannot be fetched.
-    let query =
-        Query { text, max_results: 2 * RESEARCH_RESULTS, passages: true, ..Query::default() };
+    let query = Query {
+        text,
+        max_results: 2 * RESEARCH_RESULTS,
+        detail: Detail::Passages,
+        ..Query::default()
+    };
     let found = context.search.run(&query, &|_, _| !context.requester.has_cancelled())?;
     let readable =
         found.hits.iter().filter(|hit| hit.entry.has_searched_text()).take(RESEARCH_RESULTS);

@@ -2,6 +2,7 @@
 
 use super::{IF_MATCH, PATH, WrittenFile};
 use crate::change::replace_text::Replacement;
+use crate::change::write::Changed;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
@@ -15,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Edit a file",
     description: "Changes a word or a piece of text: to replace, correct or remove it, or several \
                   with edits; to append or insert use vault_insert, and for frontmatter \
-                  vault_set_properties. Every other byte stays. old_text must match exactly, \
+                  vault_set_properties. old_text must match exactly, \
                   white space and line breaks included, and appear exactly once: include enough \
                   of the surrounding lines, or set replace_all. Empty new_text deletes. Not a regular expression.",
     effect: Effect::Replaces { idempotent: false },
@@ -24,7 +25,8 @@ pub(super) static TOOL: Tool = Tool {
          you read as if_match. Keep frontmatter, links and style.",
     )],
     input: &[
-        required("path", ANY_TEXT, PATH).of_files(),
+        optional("path", ANY_TEXT, PATH).of_files(),
+        optional("paths", Shape::Names, "Instead of path: up to 50 files, all or none").of_files(),
         optional("old_text", ANY_TEXT, OLD_TEXT),
         optional("new_text", ANY_TEXT, NEW_TEXT),
         REPLACE_ALL,
@@ -38,18 +40,30 @@ pub(super) static TOOL: Tool = Tool {
             "Several replacements in order, all or none; instead of old_text",
         ),
         IF_MATCH,
+        optional("dry_run", Shape::Flag, "With paths: only answer what would change"),
     ],
     output: Answer::FIELDS,
     run,
 };
 
 result! {
+    /// Of `path`, or of `paths`.
     struct Answer<'a> {
-        file: Inline<WrittenFile<'a>>,
-        /// Always true; what fails is an error.
+        file: Option<Inline<WrittenFile<'a>>>,
+        /// Whether the file has the new text now; what fails is an error.
         replaced: bool,
         replacements: usize,
-        total_lines: usize,
+        total_lines: Option<usize>,
+        changed: Option<Vec<OneOfSeveral<'a>>>,
+        dry_run: Option<bool>,
+    }
+}
+
+result! {
+    struct OneOfSeveral<'a> {
+        path: &'a str,
+        replacements: usize,
+        etag: Option<&'a str>,
     }
 }
 
@@ -62,8 +76,53 @@ fn replacement(one: &Arguments) -> Replacement<'_> {
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
-    let path = context.path(arguments.text("path"))?;
     let several = arguments.objects("edits");
+    let edits = edits(arguments, &several)?;
+    let dry_run = arguments.flag("dry_run");
+    match (arguments.has("path"), arguments.has("paths")) {
+        (true, false) if !dry_run => {}
+        (false, true) if !arguments.has("if_match") => {
+            let changed = context.changes.edit_all(&context.paths(arguments)?, &edits, dry_run)?;
+            return Reply::of(&Answer {
+                file: None,
+                replaced: !dry_run,
+                replacements: changed.iter().map(|(_, count)| count).sum(),
+                total_lines: None,
+                changed: Some(changed.iter().map(OneOfSeveral::of).collect()),
+                dry_run: Some(dry_run),
+            });
+        }
+        (true, false) => return Err(Error::invalid("Argument dry_run is for paths.")),
+        (false, true) => return Err(Error::invalid("Argument if_match is for path.")),
+        _ => return Err(Error::invalid("Give path, or paths for several files.")),
+    }
+    let path = context.path(arguments.text("path"))?;
+    let (edited, replacements) =
+        context.changes.edit(&path, &edits, arguments.maybe("if_match"))?;
+    Reply::of(&Answer {
+        file: Some(WrittenFile::of(&edited)),
+        replaced: true,
+        replacements,
+        total_lines: Some(edited.total_lines),
+        changed: None,
+        dry_run: None,
+    })
+}
+
+impl OneOfSeveral<'_> {
+    fn of((file, count): &(Changed, usize)) -> OneOfSeveral<'_> {
+        OneOfSeveral {
+            path: file.path.as_str(),
+            replacements: *count,
+            etag: file.written.as_ref().map(|written| &*written.etag),
+        }
+    }
+}
+
+fn edits<'a>(
+    arguments: &'a Arguments,
+    several: &'a [Arguments],
+) -> Result<Vec<Replacement<'a>>, Error> {
     let edits: Vec<Replacement<'_>> = match (arguments.maybe("old_text"), several.is_empty()) {
         (Some(_), true) if arguments.has("new_text") => vec![replacement(arguments)],
         (Some(_), true) => {
@@ -92,12 +151,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
              file.",
         ));
     }
-    let (edited, replacements) =
-        context.changes.edit(&path, &edits, arguments.maybe("if_match"))?;
-    Reply::of(&Answer {
-        file: WrittenFile::of(&edited),
-        replaced: true,
-        replacements,
-        total_lines: edited.total_lines,
-    })
+    Ok(edits)
 }

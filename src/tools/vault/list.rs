@@ -15,13 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     facts: &[],
     input: &[
-        defaulted(
-            "path",
-            ANY_TEXT,
-            DefaultValue::Text("/"),
-            "Folder path relative to the vault root; / is the root",
-        )
-        .of_files(),
+        defaulted("path", ANY_TEXT, DefaultValue::Text("/"), "Folder; / is the root").of_files(),
         CURSOR,
         LIMIT,
     ],

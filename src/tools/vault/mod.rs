@@ -17,7 +17,7 @@ use crate::markdown::frontmatter;
 pub static TOOLS: [&Tool; 6] =
     [&list_all::TOOL, &list::TOOL, &read::TOOL, &search::TOOL, &write::TOOL, &edit::TOOL];
 
-const PATH: &str = "Path, for example projects/idea.md; also [[Name]] or daily:today";
+const PATH: &str = "Path, [[Name]] or daily:today";
 
 result! {
     /// The file that a tool has written.
@@ -56,4 +56,4 @@ pub(super) fn frontmatter_warning(text: &str) -> Option<String> {
 
 /// Parameter of the tools that change a file.
 pub(super) const IF_MATCH: Field =
-    optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if the file has changed");
+    optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if changed since");

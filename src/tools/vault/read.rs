@@ -19,8 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Read a file",
     description: "Opens one file, to open, read or show it, whole or a range of lines, also a \
                   picture, image, PDF or sound; for several notes, one section or properties use \
-                  vault_read_notes. content is the exact text, so parts of it can be old_text of \
-                  vault_edit. Long files are cut: go on at next_offset.",
+                  vault_read_notes. content is the exact text. Long files are cut: go on at \
+                  next_offset.",
     effect: Effect::Reads,
     facts: &[],
     input: &[
@@ -30,13 +30,13 @@ pub(super) static TOOL: Tool = Tool {
             "limit",
             Shape::Integer { min: 0, max: i64::MAX, outside: Code::InvalidRange },
             DefaultValue::Integer(0),
-            "Number of lines; 0: all from offset on; from line 1 a long file is cut",
+            "Lines; 0: all from offset on, cut if many",
         ),
         defaulted(
             "column",
             LINE,
             DefaultValue::Integer(1),
-            "First character of that line, from 1; only for lines too long for one answer",
+            "First character of that line, from 1: next_column",
         ),
         optional("version", ANY_TEXT, "From vault_history"),
     ],

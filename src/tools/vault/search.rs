@@ -1,7 +1,7 @@
 //! `vault_search`: names, tags and text.
 
 use crate::clock::Moment;
-use crate::search::run::{Hit, MatchType, Query};
+use crate::search::run::{Detail, Hit, MatchType, Query};
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::json_of;
@@ -15,21 +15,23 @@ use serde_json::{Map, Value};
 const SEARCH_RESULTS: usize = 200;
 /// Default characters of a result with passages: what a model reads at once.
 const PASSAGES_CHARS: usize = 8_000;
+/// The same with lines, which one wants to see all of.
+const LINES_CHARS: usize = 20_000;
 
 const RELEVANCE: &str = "relevance";
 const MODIFIED: &str = "modified";
 const SHORT: &str = "short";
 const PASSAGES: &str = "passages";
+const LINES: &str = "lines";
 const NONE: &str = "none";
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_search",
     title: "Search the vault",
     description: "Searches notes, to find those about something or where you mention a word, and \
-                  answers questions about what you wrote, know or decided; to list tasks use \
-                  vault_tasks. Names, aliases, tags, headings and text are searched, the most \
-                  relevant first. One result per file, with a snippet and the line, for vault_read as \
-                  offset.",
+                  answers questions about what you wrote, know, did or decided; to list tasks use \
+                  vault_tasks. The most relevant first. One result per file, with a snippet and \
+                  the line, for vault_read as offset.",
     effect: Effect::Reads,
     facts: &[Fact::Instruction(" Find notes with vault_search, read with vault_read.")],
     input: &[
@@ -58,14 +60,14 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "modified_after",
             ANY_TEXT,
-            "Only files modified on this day or later: YYYY-MM-DD (UTC) or RFC 3339",
+            "Only files modified on this day or later: YYYY-MM-DD or RFC 3339",
         ),
         optional("modified_before", ANY_TEXT, "On this day or earlier"),
         defaulted(
             "snippets",
-            Shape::OneOf(&[SHORT, PASSAGES, NONE]),
+            Shape::OneOf(&[SHORT, PASSAGES, LINES, NONE]),
             DefaultValue::Text(SHORT),
-            "passages: also the parts of notes that answer best; none: paths only",
+            "passages: the parts that answer best; lines: all lines that match; none: paths only",
         ),
         optional(
             "max_chars",
@@ -74,7 +76,7 @@ pub(super) static TOOL: Tool = Tool {
                 max: limits::RESULT_CHARS as i64,
                 outside: Code::InvalidArgument,
             },
-            "Characters of the answer at most; with passages 8000",
+            "Characters of the answer at most; with passages 8000, lines 20000",
         ),
         CURSOR,
     ],
@@ -116,6 +118,17 @@ result! {
         missing: Option<&'a [String]>,
         /// The best parts of the note.
         passages: Option<Vec<Part<'a>>>,
+        /// The lines that match, or the first of them.
+        lines: Option<Vec<Line<'a>>>,
+        /// How many there are, if not all are shown.
+        lines_total: Option<usize>,
+    }
+}
+
+result! {
+    struct Line<'a> {
+        line: usize,
+        text: &'a str,
     }
 }
 
@@ -128,7 +141,7 @@ result! {
 }
 
 impl<'a> Match<'a> {
-    fn of(hit: &'a Hit, shows_snippet: bool, shows_time: bool) -> Match<'a> {
+    fn of(hit: &'a Hit, snippets: &str, shows_time: bool) -> Match<'a> {
         let match_type = match hit.match_type {
             MatchType::Filename => "filename",
             MatchType::Tag => "tag",
@@ -139,23 +152,33 @@ impl<'a> Match<'a> {
             to_line: part.to_line,
             text: &part.text,
         });
+        let lines = hit.lines.iter().map(|(line, text)| Line { line: *line, text });
         Match {
             path: &hit.entry.path,
             match_type,
-            snippet: shows_snippet.then_some(&*hit.snippet),
+            // The lines are those of the text: a name that matches is shown all the same.
+            snippet: (snippets != NONE && hit.lines.is_empty()).then_some(&*hit.snippet),
             line: hit.line,
             modified: shows_time.then(|| hit.entry.stamp.modified().rfc3339()),
             missing: unless_empty(&hit.missing),
             passages: (parts.len() > 0).then(|| parts.collect()),
+            lines: (lines.len() > 0).then(|| lines.collect()),
+            lines_total: (hit.lines_total > hit.lines.len()).then_some(hit.lines_total),
         }
     }
 
-    /// Without the last passages, as long as this result alone is longer than an answer may be.
+    /// Without the last passages or lines, as long as this result alone is longer than an answer
+    /// may be.
     fn shortened(mut self, max_chars: usize) -> Self {
-        while self.passages.is_some()
+        while (self.passages.is_some() || self.lines.is_some())
             && serde_json::to_string(&self).is_ok_and(|json| json.chars().count() > max_chars)
         {
+            if let Some(lines) = &mut self.lines {
+                self.lines_total.get_or_insert(lines.len());
+                lines.pop();
+            }
             self.passages.as_mut().and_then(Vec::pop);
+            self.lines.take_if(|lines| lines.is_empty());
             self.passages.take_if(|passages| passages.is_empty());
         }
         self
@@ -184,6 +207,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         (moment(arguments, "modified_after")?, moment(arguments, "modified_before")?);
     let newest_first = arguments.text("sort") == MODIFIED;
     let snippets = arguments.text("snippets");
+    let (detail, usual_chars) = match snippets {
+        PASSAGES => (Detail::Passages, PASSAGES_CHARS),
+        LINES => (Detail::Lines, LINES_CHARS),
+        _ => (Detail::Nothing, limits::RESULT_CHARS),
+    };
     let offset = paging::offset(arguments)?;
     let found = context.search.run(
         &Query {
@@ -194,7 +222,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             since: since.map(|(first, _)| first),
             until: until.map(|(_, last)| last),
             newest_first,
-            passages: snippets == PASSAGES,
+            detail,
             offset,
         },
         &context.proceed("files searched"),
@@ -219,18 +247,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             not_searched: Some(found.not_searched).filter(|&count| count > 0),
         })
     };
-    let usual = if snippets == PASSAGES { PASSAGES_CHARS } else { limits::RESULT_CHARS };
-    let max_chars = if arguments.has("max_chars") { arguments.number("max_chars") } else { usual };
+    let max_chars =
+        if arguments.has("max_chars") { arguments.number("max_chars") } else { usual_chars };
     let page_at = |offset: usize| Next::page_after(arguments, Some(&offset.to_string()));
     let length = |answer: &str| answer.chars().count();
     let fitting_matches = |next: Inline<Next>| -> Result<Vec<Match<'_>>, Error> {
         let budget = max_chars.saturating_sub(length(&answer(Vec::new(), next)?));
         Ok(fitting_in(
             budget,
-            found
-                .hits
-                .iter()
-                .map(|hit| Match::of(hit, snippets != NONE, shows_time).shortened(budget)),
+            found.hits.iter().map(|hit| Match::of(hit, snippets, shows_time).shortened(budget)),
         ))
     };
     // The longest cursor that this page can have is reserved.
