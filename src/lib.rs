@@ -31,7 +31,7 @@
 //! | `principal` | who is asking, and what they may do | `vault` |
 //! | `change` | changing the vault: all of a change or nothing, recorded first; old versions, and taking back | `clock` `disk` `limits` `lock` `markdown` `secret` `slice` `text` `vault` `yaml` |
 //! | `search` | search: queries, the word index, the ranking, what is shown of a result | `calendar` `clock` `limits` `lock` `markdown` `quota` `slice` `text` `vault` |
-//! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `quota` `search` `slice` `text` `vault` |
+//! | `links` | links between notes, and changes that keep them right: moving, renaming, deleting | `change` `clock` `disk` `limits` `lock` `markdown` `percent` `quota` `search` `slice` `text` `vault` |
 //! | `notes` | parts of notes, tasks, templates, and the expression language of Obsidian's Bases | `calendar` `change` `clock` `limits` `links` `markdown` `slice` `text` `vault` `yaml` |
 //! | `store` | the vault with its search, its links and the way to change it; what tools get | `change` `links` `lock` `notes` `search` `vault` |
 //! | `http` | HTTP/1.1 on blocking sockets; knows nothing of JSON, MCP or OAuth | `clock` `limits` `lock` `network` `quota` `slice` |

@@ -368,12 +368,12 @@ fn several_files_are_moved_into_a_folder_together() {
         ("p.png", "png"),
         ("d/e.md", "[z](../a.md)\n"),
         ("n.md", "[[a]] [b](b.md)\n"),
-        ("taken/b.md", ""),
+        ("taken/p.png", ""),
     ]);
     let arguments = |from: &[&str], to: &str| json!({ "path": from, "to": to });
     for (from, to) in [
         (&["a.md", "b.md"][..], "nowhere"),
-        (&["a.md", "b.md"], "taken"),
+        (&["a.md", "p.png"], "taken"),
         (&["a.md", "none.md"], "new/"),
         (&["d", "d/e.md"], "new/"),
     ] {
@@ -385,5 +385,62 @@ fn several_files_are_moved_into_a_folder_together() {
     assert_eq!(text(&folder, "new/a.md"), "[[b]] [x](b.md) ![[p.png]]\n");
     assert_eq!(text(&folder, "new/b.md"), "[y](a.md)\n");
     assert_eq!(text(&folder, "new/d/e.md"), "[z](../a.md)\n");
-    assert_eq!(text(&folder, "n.md"), "[[a]] [b](new/b.md)\n");
+    assert_eq!(text(&folder, "n.md"), "[[a]] [b](b.md)\n");
+}
+
+#[test]
+fn names_with_brackets_are_linked_where_the_link_reads_back() {
+    let (folder, server) = serve(&[
+        ("plain.md", ""),
+        ("n.md", "[[plain]] ![[plain|text]] [m](plain.md)\n"),
+        ("Sq]uare.md", ""),
+        ("[Bug] crash.md", ""),
+        ("a^b.md", ""),
+        ("links.md", "[[Sq]uare]] [[[Bug] crash]] [[a^b]] [m](a%5Eb.md)\n"),
+    ]);
+    let links = server.call("vault_links", json!({ "path": "links.md", "show": "outgoing" }));
+    for link in links["links"].as_array().unwrap() {
+        assert!(link["resolved"].is_string(), "{link}");
+    }
+    let mut last = "plain.md".to_owned();
+    for (name, first) in [
+        ("Sq]u", "[[Sq]u]] ![[Sq]u|text]] [m](Sq]u.md)\n"),
+        ("[Bug] fix", "[[[Bug] fix]] ![[[Bug] fix|text]] [m]([Bug]%20fix.md)\n"),
+        ("c^d", "[[c^d]] ![[c^d|text]] [m](c^d.md)\n"),
+    ] {
+        let to = format!("{name}.md");
+        let moved = server.call("vault_move", json!({ "path": last, "to": to }));
+        assert_eq!((text(&folder, "n.md"), &moved["links_updated"]), (first.into(), &json!(3)));
+        assert!(moved["warning"].is_null(), "{moved}");
+        last = to;
+    }
+    // What no link can name is said, and its links are left alone.
+    let moved = server.call("vault_move", json!({ "path": last, "to": "x.md", "dry_run": true }));
+    assert!(moved["warning"].is_null(), "{moved}");
+    let moved = server.call("vault_move", json!({ "path": last, "to": "e # f.md" }));
+    assert!(moved["warning"].is_string() && moved["left_alone_total"] != 0, "{moved}");
+    let written = server.call("vault_write", json!({ "path": "g#h.md", "content": "" }));
+    assert!(written["warning"].is_string(), "{written}");
+}
+
+#[test]
+fn what_is_no_link_of_obsidian_is_named_when_its_file_moves() {
+    let note =
+        "[r]: My%20note.md\n<img src=\"p.png\">\n[f]: http://x.com/a.md\n```\n[r]: p.png\n```\n";
+    let (folder, server) =
+        serve(&[("My note.md", ""), ("p.png", "png"), ("n.md", note), ("a.md", "")]);
+    for (path, line) in [("My note.md", 1), ("p.png", 2)] {
+        let moved = server.call("vault_move", json!({ "path": path, "to": "new/" }));
+        assert_eq!(moved["left_alone_total"], 1, "{moved}");
+        assert_eq!(moved["left_alone"][0]["line"], line);
+    }
+    assert_eq!(text(&folder, "n.md"), note);
+}
+
+#[test]
+fn a_link_is_rewritten_to_the_whole_path_where_two_files_share_the_name() {
+    let (folder, server) =
+        serve(&[("x/old.md", ""), ("y/same.md", ""), ("x/n.md", "[[old]] [o](old.md)\n")]);
+    server.call("vault_move", json!({ "path": "x/old.md", "to": "x/same.md" }));
+    assert_eq!(text(&folder, "x/n.md"), "[[x/same]] [o](x/same.md)\n");
 }

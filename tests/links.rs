@@ -136,7 +136,7 @@ fn a_target_is_the_name_where_that_is_unique_and_else_the_whole_path() {
         [("Old.md", ""), ("b/New.md", ""), ("n.md", "[[Old]]"), ("b/m.md", "[[Old]] [[New]]")];
     assert_eq!(after_move(&files, "Old.md", "a/New.md", "n.md"), "[[a/New]]");
     assert_eq!(after_move(&files, "Old.md", "a/New.md", "b/m.md"), "[[a/New]] [[New]]");
-    // Nearer is preferred, so the name alone is enough from there.
+    // Also where the nearer one would be found.
     assert_eq!(
         after_move(
             &[("Old.md", ""), ("b/New.md", ""), ("a/n.md", "[[Old]]")],
@@ -144,7 +144,7 @@ fn a_target_is_the_name_where_that_is_unique_and_else_the_whole_path() {
             "a/New.md",
             "a/n.md"
         ),
-        "[[New]]"
+        "[[a/New]]"
     );
 }
 

@@ -18,7 +18,7 @@ use crate::limits;
 use crate::markdown::parts;
 use crate::markdown::properties::flow;
 use crate::store::Store;
-use crate::vault::VaultPath;
+use crate::vault::{Error as VaultError, VaultPath};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -94,7 +94,14 @@ impl Accomplishments {
             // so after this line, and sees their id if they did before.
             let canvas = change.canvas(&canvas_path, true)?.read()?;
             store.vault().refresh_now()?;
-            let id = free_id(change, &id.map_or_else(|| next_id(change), str::to_owned))?;
+            let id = match id {
+                Some(id) => free_id(change, id)?,
+                // The snapshot may have a note that was taken back since: begin again.
+                None => free_id(change, &next_id(change)).map_err(|error| match error {
+                    Error::DuplicateId(_) => Error::from(VaultError::Busy),
+                    other => other,
+                })?,
+            };
             let named = unique(data.depends_on.iter().flatten().copied());
             let snapshot = change.snapshot;
             // A person may have drawn the card before, or drawn it and deleted its note.

@@ -285,11 +285,12 @@ impl LinkIndex {
 
     /// Resolves the links that may mean other files than before.
     pub(super) fn resolve_changed(&mut self) {
+        let everything = Among { layers: &[&self.files], is_gone: &|_| false };
         for key in std::mem::take(&mut self.changed_keys) {
             let Some((key, mut of_key)) = self.links.remove_entry(&key) else { continue };
             let mut is_doubtful = false;
             for Written { path, is_canvas_path, places } in &mut of_key {
-                let is_unique = !path.contains('/') && self.files.is_unique(path);
+                let is_unique = !path.contains('/') && everything.is_unique(path);
                 let mut last: Option<(Id, Target)> = None;
                 for place in places {
                     let same_folder = |other: Id| {

@@ -1,21 +1,83 @@
-//! Where bases and queries mention what gets another name: only listed, as they may mean something
-//! else.
+//! Where bases, queries, reference links and HTML mention what gets another name: only listed, as
+//! they may mean something else, or Obsidian does not read them as links.
 
 use crate::links::Links;
 use crate::links::plan::{LeftAlone, left_alone};
 use crate::markdown::blocks::Kind;
 use crate::markdown::parts::Note;
+use crate::percent;
+use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::vault::entry::Entry;
 use crate::vault::parallel::map_parallel;
 use crate::vault::{Error, VaultPath};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The languages of code blocks with queries: Obsidian's own, bases, and those of the plugins
 /// Dataview and Tasks.
 const QUERY_BLOCKS: [&str; 5] = ["query", "base", "dataview", "dataviewjs", "tasks"];
 
+/// What a note has that refers to a file by a reference link or in HTML, folded.
+const OUTSIDE_LINKS: [&str; 3] = ["]:", "src=", "href="];
+
 impl Links {
+    /// Where reference links and HTML mention the name of a file.
+    pub(crate) fn outside_links(
+        &self,
+        name: &str,
+        proceed: &dyn Fn(usize, usize) -> bool,
+    ) -> Result<Vec<LeftAlone>, Error> {
+        let wanted = fold(name);
+        let encoded = fold(&percent::encode(name, "/"));
+        let word_index = self.search.word_index();
+        let mut entries: Vec<Arc<Entry>> = Vec::new();
+        self.vault().view.with_table(|table| {
+            for name in BTreeSet::from([&wanted, &encoded]) {
+                for sign in OUTSIDE_LINKS {
+                    let index = word_index.as_deref();
+                    let having = self.search.files_that_may_have(&[name, sign], index, table);
+                    entries.extend(having.into_iter().filter(|entry| entry.is_note()).cloned());
+                }
+            }
+        });
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        entries.dedup_by(|a, b| a.path == b.path);
+        let look = |entry: &Arc<Entry>| {
+            let folded = entry.folded_text();
+            let has = |sign: &&str| folded.contains(*sign);
+            if !OUTSIDE_LINKS.iter().any(has)
+                || ![&wanted, &encoded].iter().any(|name| folded.contains(&**name))
+            {
+                return Vec::new();
+            }
+            let text = self.vault().text(entry).unwrap_or_default();
+            let note = Note::of(&text);
+            let mut found = Vec::new();
+            for (number, line) in note.lines.iter().enumerate() {
+                let shown = note.line(number);
+                if matches!(line.kind, Kind::Code | Kind::Opaque | Kind::Frontmatter) {
+                    continue;
+                }
+                let is_meant = |target: &str| {
+                    has_word(&fold(&percent::decode(target, false).unwrap_or_default()), &wanted)
+                };
+                let kind = if reference_target(shown).is_some_and(is_meant) {
+                    "a reference link"
+                } else if html_targets(shown).any(is_meant) {
+                    "HTML"
+                } else {
+                    continue;
+                };
+                let reason = format!("{kind}: change it by hand if it refers to this");
+                found.push(left_alone(&entry.path, &note, line.range.start, &reason));
+            }
+            found
+        };
+        let found = map_parallel(&entries, &|entry| entry.search_cost(), &look, proceed)?;
+        Ok(found.into_iter().flatten().collect())
+    }
+
     /// Where bases and query blocks mention a name or tag.
     pub(crate) fn mentions(
         &self,
@@ -71,6 +133,25 @@ impl Links {
             .flatten()
             .collect())
     }
+}
+
+/// The target of a line that defines a reference link: `[name]: target`.
+fn reference_target(line: &str) -> Option<&str> {
+    let (name, target) = line.trim_start().strip_prefix('[')?.split_once("]:")?;
+    (!name.is_empty() && !name.starts_with('^')).then(|| target.trim())
+}
+
+/// The values of the attributes `src` and `href` in a line, and what follows them.
+fn html_targets(line: &str) -> impl Iterator<Item = &str> {
+    let has_tag = line.contains('<');
+    let behind = |name: &'static str| line.split(name).skip(1);
+    let values = behind("src=").chain(behind("href="));
+    values.filter(move |_| has_tag).map(|value| {
+        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+        let end = |c: char| quote.map_or(c.is_whitespace() || c == '>', |quote| c == quote);
+        let start = quote.map_or(0, char::len_utf8);
+        value.part(start..).split(end).next().unwrap_or_default()
+    })
 }
 
 /// Whether a text contains a word that is not part of a longer one.

@@ -51,13 +51,17 @@ impl<'a> Moves<'a> {
         self.moved.get(path).map_or(path, |path| path)
     }
 
-    /// What a link resolves to after the move.
-    fn resolve_after(&self, path: &str, is_canvas_path: bool, folder: &str) -> Resolved<'_> {
-        let among = Among {
+    /// Looks something up among the files after the move.
+    fn after<T>(&self, look: impl FnOnce(&Among<'_, '_>) -> T) -> T {
+        look(&Among {
             layers: &[&self.index.files, &self.new_files],
             is_gone: &|file| self.moved.contains_key(file),
-        };
-        resolve_path(path, is_canvas_path, folder, &among)
+        })
+    }
+
+    /// Whether a link leads to a file after the move.
+    fn leads_to_after(&self, path: &str, is_canvas_path: bool, folder: &str, file: &str) -> bool {
+        self.after(|among| resolve_path(path, is_canvas_path, folder, among) == Resolved::One(file))
     }
 
     fn decide(&self, path: &str, is_canvas_path: bool, source: &str) -> Decision {
@@ -78,9 +82,7 @@ impl<'a> Moves<'a> {
                 let was_exact =
                     !is_canvas_path && is_relative(path) && leads_to(path, folder, file);
                 let is_broken = was_exact && !leads_to(path, new_folder, wanted);
-                if !is_broken
-                    && self.resolve_after(path, is_canvas_path, new_folder) == Resolved::One(wanted)
-                {
+                if !is_broken && self.leads_to_after(path, is_canvas_path, new_folder, wanted) {
                     Decision::Stays
                 } else {
                     Decision::Changes(wanted.to_owned())
@@ -102,11 +104,15 @@ impl<'a> Moves<'a> {
         let preferred = match self.format.as_str() {
             "absolute" => Vec::new(),
             "relative" => vec![near.clone(), format!("./{near}")],
-            _ => vec![bare.rsplit('/').next().unwrap_or(bare).to_owned()],
+            _ => {
+                // As Obsidian writes it, also where a nearer file of two would be found.
+                let name = bare.rsplit('/').next().unwrap_or(bare).to_owned();
+                Vec::from_iter(self.after(|among| among.is_unique(&name)).then_some(name))
+            }
         };
         let is_meant = |path: &String| {
             link.write_path(path).is_some()
-                && self.resolve_after(path, false, folder) == Resolved::One(wanted)
+                && self.leads_to_after(path, false, folder, wanted)
                 && (self.format != "relative"
                     || !is_relative(path)
                     || leads_to(path, folder, wanted))
@@ -260,6 +266,7 @@ impl Links {
                 from.as_str().to_owned()
             };
             plan.left_alone.extend(self.mentions(&named, options.proceed)?);
+            plan.left_alone.extend(self.outside_links(&named, options.proceed)?);
         }
         plan.moved = moved;
         Ok(plan)

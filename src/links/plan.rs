@@ -31,6 +31,8 @@ pub struct Options<'a> {
 pub struct Rewritten {
     /// Old and new path, or path and heading.
     pub moved: Vec<(String, String)>,
+    /// The new paths of the files or folders that were moved as a whole.
+    pub renamed_to: Vec<VaultPath>,
     /// Links or tags.
     pub updated: usize,
     /// Number of files with changed text.
@@ -245,6 +247,7 @@ impl Plan {
         changes.truncate(limits::CHANGES_SHOWN);
         Rewritten {
             moved: self.moved_besides.iter().cloned().chain(self.moved.clone()).collect(),
+            renamed_to: self.renames.iter().map(|(_, to)| to.clone()).collect(),
             // The heading itself is not a link.
             updated: edits - usize::from(is_heading),
             files_changed: self.files.len(),

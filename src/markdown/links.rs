@@ -69,8 +69,8 @@ impl Link {
     /// Another path as written in this link; `None` if its syntax cannot express it.
     pub fn write_path(&self, path: &str) -> Option<String> {
         let is_possible = match self.syntax {
-            Syntax::Wikilink => !path.contains(['#', '|', '^', '[', ']']),
-            Syntax::Markdown => !path.contains('#') && !has_scheme(path),
+            Syntax::Wikilink => is_read_back(&format!("[[{path}]]"), path),
+            Syntax::Markdown => is_read_back(&format!("[x]({})", encode(path)), path),
             Syntax::CanvasPath => true,
         };
         is_possible.then(|| self.write(path))
@@ -84,6 +84,16 @@ impl Link {
             part.to_owned()
         })
     }
+}
+
+/// Whether the file of this path can be linked to from a note.
+pub fn can_be_linked_to(path: &str) -> bool {
+    is_read_back(&format!("[[{path}]]"), path)
+}
+
+/// Whether a link as it is written names this path, and no part of a file.
+fn is_read_back(link: &str, path: &str) -> bool {
+    matches!(links(link).as_slice(), [only] if only.path == path && only.subpath.is_none() && only.range == (0..link.len()))
 }
 
 /// The links in a note or canvas, as identified by the file name, [`limits::LINKS`] at most; other

@@ -157,13 +157,6 @@ impl Files {
         let files = self.0.get(name_of(&comparable))?;
         files.at(&comparable).find(|file| *file == path).or_else(|| files.at(&comparable).next())
     }
-
-    /// Whether a link of this bare name can mean one file alone, from every folder.
-    pub fn is_unique(&self, name: &str) -> bool {
-        let name = comparable_name(name);
-        let count = |name: &str| self.0.get(name).map_or(0, |files| files.by_path.len());
-        count(&name) + count(&format!("{name}.md")) == 1
-    }
 }
 
 /// The files of one name in a layer, and whether one of them is left out.
@@ -189,6 +182,25 @@ impl<'a> Among<'a, '_> {
             Some(Named { files: files.0.get(name)?, is_gone })
         };
         layers.filter_map(named).collect()
+    }
+
+    /// Whether a link of this bare name can mean one file alone, from every folder.
+    pub fn is_unique(&self, name: &str) -> bool {
+        let name = comparable_name(name);
+        let count = |name: &str| -> usize {
+            let layers = self.of_name(name);
+            let files = layers.iter().map(|layer| {
+                layer
+                    .files
+                    .by_path
+                    .iter()
+                    .filter(|(_, path)| !(layer.is_gone)(path))
+                    .take(2)
+                    .count()
+            });
+            files.sum()
+        };
+        count(&name) + count(&format!("{name}.md")) == 1
     }
 
     /// Resolves the path of a canvas, which is a path from the root.

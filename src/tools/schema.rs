@@ -319,8 +319,12 @@ fn fit(name: &str, shape: &Shape, value: &mut Value) -> Result<(), Error> {
                 fit(&format!("{name}[{number}]"), &ANY_TEXT, value)
             })
         }
-        // A list that was sent as a text would be taken for a name; links in brackets are names.
-        (Shape::Names, Value::String(text)) if !text.starts_with('[') || text.starts_with("[[") => {
+        // A list that was sent as a text would be taken for a name; links in brackets are names, and
+        // so is `[Bug] crash.md`.
+        (Shape::Names, Value::String(text))
+            if text.starts_with("[[")
+                || !(text.starts_with("[\"") || text.starts_with('[') && text.ends_with(']')) =>
+        {
             Ok(())
         }
         (Shape::List(_) | Shape::Names, _) => another("an array", "the array"),

@@ -3,8 +3,8 @@
 use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
 use crate::limits;
 use crate::links::plan::{Options, Rewritten};
-use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, required};
-use crate::tools::vault::IF_MATCH;
+use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, optional, required};
+use crate::tools::vault::{IF_MATCH, name_warning};
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 use crate::vault::VaultPath;
 use crate::vault::media::{extension_of, is_note};
@@ -50,6 +50,7 @@ pub(super) static TOOL: Tool = Tool {
         CHANGES,
         LEFT_ALONE_TOTAL,
         required("dry_run", Shape::Flag, ""),
+        optional("warning", ANY_TEXT, ""),
     ],
     run,
 };
@@ -97,10 +98,13 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     let moved = rewritten.moved.iter().take(limits::CHANGES_SHOWN);
     let moved: Vec<_> = moved.map(|(from, to)| json!({ "from": from, "to": to })).collect();
-    let members = Map::from_iter([
+    let mut members = Map::from_iter([
         ("moved".to_owned(), moved.into()),
         ("moved_total".to_owned(), rewritten.moved.len().into()),
     ]);
+    if let Some(warning) = rewritten.renamed_to.iter().find_map(name_warning) {
+        members.insert("warning".into(), warning.into());
+    }
     Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
 }
 

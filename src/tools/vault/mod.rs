@@ -12,6 +12,8 @@ use super::result::{Inline, result};
 use super::schema::{ANY_TEXT, Field, optional};
 use crate::change::write::Written;
 use crate::markdown::frontmatter;
+use crate::markdown::links::can_be_linked_to;
+use crate::vault::VaultPath;
 
 /// The tools, in the order in which they are listed: the overview of the vault first.
 pub static TOOLS: [&Tool; 6] =
@@ -44,6 +46,15 @@ pub(super) fn escapes_warning(text: &str) -> Option<String> {
     (!text.contains('\n') && text.contains("\\n")).then(|| {
         "The text has no line break, but \\n as two characters; if lines were meant, write it \
          again with line breaks."
+            .into()
+    })
+}
+
+/// A warning for a new file to which no wikilink can lead.
+pub(super) fn name_warning(path: &VaultPath) -> Option<String> {
+    (!can_be_linked_to(path.as_str())).then(|| {
+        "Links such as [[Name]] cannot lead to a name with # or |, nor to most with ^ or brackets; \
+         without these they do."
             .into()
     })
 }

@@ -1,6 +1,6 @@
 //! `vault_write`: a whole file.
 
-use super::{IF_MATCH, PATH, WrittenFile, escapes_warning, frontmatter_warning};
+use super::{IF_MATCH, PATH, WrittenFile, escapes_warning, frontmatter_warning, name_warning};
 use crate::change::write::Overwrite;
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, required};
@@ -75,7 +75,9 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                  .md."
                     .into(),
             ),
-            true => escapes_warning(content)
+            true => name_warning(&path)
+                .filter(|_| written.created)
+                .or_else(|| escapes_warning(content))
                 .or_else(|| frontmatter_warning(content).filter(|_| is_note(path.name()))),
         },
     })
