@@ -134,6 +134,11 @@ impl DateTime {
         (number == (year.parse().ok()?, week)).then_some(day)
     }
 
+    /// The first day of its week: Monday, or in US numbering Sunday.
+    pub fn first_of_week(self, is_iso: bool) -> DateTime {
+        self.plus_days(if is_iso { -self.weekday() } else { -((self.weekday() + 1) % 7) })
+    }
+
     /// The same time of day this many days later, or earlier if negative.
     pub fn plus_days(self, days: i64) -> DateTime {
         self.plus_seconds(days.saturating_mul(DAY))

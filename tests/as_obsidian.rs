@@ -444,3 +444,88 @@ fn a_link_is_rewritten_to_the_whole_path_where_two_files_share_the_name() {
     server.call("vault_move", json!({ "path": "x/old.md", "to": "x/same.md" }));
     assert_eq!(text(&folder, "x/n.md"), "[[x/same]] [o](x/same.md)\n");
 }
+
+#[test]
+fn a_note_is_made_from_any_template_and_its_variables_are_filled_in() {
+    let periodic = json!({
+        "weekly": { "enabled": true, "folder": "W", "template": "Templates/Week" },
+        "quarterly": { "enabled": true, "folder": "Q" },
+        "yearly": { "enabled": true, "folder": "Y" },
+    })
+    .to_string();
+    let (folder, server) = serve(&[
+        (".obsidian/templates.json", r#"{ "folder": "Templates" }"#),
+        (".obsidian/plugins/periodic-notes/data.json", &periodic),
+        (
+            ".obsidian/daily-notes.json",
+            r#"{ "format": "DD.MM.YYYY", "template": "Templates/Day" }"#,
+        ),
+        ("Templates/Meeting.md", "# {{title}}\n\n## Agenda\n\n## Notes\n"),
+        ("Templates/Week.md", "{{date}} {{monday:DD}} {{date+7d:DD}}\n"),
+        ("Templates/Day.md", "[[{{yesterday}}]]\n"),
+    ]);
+    let insert = |arguments: Value| server.call("vault_insert", arguments);
+    let made = insert(json!({ "path": "M/Call", "template": "Meeting" }));
+    assert_eq!((&made["path"], &made["created"]), (&json!("M/Call.md"), &json!(true)));
+    assert_eq!(text(&folder, "M/Call.md"), "# Call\n\n## Agenda\n\n## Notes\n");
+    insert(
+        json!({ "path": "M/Two.md", "template": "[[Meeting]]", "text": "- a", "heading": "Agenda" }),
+    );
+    assert_eq!(text(&folder, "M/Two.md"), "# Two\n\n## Agenda\n- a\n\n## Notes\n");
+    for (wrong, code) in [
+        (json!({ "path": "M/Two.md", "template": "Meeting" }), "ALREADY_EXISTS"),
+        (json!({ "path": "M/Three.md", "template": "None" }), "FILE_NOT_FOUND"),
+        (json!({ "path": "M/Three.md" }), "INVALID_ARGUMENT"),
+    ] {
+        assert_eq!(server.fail("vault_insert", wrong.clone())["code"], code, "{wrong}");
+    }
+    let add = |path: &str| insert(json!({ "path": path, "text": "x", "create": true }));
+    assert_eq!(add("weekly:2026-11-26")["path"], "W/2026-W48.md");
+    // Weeks of this format begin on Sunday.
+    assert_eq!(text(&folder, "W/2026-W48.md"), "2026-11-22 23 29\n\nx\n");
+    assert_eq!(add("quarterly:2026-Q4")["path"], "Q/2026-Q4.md");
+    assert_eq!(add("yearly:2026-11-26")["path"], "Y/2026.md");
+    add("daily:2026-11-22");
+    assert_eq!(text(&folder, "22.11.2026.md"), "[[21.11.2026]]\n\nx\n");
+}
+
+#[test]
+fn a_task_that_recurs_gets_its_next_occurrence_as_the_plugin_writes_it() {
+    let settings =
+        |below: bool| json!({ "setDoneDate": true, "recurrenceOnNextLine": below }).to_string();
+    let plugin = ".obsidian/plugins/obsidian-tasks-plugin/data.json";
+    let note = "# T\r\n> 1. [ ] rent 🔁 every month 📅 2026-01-31 ^r\r\n>    - [ ] call\r\n\
+                - [ ] odd 🔁 every full moon\r\n- [ ] two\r\n- [ ] three 🔁 every day";
+    let done = |status: &str, line: usize, text: &str| json!({ "path": "t.md", "line": line, "text": text, "status": status });
+    for below in [false, true] {
+        let (folder, server) = serve(&[(plugin, &settings(below)), ("t.md", note)]);
+        let rent = "rent 🔁 every month 📅 2026-01-31 ^r";
+        let set = server.call("vault_set_task", done("done", 2, rent));
+        assert_eq!(set["next"], "> 1. [ ] rent 🔁 every month 📅 2026-02-28");
+        assert_eq!(set["line"], if below { 2 } else { 3 });
+        let lines: Vec<String> = text(&folder, "t.md").split("\r\n").map(str::to_owned).collect();
+        let (next, ended) = if below { (2, 1) } else { (1, 2) };
+        assert_eq!(lines[next], "> 1. [ ] rent 🔁 every month 📅 2026-02-28");
+        assert!(lines[ended].starts_with("> 1. [x] rent 🔁 every month 📅 2026-01-31 ✅ 20"));
+        assert_eq!(lines[3], ">    - [ ] call");
+        let error = server.fail("vault_set_task", done("done", 5, "odd 🔁 every full moon"));
+        assert!(error["message"].as_str().unwrap().contains("every full moon"), "{error}");
+        // Cancelled, it has no next; and several at once are all done or none.
+        server.call("vault_set_task", done("-", 5, "odd 🔁 every full moon"));
+        let several = |last: &str| {
+            json!({ "path": "t.md", "tasks": [
+            { "line": 6, "text": "two" }, { "line": 7, "text": last }] })
+        };
+        let before = text(&folder, "t.md");
+        server.fail("vault_set_task", several("other"));
+        assert_eq!(text(&folder, "t.md"), before);
+        let set = server.call("vault_set_task", several("three 🔁 every day"));
+        assert_eq!(set["tasks"].as_array().unwrap().len(), 2, "{set}");
+        assert_eq!(set["tasks"][1]["line"], if below { 7 } else { 8 });
+        let last = text(&folder, "t.md");
+        let last: Vec<&str> = last.lines().rev().take(2).collect();
+        let (next, ended) = if below { (0, 1) } else { (1, 0) };
+        assert_eq!(last[next], "- [ ] three 🔁 every day");
+        assert!(last[ended].starts_with("- [x] three 🔁 every day ✅ 20"), "{last:?}");
+    }
+}

@@ -110,11 +110,30 @@ pub fn fields_of(text: &str) -> TaskFields<'_> {
     }
 }
 
+/// The rule by which a task recurs: `every month`.
+pub fn rule_of(text: &str) -> Option<&str> {
+    let behind = text.rsplit_once('🔁').map(|(_, behind)| behind.trim_start_matches('\u{fe0f}'));
+    let of_sign = behind.map(|behind| {
+        let is_rule = |c: char| c.is_ascii_alphanumeric() || matches!(c, ',' | ' ' | '!');
+        behind.part(..behind.find(|c| !is_rule(c)).unwrap_or(behind.len())).trim()
+    });
+    of_sign.or_else(|| field(text, "repeat"))
+}
+
 /// The text of a task without the dates on which it was done or cancelled.
 pub fn without_end(text: &str) -> String {
+    without_dates(text, &['✅', '❌'], &["completion", "done", "cancelled"])
+}
+
+/// The text of a task without the date on which it was made.
+pub fn without_created(text: &str) -> String {
+    without_dates(text, &['➕'], &["created"])
+}
+
+fn without_dates(text: &str, signs: &[char], fields: &[&str]) -> String {
     let mut text = text.to_owned();
-    for sign in ['✅', '❌'] {
-        if let Some(at) = text.rfind(sign) {
+    for sign in signs {
+        if let Some(at) = text.rfind(*sign) {
             let behind = text.part(at + sign.len_utf8()..);
             let date_at = behind.trim_start_matches(['\u{fe0f}', ' ']);
             if date(date_at).is_some() {
@@ -123,16 +142,49 @@ pub fn without_end(text: &str) -> String {
             }
         }
     }
-    for name in ["completion", "done", "cancelled"] {
-        let value = field(&text, name).filter(|value| date(value).is_some());
-        let Some(value) = value.map(|value| value.as_ptr().addr() - text.as_ptr().addr()) else {
-            continue;
-        };
-        let start = text.part(..value).rfind(['[', '(']).unwrap_or(value);
-        let end = text.part(value..).find([']', ')']).map_or(text.len(), |end| value + end + 1);
-        cut(&mut text, start..end);
+    for name in fields {
+        if field(&text, name).is_some_and(|value| date(value).is_some()) {
+            cut_field(&mut text, name);
+        }
     }
     text
+}
+
+/// The text of a task without its block id, its id, and the ids of what it depends on.
+pub fn without_ids(text: &str) -> String {
+    let mut text = text.trim_end().to_owned();
+    if let Some(id) = block_id(&text) {
+        let start = text.len() - id.len();
+        let end = text.len();
+        cut(&mut text, start..end);
+    }
+    for sign in ['🆔', '⛔'] {
+        if let Some(at) = text.rfind(sign) {
+            let behind = text.part(at + sign.len_utf8()..);
+            let ids = behind.trim_start_matches(['\u{fe0f}', ' ']);
+            let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ',');
+            let end = text.len() - ids.len() + ids.find(|c| !is_id(c)).unwrap_or(ids.len());
+            cut(&mut text, at..end);
+        }
+    }
+    for name in ["id", "dependsOn"] {
+        cut_field(&mut text, name);
+    }
+    text
+}
+
+/// Removes a field of Dataview.
+fn cut_field(text: &mut String, name: &str) {
+    let value = field(text, name).map(|value| value.as_ptr().addr() - text.as_ptr().addr());
+    let Some(value) = value else { return };
+    let start = text.part(..value).rfind(['[', '(']).unwrap_or(value);
+    let end = text.part(value..).find([']', ')']).map_or(text.len(), |end| value + end + 1);
+    cut(text, start..end);
+}
+
+/// The block id at the end of a task, with its `^`.
+fn block_id(text: &str) -> Option<&str> {
+    text.rsplit(' ').next().filter(|word| word.starts_with('^') && word.len() > 1)
 }
 
 /// Removes a range, and the space before it.
@@ -149,8 +201,7 @@ pub fn with_end(text: &str, status: Ended, day: &str, as_field: bool) -> String 
     };
     let date = if as_field { format!("[{name}:: {day}]") } else { format!("{sign} {day}") };
     let whole = text.trim_end();
-    let id = whole.rsplit(' ').next().filter(|word| word.starts_with('^') && word.len() > 1);
-    match id {
+    match block_id(whole) {
         Some(id) => format!("{} {date} {id}", whole.part(..whole.len() - id.len()).trim_end()),
         None => format!("{whole} {date}"),
     }

@@ -1,7 +1,7 @@
 //! Inserting text at a position in a note.
 
 use crate::change::Changes;
-use crate::change::write::{Written, check_size};
+use crate::change::write::{Overwrite, Written, check_size};
 use crate::markdown::insert::{self, Position, Target};
 use crate::markdown::parts::Note;
 use crate::notes::template::first_text;
@@ -16,6 +16,16 @@ pub struct Inserted {
     pub line: usize,
     /// What is wrong with the template of a new note.
     pub warning: Option<&'static str>,
+}
+
+/// Makes a new note of its template.
+///
+/// # Errors
+/// [`Error::Exists`], and those of [`Changes::write`].
+pub fn from_template(changes: &Changes, named: &Named) -> Result<Inserted, Error> {
+    let (text, warning) = first_text(&changes.vault, named)?;
+    let written = changes.write(&named.path, &text, true, Overwrite::Nothing)?;
+    Ok(Inserted { written, line: 1, warning })
 }
 
 /// Inserts text at a position in a note. With `create`, a missing heading is created, and so is

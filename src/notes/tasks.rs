@@ -3,11 +3,12 @@
 use crate::change::Changes;
 use crate::change::write::Written;
 use crate::limits;
-use crate::markdown::blocks::Kind;
+use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::edit::{Edit, apply_all};
 use crate::markdown::frontmatter;
 use crate::markdown::parts::{Note, Task};
 use crate::markdown::tasks::{self, Ended, NoteTask};
+use crate::notes::recurrence::next_text;
 use crate::slice::Part;
 use crate::text::fold::fold;
 use crate::vault::entry::Text;
@@ -50,6 +51,9 @@ struct Plugin {
     sets_cancelled_date: bool,
     /// Whether dates are written as fields, and not behind signs.
     has_fields: bool,
+    /// Whether the next occurrence of a task stands below it.
+    adds_below: bool,
+    sets_created_date: bool,
     /// Only tasks with this text are tasks of the plugin.
     global_filter: String,
 }
@@ -74,6 +78,8 @@ impl Plugin {
             sets_done_date: flag("setDoneDate"),
             sets_cancelled_date: flag("setCancelledDate"),
             has_fields: text("taskFormat") == Some("dataview"),
+            adds_below: settings.get("recurrenceOnNextLine") == Some(&true.into()),
+            sets_created_date: settings.get("setCreatedDate") == Some(&true.into()),
             global_filter: text("globalFilter").unwrap_or_default().to_owned(),
         }
     }
@@ -126,6 +132,25 @@ impl Plugin {
             None => open,
         }
     }
+
+    /// The text of the next occurrence of a task that is done with its new status, if it recurs.
+    fn next(
+        &self,
+        text: &str,
+        (before, after): (char, char),
+        today: &str,
+    ) -> Result<Option<String>, Error> {
+        let is_done_now = self.is_done(after) && !self.is_done(before);
+        if !is_done_now || !tasks::fields_of(text).is_recurring {
+            return Ok(None);
+        }
+        next_text(text, today, self.sets_created_date).map(Some).map_err(|rule| {
+            Error::Invalid(format!(
+                "This task recurs by a rule that is not understood here ({rule}); tick it in \
+                 Obsidian, where its plugin makes the next one."
+            ))
+        })
+    }
 }
 
 /// A task of the vault.
@@ -135,13 +160,16 @@ pub struct VaultTask {
     pub task: NoteTask,
 }
 
-/// A note after a change of a task's status.
+/// A task whose status was set.
 #[derive(Debug)]
 pub struct ChangedTask {
-    pub written: Written,
+    /// Its line now, from 1.
+    pub line: usize,
     /// The whole line before the change.
     pub before: String,
     pub after: String,
+    /// The line of the next occurrence, where one was added.
+    pub next: Option<String>,
 }
 
 /// All tasks that are wanted, by path and line, and how many more are in templates and in files
@@ -241,68 +269,109 @@ fn tasks_of(vault: &Vault, entry: &Entry) -> Arc<[NoteTask]> {
     tasks
 }
 
-/// Sets the status character of a task, if its line still has the text. As the Tasks plugin does
-/// where the vault has it, the date of its end comes and goes; `today` is the owner's.
+/// A task that is to be changed: its line, from 1, and its text, which it must still have.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedTask<'a> {
+    pub line: usize,
+    pub text: &'a str,
+}
+
+/// Sets the status character of tasks of a note, of all or of none. As the Tasks plugin does where
+/// the vault has it, the date of their end comes and goes, and one that recurs gets its next
+/// occurrence; `today` is the owner's.
 ///
 /// # Errors
-/// [`Error::NoTarget`], [`Error::Invalid`] for a task that recurs, and those of
-/// [`Changes::edit`].
-pub fn set_task(
+/// [`Error::NoTarget`], [`Error::Invalid`] for a rule of recurrence that is not understood, and
+/// those of [`Changes::edit`].
+pub fn set_tasks(
     changes: &Changes,
     path: &VaultPath,
-    line: usize,
-    text: &str,
+    wanted: &[WantedTask<'_>],
     status: char,
     today: &str,
-) -> Result<ChangedTask, Error> {
+) -> Result<(Written, Vec<ChangedTask>), Error> {
     let plugin = Plugin::of(&changes.vault);
-    let (mut line_before, mut line_after) = (String::new(), String::new());
+    let mut changed = Vec::new();
     let written = changes.edit_bytes(path, None, &mut |bytes| {
         let before = utf8(path, bytes)?;
         let note = Note::of(before);
         let tasks = note.tasks();
-        let content = |task: &Task| before.part(task.content.clone()).trim();
-        // The list of tasks cuts longer texts to this length.
-        let is_cut = text.chars().count() == limits::TASK_CHARS;
-        let is_meant = |task: &Task| {
-            let own = content(task);
-            let is_same = |own: &str| own.nfc().eq(text.trim().nfc());
-            is_same(own) || is_same(note.line(task.line).trim()) || is_cut && own.starts_with(text)
-        };
-        let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
-        let Some(task) = task else {
-            let elsewhere = tasks.iter().filter(|task| is_meant(task));
-            let known = elsewhere
-                .take(limits::CANDIDATES_SHOWN)
-                .map(|task| json!({ "line": task.line + 1, "text": content(task) }));
-            let now =
-                if note.kind(line.wrapping_sub(1)).is_some_and(|kind| kind != Kind::Frontmatter) {
-                    note.line(line - 1)
-                } else {
-                    ""
-                };
-            return Err(Error::NoTarget {
-                what: format!("Line {line} is not the task {text:?}; it is {now:?}"),
-                known: known.collect(),
-            });
-        };
-        if tasks::fields_of(content(task)).is_recurring {
-            return Err(Error::Invalid(
-                "This task recurs: the plugin that knows the rule makes its next occurrence \
-                 when it is ticked in Obsidian; tick it there."
-                    .into(),
-            ));
-        }
-        let mut edits = vec![Edit { range: task.status_at.clone(), text: status.to_string() }];
-        if task.status != status {
+        let mut edits = Vec::new();
+        // Each task once, with the line that is added for it.
+        let mut chosen: BTreeMap<usize, Option<String>> = BTreeMap::new();
+        for one in wanted {
+            let task = find_task(before, &note, &tasks, *one)?;
+            if chosen.contains_key(&task.line) {
+                continue;
+            }
             let own = before.part(task.content.clone());
-            let text = plugin.text(own, (task.status, status), today);
-            edits.push(Edit { range: task.content.clone(), text });
+            edits.push(Edit { range: task.status_at.clone(), text: status.to_string() });
+            if task.status != status {
+                let text = plugin.text(own, (task.status, status), today);
+                edits.push(Edit { range: task.content.clone(), text });
+            }
+            let next = plugin.next(own, (task.status, status), today)?.map(|text| {
+                let to_box = before.part(note.start(task.line)..task.status_at.start);
+                let behind_box = before.part(task.status_at.end..task.content.start);
+                format!("{to_box} {behind_box}{}", text.trim_end())
+            });
+            if let Some(next) = &next {
+                let at = note.start(task.line + usize::from(plugin.adds_below));
+                let is_last = plugin.adds_below && !before.part(..at).ends_with('\n');
+                let end = line_end(before, at);
+                let text = if is_last { format!("{end}{next}") } else { format!("{next}{end}") };
+                edits.push(Edit { range: at..at, text });
+            }
+            chosen.insert(task.line, next);
         }
         let after = apply_all(before, &edits);
-        line_before = note.line(task.line).to_owned();
-        line_after = Note::of(&after).line(task.line).to_owned();
+        let note_after = Note::of(&after);
+        let mut added = 0;
+        changed = chosen
+            .into_iter()
+            .map(|(line, next)| {
+                let has_next = usize::from(next.is_some());
+                let now = line + added + if plugin.adds_below { 0 } else { has_next };
+                added += has_next;
+                let (before, after) = (note.line(line).to_owned(), note_after.line(now).to_owned());
+                ChangedTask { line: now + 1, before, after, next }
+            })
+            .collect();
         Ok(after.into_bytes())
     })?;
-    Ok(ChangedTask { written, before: line_before, after: line_after })
+    Ok((written, changed))
+}
+
+/// The task of a note that is meant.
+fn find_task<'t>(
+    text: &str,
+    note: &Note<'_>,
+    tasks: &'t [Task],
+    wanted: WantedTask<'_>,
+) -> Result<&'t Task, Error> {
+    let WantedTask { line, text: wanted } = wanted;
+    let content = |task: &Task| text.part(task.content.clone()).trim();
+    // The list of tasks cuts longer texts to this length.
+    let is_cut = wanted.chars().count() == limits::TASK_CHARS;
+    let is_meant = |task: &Task| {
+        let own = content(task);
+        let is_same = |own: &str| own.nfc().eq(wanted.trim().nfc());
+        is_same(own) || is_same(note.line(task.line).trim()) || is_cut && own.starts_with(wanted)
+    };
+    let task = tasks.iter().find(|task| task.line + 1 == line).filter(|task| is_meant(task));
+    task.ok_or_else(|| {
+        let elsewhere = tasks.iter().filter(|task| is_meant(task));
+        let known = elsewhere
+            .take(limits::CANDIDATES_SHOWN)
+            .map(|task| json!({ "line": task.line + 1, "text": content(task) }));
+        let is_text = |kind| kind != Kind::Frontmatter;
+        let now = match note.kind(line.wrapping_sub(1)).is_some_and(is_text) {
+            true => note.line(line - 1),
+            false => "",
+        };
+        Error::NoTarget {
+            what: format!("Line {line} is not the task {wanted:?}; it is {now:?}"),
+            known: known.collect(),
+        }
+    })
 }

@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "History of a note",
     description: "Lists earlier versions of a note (history): texts that tools have replaced or \
                   deleted, or its commits in git; to undo use vault_restore. Also of a deleted \
-                  note, and follows renames.",
+                  note.",
     effect: Effect::Reads,
     facts: &[],
     input: &[required("path", ANY_TEXT, "The note, as it is or was called").of_files(), CURSOR],

@@ -55,7 +55,7 @@ use crate::store::Store;
 use crate::text::fold::fold;
 use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
-use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
+use crate::vault::{Error as VaultError, Named, Template, Vault, VaultPath};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -395,6 +395,24 @@ impl Context<'_> {
             VaultPath::file(&self.below_root(text)).ok().filter(|given| is_note(given.name()));
         let path = self.path(text)?;
         Ok(given.filter(|given| fold(given.as_str()) != fold(path.as_str())).unwrap_or(path))
+    }
+
+    /// The template of this name: a note in the folder of the templates, or any other. It keeps the
+    /// date of the one that the note would have had.
+    #[cfg(feature = "notes")]
+    pub fn template(&self, name: &str, usual: Option<Template>) -> Result<Template, Error> {
+        let in_folder = self.vault.templates_folder().and_then(|folder| {
+            let ending = if is_note(name) { "" } else { ".md" };
+            let path = VaultPath::file(&format!("{folder}{name}{ending}")).ok()?;
+            self.vault.entry(&path).is_ok().then_some(path)
+        });
+        let path = in_folder.map_or_else(|| self.path(name), Ok)?;
+        self.vault.entry(&path)?;
+        let path = path.as_str().to_owned();
+        Ok(match usual {
+            Some(usual) => Template { path, ..usual },
+            None => Template { path, at: self.options.zone.at(Moment::read()), name_format: None },
+        })
     }
 
     /// The path of a file that exists or existed: where neither it nor a kept version is found, of

@@ -60,7 +60,9 @@ use index::Index;
 pub use index::table::IndexedState;
 use index::view::View;
 use jail::{Jail, ResolvedPath};
-pub use names::Named;
+#[cfg(feature = "notes")]
+pub(crate) use names::has_iso_weeks;
+pub use names::{Named, Template};
 use parallel::cores;
 use path::slash_separated;
 pub use path::{REFUSED_CHARACTERS, VaultPath, composed, refused_elsewhere};

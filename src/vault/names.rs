@@ -20,8 +20,19 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Named {
     pub path: VaultPath,
-    /// For a daily, weekly or monthly note: its template, and the date that it is for.
-    pub template: Option<(String, DateTime)>,
+    /// What it begins with, if it is new.
+    pub template: Option<Template>,
+}
+
+/// The template of a new note.
+#[derive(Debug)]
+pub struct Template {
+    /// Its path, with or without `.md`.
+    pub path: String,
+    /// The moment that the note is for.
+    pub at: DateTime,
+    /// The format of the note's name, if it is a daily, weekly … note.
+    pub name_format: Option<String>,
 }
 
 const WITHOUT_SUBPATH: &str = "Name the note without #; tools that take a heading or a block have \
@@ -170,24 +181,45 @@ impl Vault {
             )));
         };
         let days = |days| Some(now.plus_days(days));
+        let has_iso_weeks = has_iso_weeks(&format);
+        let quarter = || {
+            let (year, quarter) = when.split_once("-Q")?;
+            let month =
+                3 * quarter.parse::<u8>().ok().filter(|quarter| (1..=4).contains(quarter))?;
+            DateTime::of_date(&format!("{year}-{month:02}-01"))
+        };
         let day = match when.to_lowercase().as_str() {
             "today" => days(0),
             "yesterday" if name == "daily" => days(-1),
             "tomorrow" if name == "daily" => days(1),
-            _ if name == "weekly" && when.contains("-W") => {
-                DateTime::of_week(when, !format.contains("ww") && !format.contains("gg"))
-            }
+            _ if name == "weekly" && when.contains("-W") => DateTime::of_week(when, has_iso_weeks),
             _ if name == "monthly" && when.len() == 7 => DateTime::of_date(&format!("{when}-01")),
+            _ if name == "quarterly" && when.contains("-Q") => quarter(),
+            _ if name == "yearly" && when.len() == 4 => DateTime::of_date(&format!("{when}-01-01")),
             _ => DateTime::of_date(when),
         };
         let forms = match name {
             "daily" => "daily:today, daily:yesterday, daily:tomorrow or daily:2026-11-22",
             "weekly" => "weekly:today, weekly:2026-W48 or a date in the week",
-            _ => "monthly:today, monthly:2026-11 or a date in the month",
+            "monthly" => "monthly:today, monthly:2026-11 or a date in the month",
+            "quarterly" => "quarterly:today, quarterly:2026-Q4 or a date in the quarter",
+            _ => "yearly:today, yearly:2026 or a date in the year",
         };
-        let day = day
-            .ok_or_else(|| Error::Invalid(format!("{name}:{when} names no date; write {forms}.")))?
-            .with_time_of(now);
+        let day = day.ok_or_else(|| {
+            Error::Invalid(format!("{name}:{when} names no date; write {forms}."))
+        })?;
+        // As the plugin names and fills them: for the first day of their time.
+        let (year, month, _) = day.date();
+        let first = match name {
+            "daily" => Some(day),
+            "weekly" => Some(day.first_of_week(has_iso_weeks)),
+            "monthly" => DateTime::of_date(&format!("{year:04}-{month:02}-01")),
+            "quarterly" => {
+                DateTime::of_date(&format!("{year:04}-{:02}-01", (month - 1) / 3 * 3 + 1))
+            }
+            _ => DateTime::of_date(&format!("{year:04}-01-01")),
+        };
+        let day = first.unwrap_or(day).with_time_of(now);
         let path =
             VaultPath::file(&format!("{folder}/{}.md", day.format(&format))).map_err(|error| {
                 match error {
@@ -219,7 +251,7 @@ impl Vault {
         };
         Ok(Named {
             path: elsewhere.unwrap_or(path),
-            template: template.map(|template| (template, day)),
+            template: template.map(|path| Template { path, at: day, name_format: Some(format) }),
         })
     }
 
@@ -280,6 +312,12 @@ impl Vault {
             None => Ok(()),
         }
     }
+}
+
+/// Whether weeks begin on Monday and are numbered by ISO 8601, or from Sunday as in the US: by the
+/// tokens of a format.
+pub(crate) fn has_iso_weeks(format: &str) -> bool {
+    !format.contains("ww") && !format.contains("gg")
 }
 
 /// The children of a folder: the paths of files, and of folders with files below them.

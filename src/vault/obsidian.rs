@@ -12,7 +12,7 @@ const OBSIDIAN_BYTES: u64 = 1024 * 1024;
 /// Excluded paths that are looked at; each is compared with the path of each result.
 const FILTERS: usize = 100;
 
-/// Where daily, weekly or monthly notes are kept, and how they are named.
+/// Where daily, weekly … notes are kept, and how they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Periodic {
     pub(crate) folder: String,
@@ -23,8 +23,13 @@ pub(crate) struct Periodic {
 }
 
 /// The kinds of periodic notes: name, here and in the plugin's settings, and default format.
-pub(crate) const PERIODS: [(&str, &str); 3] =
-    [("daily", "YYYY-MM-DD"), ("weekly", "gggg-[W]ww"), ("monthly", "YYYY-MM")];
+pub(crate) const PERIODS: [(&str, &str); 5] = [
+    ("daily", "YYYY-MM-DD"),
+    ("weekly", "gggg-[W]ww"),
+    ("monthly", "YYYY-MM"),
+    ("quarterly", "YYYY-[Q]Q"),
+    ("yearly", "YYYY"),
+];
 
 /// Files that the owner has excluded in Obsidian ("Excluded files"): beginnings of paths, and
 /// expressions between slashes.

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, HEADING, LINE, PATH, target};
 use crate::markdown::insert::Position;
-use crate::notes::insert::{Inserted, insert};
+use crate::notes::insert::{Inserted, from_template, insert};
 use crate::tools::result::{Inline, Members, result};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::{IF_MATCH, WrittenFile, escapes_warning, frontmatter_warning};
@@ -16,12 +16,12 @@ pub(super) static TOOL: Tool = Tool {
     description: "Appends or inserts text, to add or append a task, list item, log line or \
                   paragraph to a note, at its end or start, under a heading, at a block or line; \
                   to change words that are there use vault_edit. To add to today's list: \
-                  daily:today with create. Every other byte stays.",
+                  daily:today with create.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[Fact::Instruction(" vault_insert adds text; daily:today is a path.")],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
-        required("text", ANY_TEXT, "Markdown to insert: one line or more"),
+        optional("text", ANY_TEXT, "Markdown to insert: one line or more"),
         defaulted(
             "where",
             Shape::OneOf(&["end", "start", "before", "after", "replace"]),
@@ -38,6 +38,7 @@ pub(super) static TOOL: Tool = Tool {
             DefaultValue::Flag(false),
             "Create a missing heading or note; a missing daily note from its template",
         ),
+        optional("template", ANY_TEXT, "Create the note from this template, with text or alone"),
         IF_MATCH,
     ],
     output: Answer::FIELDS,
@@ -83,19 +84,24 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let target = target(arguments)?;
     let position: Position = arguments.read("where")?;
     let text = arguments.text("text");
-    if text.trim().is_empty() && position != Position::Replace {
+    let template = arguments.maybe("template");
+    if text.trim().is_empty() && position != Position::Replace && template.is_none() {
         return Err(Error::invalid("Argument text is empty; there is nothing to insert."));
     }
-    let create = arguments.flag("create");
-    let named = note(context, arguments.text("path"), create)?;
-    let inserted = insert(
-        context.changes,
-        &named,
-        (target, position),
-        text,
-        create,
-        arguments.maybe("if_match"),
-    );
+    let create = arguments.flag("create") || template.is_some();
+    let mut named = note(context, arguments.text("path"), create)?;
+    if let Some(template) = template {
+        if context.vault.entry(&named.path).is_ok() {
+            return Err(VaultError::Exists(named.path.as_str().into()).into());
+        }
+        named.template = Some(context.template(template, named.template)?);
+    }
+    let if_match = arguments.maybe("if_match");
+    let inserted = if text.trim().is_empty() && template.is_some() {
+        from_template(context.changes, &named)
+    } else {
+        insert(context.changes, &named, (target, position), text, create, if_match)
+    };
     let Inserted { written, line, warning } = inserted.map_err(|error| match error {
         VaultError::NotFound { path, hint } if !create => VaultError::NotFound {
             path,

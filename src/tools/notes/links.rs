@@ -20,8 +20,7 @@ pub(super) static TOOL: Tool = Tool {
         optional(
             "path",
             ANY_TEXT,
-            "The note (path, [[Name]], daily:today), attachment or folder; required for backlinks \
-             and outgoing",
+            "Note, attachment or folder; required for backlinks and outgoing",
         )
         .of_files(),
         defaulted(
@@ -35,7 +34,7 @@ pub(super) static TOOL: Tool = Tool {
                 "ambiguous",
             ]),
             DefaultValue::Text("backlinks"),
-            "What to list; all but the first two take the whole vault without path",
+            "All but the first two take the whole vault without path",
         ),
         CURSOR,
     ],

@@ -36,7 +36,7 @@ pub static TOOLS: [&Tool; 13] = [
     &undo::TOOL,
 ];
 
-const PATH: &str = "The note: path, [[Name]], daily:today, daily:2026-11-22, weekly:2026-W48";
+const PATH: &str = "The note: path, [[Name]], daily:today, weekly:2026-W48";
 
 /// Parameters that name a part of a note.
 const HEADING: Field =

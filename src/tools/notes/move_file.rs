@@ -22,8 +22,7 @@ pub(super) static TOOL: Tool = Tool {
         required(
             "path",
             Shape::Names,
-            "Path or [[Name]] of the file, path of the folder, or Note.md#Heading; several for one \
-             folder",
+            "Path or [[Name]], a folder, or Note.md#Heading; several for one folder",
         )
         .of_files()
         .or("from"),

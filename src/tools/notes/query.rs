@@ -27,10 +27,9 @@ pub(super) static TOOL: Tool = Tool {
             "where",
             ANY_TEXT,
             "Filter in the language of Obsidian's Bases: status == \"active\" && due < today() + \
-             \"7d\", file.hasTag(\"a\"), file.inFolder(\"X\"), file.mtime > now() - \"1 week\", \
-             !rating, tags.contains(\"x\")",
+             \"7d\", file.hasTag(\"a\"), file.inFolder(\"X\"), file.mtime > now() - \"1 week\"",
         ),
-        optional("base", ANY_TEXT, "A .base file, or Note.md#base for the first base in a note"),
+        optional("base", ANY_TEXT, "A .base file, or Note.md#base"),
         optional("view", ANY_TEXT, "Of the base; else its first"),
         optional("path", ANY_TEXT, "Only in this folder or note").of_files(),
         optional("select", Shape::Names, "Properties to show: status, file.mtime"),

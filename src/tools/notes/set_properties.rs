@@ -19,8 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Set properties of notes",
     description: "Sets properties (frontmatter, YAML, metadata) of one or many notes: to set the \
                   status of a project or a date, to tag a note as something or take a tag away, \
-                  to add aliases; for text below the frontmatter use vault_edit. Order, comments, \
-                  quotes and every other byte stay. All or none.",
+                  to add aliases; for text below the frontmatter use vault_edit. Every other \
+                  byte stays. All or none.",
     effect: Effect::Replaces { idempotent: true },
     facts: &[],
     input: &[

@@ -1,26 +1,33 @@
-//! `vault_set_task`: one task ticked or unticked.
+//! `vault_set_task`: tasks ticked or unticked.
 
 use super::{LINE, PATH};
 use crate::clock::Moment;
-use crate::notes::tasks::{ChangedTask, Status, set_task};
+use crate::notes::tasks::{ChangedTask, Status, WantedTask, set_tasks};
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, DefaultValue, defaulted, required};
+use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::vault::WrittenFile;
 use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
     title: "Tick a task",
-    description: "Ticks or unticks one task: to tick off, check or mark a task (checkbox) as \
-                  done; to change its words use vault_edit. Take path, line and text from \
-                  vault_tasks. A task that recurs is refused: Obsidian's plugin makes the next \
-                  one.",
+    description: "Ticks or unticks one task or several of a note: to tick off, check or mark a \
+                  task (checkbox) as done; to change its words use vault_edit. Take path, line \
+                  and text from vault_tasks.",
     effect: Effect::Sets { idempotent: true },
     facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),
-        required("line", LINE, "Line number, from 1"),
-        required("text", ANY_TEXT, "Text behind the box, as it is now"),
+        optional("line", LINE, "Line number, from 1"),
+        optional("text", ANY_TEXT, "Text behind the box, as it is now"),
+        optional(
+            "tasks",
+            Shape::List(&Shape::Object(&[
+                required("line", LINE, ""),
+                required("text", ANY_TEXT, ""),
+            ])),
+            "Several, instead of line and text",
+        ),
         defaulted(
             "status",
             ANY_TEXT,
@@ -35,23 +42,56 @@ pub(super) static TOOL: Tool = Tool {
 result! {
     struct Answer<'a> {
         file: Inline<WrittenFile<'a>>,
+        /// Of the one task.
+        one: Option<Inline<One<'a>>>,
+        /// Of several.
+        tasks: Option<Vec<One<'a>>>,
+    }
+}
+
+result! {
+    struct One<'a> {
+        /// Its line now.
         line: usize = LINE,
         /// The line before the change.
-        before: String,
-        after: String,
+        before: &'a str,
+        after: &'a str,
+        /// The line of the next occurrence, which was added.
+        next: Option<&'a str>,
     }
 }
 
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
-    let line = arguments.number("line");
+    let several = arguments.objects("tasks");
+    let of =
+        |arguments: &'_ Arguments| (arguments.number("line"), arguments.text("text").to_owned());
+    let wanted: Vec<(usize, String)> =
+        match (arguments.has("line") && arguments.has("text"), several.is_empty()) {
+            (true, true) => vec![of(arguments)],
+            (false, false) if !arguments.has("line") && !arguments.has("text") => {
+                several.iter().map(of).collect()
+            }
+            _ => return Err(Error::invalid("Give line and text of one task, or tasks.")),
+        };
+    let wanted: Vec<WantedTask<'_>> =
+        wanted.iter().map(|(line, text)| WantedTask { line: *line, text }).collect();
     let status = match super::tasks::status(arguments.text("status"))? {
         Status::Todo => ' ',
         Status::Done => 'x',
         Status::Is(character) => character,
     };
     let today = context.options.zone.at(Moment::read()).format("YYYY-MM-DD");
-    let ChangedTask { written, before, after } =
-        set_task(context.changes, &path, line, arguments.text("text"), status, &today)?;
-    Reply::of(&Answer { file: WrittenFile::of(&written), line, before, after })
+    let (written, changed) = set_tasks(context.changes, &path, &wanted, status, &today)?;
+    let mut shown: Vec<One<'_>> = changed.iter().map(One::of).collect();
+    let one = if several.is_empty() { shown.pop().map(Inline) } else { None };
+    let tasks = (!several.is_empty()).then_some(shown);
+    Reply::of(&Answer { file: WrittenFile::of(&written), one, tasks })
+}
+
+impl One<'_> {
+    fn of(task: &ChangedTask) -> One<'_> {
+        let ChangedTask { line, before, after, next } = task;
+        One { line: *line, before, after, next: next.as_deref() }
+    }
 }

@@ -27,18 +27,14 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Reads,
     facts: &[],
     input: &[
-        optional(
-            "status",
-            ANY_TEXT,
-            "todo or open (not done, not cancelled), done, or the character in the box",
-        ),
+        optional("status", ANY_TEXT, "todo, open, done, or the character in the box"),
         optional("path", ANY_TEXT, "Only in this folder or note").of_files(),
         optional("tag", ANY_TEXT, "Only with this tag, of the line or the note"),
         optional("text", ANY_TEXT, "Only with this text"),
         optional(
             "due_before",
             ANY_TEXT,
-            "Only due before: YYYY-MM-DD, today, tomorrow, +7d; without status only open ones",
+            "Only open ones due before YYYY-MM-DD, today, tomorrow, +7d",
         ),
         defaulted(
             "sort",
