@@ -529,3 +529,33 @@ fn a_task_that_recurs_gets_its_next_occurrence_as_the_plugin_writes_it() {
         assert!(last[ended].starts_with("- [x] three 🔁 every day ✅ 20"), "{last:?}");
     }
 }
+
+#[test]
+fn what_is_missing_or_odd_is_said_where_it_is() {
+    let (folder, server) = serve(&[
+        (".obsidian/types.json", r#"{ "types": { "rating": "number", "due": "date" } }"#),
+        ("n.md", "---\nrating: 1\n---\n# One\n## Sub\n# Link [[dup|Alias]]\n# <b>Notes:</b>\n"),
+    ]);
+    let read = |heading: &str| {
+        server.call("vault_read_notes", json!({ "paths": ["n.md"], "heading": heading }))
+    };
+    for (heading, line) in [("Link Alias", 6), ("notes:", 7), ("One > Sub", 5)] {
+        assert_eq!(read(heading)["notes"][0]["from_line"], line, "{heading}");
+    }
+    let missing = read("New > Sub")["missing"][0]["message"].as_str().unwrap().to_owned();
+    assert!(missing.contains("no heading \"New\""), "{missing}");
+    assert!(missing.contains("{\"line\":4,\"text\":\"One\"}"), "{missing}");
+    let set = |name: &str, value: Value| {
+        let arguments = json!({ "paths": ["n.md"], "set": { name: value } });
+        server.call("vault_set_properties", arguments)["warning"].clone()
+    };
+    assert!(set("rating", json!("seven")).as_str().unwrap().contains("number"));
+    assert!(set("due", json!("soon")).is_string());
+    for (name, value) in [("rating", json!(7)), ("due", json!("2026-11-30")), ("due", json!(null))]
+    {
+        assert!(set(name, value).is_null(), "{name}");
+    }
+    let remove = json!({ "paths": ["n.md"], "remove": ["rating", "due"] });
+    server.call("vault_set_properties", remove);
+    assert!(text(&folder, "n.md").starts_with("# One\n"), "the fences go with the last property");
+}

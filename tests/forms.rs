@@ -617,8 +617,8 @@ fn headings_that_are_missing_are_made_with_those_above_them() {
             json!({ "path": "a.md", "heading": heading, "text": "- new", "create": true });
         server.call("vault_insert", arguments)["line"].clone()
     };
-    assert_eq!(insert("Log > Monday"), 5);
-    assert_eq!(text(&folder, "a.md"), "# Top\nx\n## Log\n### Monday\n- new\n");
+    assert_eq!(insert("Log > Monday"), 6);
+    assert_eq!(text(&folder, "a.md"), "# Top\nx\n\n## Log\n### Monday\n- new\n");
 }
 
 /// A letter with a mark is one sign or two, and some are composed in lower case alone.

@@ -422,7 +422,7 @@ fn text_is_put_before_the_data_of_a_plugin_at_the_end() {
     );
     server.call("vault_insert", json!({ "path": "Board", "text": "- [ ] last" }));
     let expected =
-        board.replace("- [x] b\n", "- [x] b\n- [x] new\n## Later\n- [ ] later\n- [ ] last\n");
+        board.replace("- [x] b\n", "- [x] b\n- [x] new\n\n## Later\n- [ ] later\n- [ ] last\n");
     assert_eq!(text(&folder, "Board.md"), expected);
     // A section as it is read has the data, too.
     let read =

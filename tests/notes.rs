@@ -117,7 +117,14 @@ fn text_is_inserted_where_it_was_asked_for_and_every_other_byte_stays() {
     let missing = fail(json!({ "path": "n.md", "heading": "Lgo", "text": "x" }));
     assert_eq!(
         (missing["code"].clone(), missing["candidates"].clone()),
-        (json!("TARGET_NOT_FOUND"), json!(["Log", "Log", "End"]))
+        (
+            json!("TARGET_NOT_FOUND"),
+            json!([
+                { "line": 4, "text": "Log" },
+                { "line": 7, "text": "Log" },
+                { "line": 8, "text": "End" }
+            ])
+        )
     );
     for (arguments, code) in [
         (json!({ "path": "n.md", "line": 99, "text": "x" }), "TARGET_NOT_FOUND"),

@@ -105,7 +105,7 @@ fn every_tool_says_the_same_in_both_channels_or_uses_one() {
         ("vault_set_properties", json!({ "paths": ["new/note.md"], "set": { "a": 1 } })),
         ("vault_read_notes", json!({ "paths": ["new/note.md", "none.md"], "view": "outline" })),
         ("vault_tasks", json!({ "path": "new" })),
-        ("vault_set_task", json!({ "path": "new/note.md", "line": 7, "text": "t" })),
+        ("vault_set_task", json!({ "path": "new/note.md", "line": 8, "text": "t" })),
         ("vault_links", json!({ "path": "Projects/Heating System.md" })),
         ("vault_links", json!({ "show": "orphans" })),
         ("vault_move", json!({ "path": "new/note.md", "to": "new/other.md" })),

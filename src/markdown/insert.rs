@@ -6,9 +6,8 @@ use super::frontmatter;
 use super::joins::{is_underline, needs_blank_line_above, needs_blank_line_below};
 use super::marks::is_rule;
 use super::parts::{Block, Note, PartError};
-pub use super::position::Position;
-use super::position::{around, around_heading};
 use crate::slice::Part;
+use serde::Deserialize;
 use std::ops::Range;
 
 /// The part of a note that a position refers to.
@@ -19,6 +18,39 @@ pub enum Target<'a> {
     Block(&'a str),
     /// From 1.
     Line(usize),
+}
+
+/// Where text goes: inside its target (`Start`, `End`), outside (`Before`, `After`), or instead of
+/// it; a line or block has no inside.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Position {
+    Start,
+    #[default]
+    End,
+    Before,
+    After,
+    Replace,
+}
+
+/// The lines that new text replaces: all of `lines` for `Replace`, else none, where `lines` begin
+/// or end.
+fn around(lines: Range<usize>, position: Position) -> Range<usize> {
+    match position {
+        Position::Start | Position::Before => lines.start..lines.start,
+        Position::End | Position::After => lines.end..lines.end,
+        Position::Replace => lines,
+    }
+}
+
+/// The range of a line; for a setext heading, that of all its lines.
+fn around_heading(note: &Note<'_>, line: usize) -> Range<usize> {
+    let headings = note.headings();
+    headings
+        .into_iter()
+        .map(|heading| heading.lines)
+        .find(|lines| lines.contains(&line))
+        .unwrap_or(line..line + 1)
 }
 
 /// The edit that inserts text at a position, and the line, from 1, in which the text then begins.
@@ -35,7 +67,7 @@ pub fn insert(
     create: bool,
 ) -> Result<(Edit, usize), PartError> {
     let block;
-    let mut headings = Vec::new();
+    let (mut headings, mut makes_heading) = (Vec::new(), false);
     let (lines, id) = match target {
         Target::Note if matches!(position, Position::Start | Position::End) => {
             let body = note.body();
@@ -52,6 +84,7 @@ pub fn insert(
                     .map(|name| name.trim().to_owned())
             };
             let own = new.lines().next().and_then(name);
+            makes_heading = !created.is_empty();
             headings = created;
             headings.pop_if(|last| own.is_some() && own == name(last));
             (lines, None)
@@ -78,6 +111,11 @@ pub fn insert(
     }
     let is_section = matches!(target, Target::Heading(_)) && position == Position::Replace;
     let below = if is_section { without_own_heading(note, lines.start, new) } else { new };
+    let above = lines.start.checked_sub(1).filter(|line| *line >= note.body());
+    let is_apart = above.is_none_or(|line| note.kind(line) == Some(Kind::Blank));
+    if makes_heading && !is_apart {
+        headings.insert(0, String::new());
+    }
     let with_headings: String = headings.iter().map(|heading| format!("{heading}\n")).collect();
     let (mut edit, line) = edit(note, &lines, id, &(with_headings + below));
     // An insertion that begins with `---` must not turn the text below it into frontmatter.
@@ -139,8 +177,9 @@ fn at_heading(
     let headings = note.headings();
     let number = match note.find_heading(&headings, wanted, create) {
         Ok(number) => number,
-        Err(PartError::Missing(known)) if create => {
-            let (line, created) = new_headings(note, wanted).ok_or(PartError::Missing(known))?;
+        Err(PartError::Missing(missing, known)) if create => {
+            let (line, created) =
+                new_headings(note, wanted).ok_or(PartError::Missing(missing, known))?;
             return Ok((line..line, created));
         }
         Err(error) => return Err(error),
@@ -200,7 +239,7 @@ fn new_headings(note: &Note<'_>, wanted: &str) -> Option<(usize, Vec<String>)> {
                 let section = heading.lines.end..note.section_end(&headings, number);
                 (usize::from(heading.level) + 1, text_end(note, section), Vec::new())
             }
-            Err(PartError::Missing(_)) => {
+            Err(PartError::Missing(..)) => {
                 let (at, created) = new_headings(note, above)?;
                 (level_of(created.last()?) + 1, at, created)
             }
@@ -562,7 +601,7 @@ mod tests {
         assert_eq!(put(boxed, Target::Heading("A"), Replace, "- new"), "## A\n- new\n\n## B\n");
         assert!(matches!(
             put_or_create(boxed, Target::Heading("Box"), Replace, "x", false),
-            Err(PartError::Missing(_))
+            Err(PartError::Missing(..))
         ));
     }
 
@@ -571,16 +610,16 @@ mod tests {
         let create = |text, heading| {
             put_or_create(text, Target::Heading(heading), Position::End, "- new", true)
         };
-        assert_eq!(create("a\n", "Log").unwrap(), "a\n## Log\n- new\n");
+        assert_eq!(create("a\n", "Log").unwrap(), "a\n\n## Log\n- new\n");
         assert_eq!(create("", "### Log").unwrap(), "### Log\n- new\n");
-        assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n## Log\n- new\n# B");
+        assert_eq!(create("# A\nx\n# B", "A > Log").unwrap(), "# A\nx\n\n## Log\n- new\n# B");
         assert_eq!(
             put_or_create("a\n", Target::Heading("Log"), Position::Replace, "## Log\n- new", true)
                 .unwrap(),
-            "a\n## Log\n- new\n"
+            "a\n\n## Log\n- new\n"
         );
         let tagged = put_or_create("a\n", Target::Heading("log"), Position::End, "#log\n- x", true);
-        assert_eq!(tagged.unwrap(), "a\n## log\n#log\n- x\n", "a tag is no heading");
+        assert_eq!(tagged.unwrap(), "a\n\n## log\n#log\n- x\n", "a tag is no heading");
         let other_level = put_or_create(
             "# A\n",
             Target::Heading("A > Log"),
@@ -588,9 +627,9 @@ mod tests {
             "### Log\n- new",
             true,
         );
-        assert_eq!(other_level.unwrap(), "# A\n### Log\n- new\n");
-        assert_eq!(create("# A\n", "X > Log").unwrap(), "# A\n## X\n### Log\n- new\n");
-        assert_eq!(create("# A\n", "A > X > # Log").unwrap(), "# A\n## X\n# Log\n- new\n");
+        assert_eq!(other_level.unwrap(), "# A\n\n### Log\n- new\n");
+        assert_eq!(create("# A\n", "X > Log").unwrap(), "# A\n\n## X\n### Log\n- new\n");
+        assert_eq!(create("# A\n", "A > X > # Log").unwrap(), "# A\n\n## X\n# Log\n- new\n");
         assert!(matches!(create("# A\n# A", "A"), Err(PartError::Several(_))));
     }
 
@@ -645,7 +684,7 @@ mod tests {
         assert_eq!(
             put_or_create("## C#\n2\n", Target::Heading("C++"), Position::End, "- new", true)
                 .unwrap(),
-            "## C#\n2\n## C++\n- new\n"
+            "## C#\n2\n\n## C++\n- new\n"
         );
         assert_eq!(put("a\nb\n", Target::Line(2), Before, "- new"), "a\n- new\n\nb\n");
         assert_eq!(put("a\nb", Target::Line(2), Replace, "- new"), "a\n- new");

@@ -2,27 +2,17 @@
 //! and tasks.
 
 use super::blocks::{Kind, Line, lines};
+use super::headings::headings_named;
+pub use super::headings::{Heading, comparable_heading, heading_in_link, subpath_headings};
 use super::marks::{columns, heading, is_delimiter_row, is_rule, unquoted};
 use crate::slice::Part;
-use std::collections::BTreeSet;
 use std::ops::Range;
-use unicode_normalization::UnicodeNormalization;
 
 /// A text with its lines.
 #[derive(Debug)]
 pub struct Note<'a> {
     pub text: &'a str,
     pub lines: Vec<Line>,
-}
-
-/// A heading. Lines are numbered from 0.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heading {
-    pub level: u8,
-    /// Without markers.
-    pub text: String,
-    /// Its lines; a setext heading has two or more.
-    pub lines: Range<usize>,
 }
 
 /// A block that has an id.
@@ -51,8 +41,9 @@ pub struct Task {
 /// Why there is no such part, or why it cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartError {
-    /// No match; the names that exist.
-    Missing(Vec<String>),
+    /// No match: the name that is missing, of a path the first; and what there is, with its line
+    /// number, from 1.
+    Missing(String, Vec<(usize, String)>),
     /// Several matches: line number, from 1, and text of each.
     Several(Vec<(usize, String)>),
     /// The line does not exist; the number of lines in the note.
@@ -160,7 +151,8 @@ impl<'a> Note<'a> {
 
     /// The heading with a text, or the last one of a path (`A > B`), each in the section of the
     /// previous one. Exact matches are preferred, then those that differ only in case, spaces and
-    /// curly apostrophes, then, unless `strict`, those that Obsidian considers equal.
+    /// curly apostrophes, then, unless `strict`, those that Obsidian considers equal, and those that
+    /// look so when they are rendered.
     ///
     /// # Errors
     /// [`PartError`].
@@ -170,43 +162,23 @@ impl<'a> Note<'a> {
         wanted: &str,
         strict: bool,
     ) -> Result<usize, PartError> {
-        let exact = |text: &str| text.trim().to_owned();
-        let spaced = |text: &str| {
-            text.replace(['‘', '’'], "'")
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ")
-                .to_lowercase()
-        };
-        let forms: [&dyn Fn(&str) -> String; 3] = [&exact, &spaced, &comparable_heading];
-        let parts: Vec<&str> = wanted.split(" > ").collect();
-        let found = forms.iter().take(if strict { 2 } else { 3 }).find_map(|form| {
-            let named = |path: &[&str], stripped: fn(&str) -> &str| -> BTreeSet<usize> {
-                let path: Vec<String> =
-                    path.iter().map(|name| form(stripped(name.trim()))).collect();
-                let found = if path.iter().any(String::is_empty) {
-                    Vec::new()
-                } else {
-                    heading_paths(headings, 0..headings.len(), &path, form)
-                };
-                found.iter().filter_map(|chain| chain.last().copied()).collect()
-            };
-            // A heading may begin with a tag; otherwise `#` is a heading marker, or that of a link.
-            let strip: [fn(&str) -> &str; 2] = [|name| name, |name| name.trim_start_matches('#')];
-            // As in a link: `A#B`.
-            let linked: Vec<&str> =
-                wanted.split('#').filter(|part| !part.trim().is_empty()).collect();
-            let whole = [wanted];
-            let paths = [&whole, &*parts].into_iter().chain((linked.len() > 1).then_some(&*linked));
-            paths
-                .flat_map(|path| strip.map(|strip| named(path, strip)))
-                .find(|found| !found.is_empty())
-        });
-        match found.into_iter().flatten().collect::<Vec<usize>>().as_slice() {
+        match headings_named(headings, wanted, strict).as_slice() {
             [one] => Ok(*one),
-            [] => Err(PartError::Missing(
-                headings.iter().map(|heading| heading.text.clone()).collect(),
-            )),
+            [] => {
+                let parts: Vec<&str> = wanted.split(" > ").collect();
+                let is_missing = |path: &str| headings_named(headings, path, strict).is_empty();
+                let path = |count: usize| parts.get(..count).unwrap_or_default().join(" > ");
+                let mut above = (1..parts.len()).map(path).zip(&parts);
+                let first = above.find(|(path, _)| is_missing(path));
+                let missing = first.map_or_else(|| parts.last(), |(_, name)| Some(name));
+                Err(PartError::Missing(
+                    missing.map_or(wanted, |name| name.trim()).to_owned(),
+                    headings
+                        .iter()
+                        .map(|heading| (heading.lines.start + 1, heading.text.clone()))
+                        .collect(),
+                ))
+            }
             several => {
                 let shown = several.iter().filter_map(|number| headings.get(*number));
                 Err(PartError::Several(
@@ -396,7 +368,10 @@ impl<'a> Note<'a> {
                 Ok(Block { lines: block.lines.start..end, ..(*block).clone() })
             }
             [block] => Ok((*block).clone()),
-            [] => Err(PartError::Missing(all.into_iter().map(|block| block.id).collect())),
+            [] => Err(PartError::Missing(
+                id.to_owned(),
+                all.into_iter().map(|block| (block.lines.start + 1, block.id)).collect(),
+            )),
             several => {
                 let line = |block: &&Block| {
                     (block.lines.start + 1, self.line(block.lines.start).to_owned())
@@ -446,61 +421,6 @@ fn without_closing(content: &str) -> &str {
     let content = content.trim();
     let open = content.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { content }
-}
-
-/// The headings that a path names, each after those above it in the path: each name in the section
-/// of the one before.
-fn heading_paths(
-    headings: &[Heading],
-    within: Range<usize>,
-    path: &[String],
-    form: &dyn Fn(&str) -> String,
-) -> Vec<Vec<usize>> {
-    let Some((wanted, rest)) = path.split_first() else { return vec![Vec::new()] };
-    let mut found = Vec::new();
-    for number in within {
-        let Some(heading) = headings.get(number).filter(|heading| form(&heading.text) == *wanted)
-        else {
-            continue;
-        };
-        let next = headings
-            .iter()
-            .enumerate()
-            .skip(number + 1)
-            .find(|(_, next)| next.level <= heading.level);
-        let section = number + 1..next.map_or(headings.len(), |(next, _)| next);
-        found.extend(
-            heading_paths(headings, section, rest, form)
-                .into_iter()
-                .map(|below| [vec![number], below].concat()),
-        );
-    }
-    found
-}
-
-/// The heading that each part of a subpath (`#A#B`) names: the first in the section of the one
-/// before. Empty if the subpath matches no heading.
-pub fn subpath_headings(headings: &[Heading], subpath: &str) -> Vec<usize> {
-    let path: Vec<String> =
-        subpath.trim_start_matches('#').split('#').map(comparable_heading).collect();
-    let found =
-        heading_paths(headings, 0..headings.len(), &path, &comparable_heading).into_iter().next();
-    found.filter(|_| !subpath.starts_with("#^")).unwrap_or_default()
-}
-
-/// The text of a heading as written in a link: characters that would end the link or begin another
-/// part become spaces.
-pub fn heading_in_link(heading: &str) -> String {
-    let spaced = heading.replace(['#', '|', '^', ':', '\\', '[', ']'], " ").replace("%%", " ");
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A heading normalized as Obsidian does to match it with a link: punctuation becomes spaces, and
-/// case is ignored.
-pub fn comparable_heading(heading: &str) -> String {
-    let is_space = |c: char| c.is_whitespace() || "!\"#$%&()*+,.:;<=>?@^`{|}~/[]\\".contains(c);
-    let words: Vec<&str> = heading.split(is_space).filter(|word| !word.is_empty()).collect();
-    words.join(" ").nfc().collect::<String>().to_lowercase()
 }
 
 #[cfg(test)]
@@ -610,7 +530,9 @@ mod tests {
             find("Log"),
             Err(PartError::Several(vec![(4, "Log".into()), (5, "Log".into())]))
         );
-        assert!(matches!(find("A > Deep"), Err(PartError::Missing(known)) if known.len() == 7));
+        assert!(
+            matches!(find("A > Deep"), Err(PartError::Missing(missing, known)) if missing == "Deep" && known.len() == 7)
+        );
         let note = Note::of("## C\n## C#\n## C++\n## ***\n");
         let headings = note.headings();
         let find = |wanted: &str, strict| {

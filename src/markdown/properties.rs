@@ -72,7 +72,13 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
                 property.lines.first().map_or(end, |line| line.start),
                 property.lines.last().map_or(end, |line| line.end),
             );
-            splice(text, first..last, "")
+            let rest = splice(text, first..last, "");
+            // Nothing is left between the fences, no comment either.
+            let is_last = wanted.len() == 1 && text.part(start..first).trim().is_empty();
+            if is_last && text.part(last..end).trim().is_empty() {
+                return Ok(without_frontmatter(&rest));
+            }
+            rest
         }
         (None, Some(new)) => splice(
             text,
@@ -89,6 +95,14 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
         Ok(found) if found == wanted => Ok(edited),
         _ => Err(not_replaceable()),
     }
+}
+
+/// A text without its empty frontmatter.
+fn without_frontmatter(text: &str) -> String {
+    let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let rest = splice(text, start..frontmatter::end(text), "");
+    // What follows must not be taken for frontmatter.
+    if frontmatter::range(&rest).is_some() { text.to_owned() } else { rest }
 }
 
 /// A value as written after the colon of a new property: a list has one item per line, as Obsidian
@@ -611,7 +625,8 @@ mod tests {
         }
         for (before, after) in [
             ("---\na: 1\nt:\n  - x\n  - y\nb: 2\n---\n", "---\na: 1\nb: 2\n---\n"),
-            ("---\r\nt: x\r\n---\r\nbody", "---\r\n---\r\nbody"),
+            ("---\r\nt: x\r\n---\r\nbody", "body"),
+            ("---\nt: x\n# c\n---\nbody", "---\n# c\n---\nbody"),
             ("---\na: 1\n---\n", "---\na: 1\n---\n"),
             ("body", "body"),
         ] {

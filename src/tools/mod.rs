@@ -53,9 +53,11 @@ use crate::principal::{Access, Principal};
 use crate::search::Search;
 use crate::store::Store;
 use crate::text::fold::fold;
+#[cfg(feature = "notes")]
+use crate::vault::Template;
 use crate::vault::media::is_note;
 pub use crate::vault::properties::Criteria;
-use crate::vault::{Error as VaultError, Named, Template, Vault, VaultPath};
+use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;

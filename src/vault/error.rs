@@ -149,23 +149,25 @@ impl Error {
             Target::Block(id) => ("block", id),
             Target::Note | Target::Line(_) => ("part", ""),
         };
+        let shown = |lines: Vec<(usize, String)>| {
+            let first = lines.into_iter().take(limits::CANDIDATES_SHOWN);
+            first.map(|(line, text)| json!({ "line": line, "text": text })).collect()
+        };
         match error {
-            PartError::Missing(known) => Error::NoTarget {
-                what: format!(
-                    "There is no {what} {wanted:?}{}",
-                    if known.is_empty() { "; the note has none" } else { "" }
-                ),
-                known: known.into_iter().take(limits::CANDIDATES_SHOWN).map(Value::from).collect(),
+            PartError::Missing(missing, known) => Error::NoTarget {
+                what: match known.is_empty() {
+                    true => format!("There is no {what} {wanted:?}; the note has none"),
+                    false if wanted.ends_with(&missing) => {
+                        format!("There is no {what} {wanted:?}")
+                    }
+                    false => format!("There is no {what} {missing:?}, as in {wanted:?}"),
+                },
+                known: shown(known),
             },
-            PartError::Several(lines) => {
-                let candidates = lines.into_iter().take(limits::CANDIDATES_SHOWN);
-                Error::Ambiguous {
-                    what: format!("More than one {what} matches {wanted:?}"),
-                    candidates: candidates
-                        .map(|(line, text)| json!({ "line": line, "text": text }))
-                        .collect(),
-                }
-            }
+            PartError::Several(lines) => Error::Ambiguous {
+                what: format!("More than one {what} matches {wanted:?}"),
+                candidates: shown(lines),
+            },
             PartError::NoLine(lines) => Error::NoTarget {
                 what: format!("The note has no such line; it has {lines}"),
                 known: Vec::new(),

@@ -120,20 +120,20 @@ impl Vault {
         })
     }
 
-    /// Whether Obsidian treats the property (case-insensitive) as a list in every note.
-    pub fn is_list_property(&self, name: &str) -> bool {
+    /// The type that Obsidian gives a property (case-insensitive) in every note.
+    pub fn property_type(&self, name: &str) -> Option<String> {
         let name = name.to_lowercase();
         let types = self.obsidian("types.json");
-        let own = types
-            .get("types")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .find(|(own, _)| own.to_lowercase() == name);
-        let is_list = own
-            .and_then(|(_, kind)| kind.as_str())
-            .is_some_and(|kind| matches!(kind, "multitext" | "tags" | "aliases"));
-        is_list || matches!(name.as_str(), "tags" | "aliases" | "cssclasses")
+        let own =
+            types.get("types")?.as_object()?.iter().find(|(own, _)| own.to_lowercase() == name);
+        Some(own?.1.as_str()?.to_owned())
+    }
+
+    /// Whether Obsidian treats the property (case-insensitive) as a list in every note.
+    pub fn is_list_property(&self, name: &str) -> bool {
+        let kind = self.property_type(name);
+        matches!(kind.as_deref(), Some("multitext" | "tags" | "aliases"))
+            || matches!(name.to_lowercase().as_str(), "tags" | "aliases" | "cssclasses")
     }
 
     /// The folder in which a note named without a path is created.

@@ -1,6 +1,7 @@
 //! `vault_set_properties`: properties of one or many notes.
 
 use super::rename_tag::check_tag;
+use crate::calendar::Zone;
 use crate::change::write::Changed;
 use crate::markdown::frontmatter::{self, is_tags};
 use crate::markdown::properties::{name_in, parse, set};
@@ -52,6 +53,7 @@ result! {
     struct Answer {
         changed: Vec<Value>,
         unchanged: Vec<String>,
+        warning: Option<String>,
     }
 }
 
@@ -91,7 +93,16 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
         other => other,
     })?;
-    let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new() };
+    let warning = arguments.members("set").find_map(|(name, value)| {
+        let kind = context.vault.property_type(name)?;
+        (!has_type(value, &kind)).then(|| {
+            format!(
+                "{name} is of type {kind} in Obsidian's settings, which {value} is not; it was \
+                 written as it is."
+            )
+        })
+    });
+    let mut answer = Answer { changed: Vec::new(), unchanged: Vec::new(), warning };
     for Changed { path, written } in outcome {
         match written {
             Some(written) => {
@@ -101,6 +112,21 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
         }
     }
     Reply::of(&answer)
+}
+
+/// Whether a value is of a type of Obsidian's properties; an empty one is of each.
+fn has_type(value: &Value, kind: &str) -> bool {
+    let date = |text: &str| Zone::default().parse(text);
+    match (kind, value) {
+        (_, Value::Null) => true,
+        ("number", value) => value.is_number(),
+        ("checkbox", value) => value.is_boolean(),
+        ("date", Value::String(text)) => date(text).is_some_and(|(_, has_time)| !has_time),
+        ("datetime", Value::String(text)) => date(text).is_some(),
+        ("date" | "datetime", _) => false,
+        ("text", value) => !value.is_array() && !value.is_object(),
+        _ => true,
+    }
 }
 
 /// What is to be done to a property.

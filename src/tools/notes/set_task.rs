@@ -11,7 +11,7 @@ use crate::tools::{Arguments, Context, Effect, Error, Reply, Tool};
 pub(super) static TOOL: Tool = Tool {
     name: "vault_set_task",
     title: "Tick a task",
-    description: "Ticks or unticks one task or several of a note: to tick off, check or mark a \
+    description: "Ticks or unticks tasks of a note: to tick off, check or mark a \
                   task (checkbox) as done; to change its words use vault_edit. Take path, line \
                   and text from vault_tasks.",
     effect: Effect::Sets { idempotent: true },
