@@ -44,6 +44,9 @@ static COMMANDS: &[Command] = commands! {
         "the same tools over stdin and stdout, for clients on this machine";
     "demo" "demo" [] 0 ["LISTEN_ADDR" "TOOLSETS"]
         "a sample vault with a login, ready to try; no configuration";
+    "init" "init [--for code|desktop|server] [--user NAME] [--file FILE] [--force]"
+        ["for=" "user=" "file=" "force"] 0 ["VAULT_PATH" "SERVER_URL" "LISTEN_ADDR" "TOOLSETS"]
+        "set it up: for Claude on this computer, or as a server; asks what no flag says";
     "check" "check [--server URL]" ["server="] 0 ["VAULT_PATH" "SERVER_URL" "AUTH_USERS"]
         "show what would be served, and every mistake in the configuration; or test a server from outside, through its proxy, as Claude would (needs curl)";
     "init-wiki" "init-wiki" [] 0 ["VAULT_PATH"]

@@ -1,6 +1,7 @@
 //! The command line: what a person types, reads and gets wrong.
 
 use crate::support::{Connection, Folder, ORIGIN, Server, eventually};
+use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
 
@@ -180,6 +181,81 @@ fn settings_come_from_a_file_too() {
         let wrong = run(words, &[], "");
         assert!(wrong.status.code() == Some(2) && err(&wrong).contains(why), "{}", err(&wrong));
     }
+}
+
+/// From nothing to a client that works, without a terminal.
+#[test]
+fn init_writes_the_settings_of_a_server_and_the_lines_of_clients() {
+    let folder = Folder::with(&[("a.md", b"x")]);
+    let vault = folder.path().join("My $vault");
+    std::fs::rename(folder.vault(), &vault).unwrap();
+    let (vault, file) = (vault.display().to_string(), folder.path().join("v.env"));
+    let file_name = file.display().to_string();
+    let init = |arguments: &[&str], input: &str| {
+        let arguments = [&["init", "--vault-path", &vault], arguments].concat();
+        run(&arguments, &[("USER", "alex"), ("STATE_DIR", "none")], input)
+    };
+    let server = ["--for", "server", "--file", &file_name, "--user", "alex"];
+    let with_url = [&server[..], &["--server-url", "https://vault.example.com"]].concat();
+    let made = init(&with_url, "correct horse\n");
+    assert!(made.status.success(), "{made:?}");
+    for line in ["users           alex", "vault.example.com {", "https://vault.example.com/mcp"] {
+        assert!(out(&made).contains(line), "{}", out(&made));
+    }
+    let unit = std::fs::read_to_string(folder.path().join("v.service")).unwrap();
+    assert!(unit.contains("User=alex\n"), "{unit}");
+    assert!(unit.contains(&format!("ReadWritePaths=\"{vault}\"\n")), "{unit}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let checked = run(&["check", "--env-file", &file_name], &[], "");
+    assert!(out(&checked).contains(&vault), "{checked:?}");
+    // Another one is not written over, but set aside where that is wanted.
+    let before = std::fs::read(&file).unwrap();
+    let refused = init(&with_url, "");
+    assert!(err(&refused).contains("--force"), "{refused:?}");
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+    assert!(init(&[&with_url[..], &["--force"]].concat(), "other\n").status.success());
+    assert_eq!(std::fs::read(folder.path().join("v.env.old")).unwrap(), before);
+    // What nobody can answer is named, and nothing is written.
+    let elsewhere = folder.path().join("w.env").display().to_string();
+    for (arguments, word) in [
+        (vec!["--for", "server", "--file", &elsewhere, "--user", "a"], "--server-url"),
+        (vec!["--for", "phone"], "--for"),
+        (vec![], "--for"),
+        (
+            vec![
+                "--for",
+                "server",
+                "--file",
+                &elsewhere,
+                "--server-url",
+                "http://x.com",
+                "--user",
+                "a",
+            ],
+            "https",
+        ),
+    ] {
+        let wrong = init(&arguments, "");
+        assert_eq!(wrong.status.code(), Some(2), "{arguments:?}");
+        assert!(err(&wrong).contains(word), "{arguments:?}: {}", err(&wrong));
+    }
+    assert!(!std::path::Path::new(&elsewhere).exists());
+    // The line starts a server in a shell, and the block has the same words.
+    let line = out(&init(&["--for", "code"], ""));
+    let command = line.split_once(" -- ").unwrap().1.trim().to_owned();
+    let shell = Command::new("sh")
+        .args(["-c", &format!("{command} </dev/null")])
+        .env("STATE_DIR", "none")
+        .output()
+        .unwrap();
+    assert!(shell.status.success(), "{shell:?}");
+    let block = out(&init(&["--for", "desktop"], ""));
+    let block: Value = serde_json::from_str(block.split_once("\n\n").unwrap().1).unwrap();
+    assert_eq!(block["mcpServers"]["vault"]["args"][2], json!(vault));
 }
 
 #[test]

@@ -369,6 +369,7 @@ fn the_top_level_is_what_it_should_be() {
 /// every error code.
 #[test]
 fn the_readme_is_complete() {
+    assert!(text("README.md").len() < 10_000, "the README is for users: the rest has pages");
     let readme = crate::support::pages();
     for setting in vault_sync_mcp::settings::SETTINGS {
         let flag = if setting.flag().is_empty() {

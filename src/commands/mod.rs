@@ -4,6 +4,7 @@ mod check;
 mod control;
 mod demo;
 mod grants;
+mod init;
 mod lines;
 mod outside;
 mod probes;
@@ -98,6 +99,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         "serve" => configured(raw, Purpose::Network, serve::serve),
         "check" => parsed.flag("server").map_or_else(|| check::check(raw), outside::check_server),
         "demo" => exit_code(demo::demo(raw)),
+        "init" => exit_code(init::init(&parsed)),
         "grants" => exit_code(grants::list(raw)),
         "revoke" => exit_code(grants::revoke(raw, word)),
         "undo" => {

@@ -10,10 +10,16 @@ use std::io::{self, BufRead, IsTerminal, Read};
 const COST: u32 = 12;
 
 pub(super) fn hash_password() -> u8 {
-    let hash = ask()
-        .map_err(|why| fail(why, WRONG))
-        .and_then(|password| bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED)));
-    hash.map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
+    ask_for_hash().map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
+}
+
+/// The hash of a password that is asked for.
+///
+/// # Errors
+/// The exit code, after printing why.
+pub(super) fn ask_for_hash() -> Result<String, u8> {
+    let password = ask().map_err(|why| fail(why, WRONG))?;
+    bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED))
 }
 
 /// Reads the password: twice without echo from a terminal, or one line from a pipe.

@@ -29,10 +29,12 @@ WRITE = ("mcp__vault__vault_write", {"path": "From Claude Code.md", "content": "
 
 
 def readme(name, url=""):
-    """The command that the README has under this name, for this server."""
-    path = os.path.join(os.path.dirname(__file__), "..", "..", "README.md")
-    with open(path) as text:
-        command = re.search(rf"<!-- {name} -->\n```sh\n(.*?)\n```", text.read(), re.DOTALL)[1]
+    """The command that the README, or the page on setting up, has under this name, for this server."""
+    top, pages = os.path.join(os.path.dirname(__file__), "..", ".."), ""
+    for page in ("README.md", "src/commands/README.md"):
+        with open(os.path.join(top, page)) as text:
+            pages += text.read()
+    command = re.search(rf"<!-- {name} -->\n```sh\n(.*?)\n```", pages, re.DOTALL)[1]
     names = {"https://vault.example.com/mcp": url, "vault-sync-mcp": PROGRAM, "/data/obsidian-vault": VAULT}
     words = [names.get(word, word.replace("TOKEN", TOKEN)) for word in shlex.split(command)]
     assert words[0] == "claude", words

@@ -111,13 +111,15 @@ pub fn fixtures(folder: &str) -> Vec<String> {
 }
 
 /// The README and the pages next to the code.
-pub const PAGES: [&str; 8] = [
+pub const PAGES: [&str; 10] = [
     "README.md",
     ".ci/README.md",
     "src/README.md",
     "src/SECURITY.md",
     "src/accomplishments/README.md",
     "src/agent/README.md",
+    "src/commands/README.md",
+    "src/config/README.md",
     "src/git/README.md",
     "src/tools/README.md",
 ];
