@@ -2,7 +2,8 @@
 //! belong to a view's layout and are passed over.
 
 use super::Failure;
-use super::parse::{Expr, ParseContext, parse};
+use super::expr::Expr;
+use super::parse::{ParseContext, parse};
 use crate::markdown::blocks::{Kind, Line, lines};
 use crate::slice::Part;
 use crate::yaml;

@@ -1,7 +1,8 @@
 //! Expressions evaluated for a file.
 
 use super::base::Formula;
-use super::parse::Expr;
+use super::expr::Expr;
+use super::inline::InlineFields;
 use super::source::Source;
 use super::value::{Date, Link, OrderKey, Value, is_wikilink, number_of};
 use crate::calendar::DateTime;
@@ -42,6 +43,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) link_index: OnceCell<Result<Arc<LinkIndex>, Error>>,
     /// The files that link to a path, by that path.
     pub(super) linkers: RefCell<HashMap<String, Linkers>>,
+    /// The inline fields of the note that was looked at last.
+    pub(super) inline: RefCell<Option<InlineFields>>,
     /// How many conditions could not be computed, and why the first could not.
     pub(super) undecided: RefCell<Option<(usize, String)>>,
     /// Parts and comparisons since the last look at the clock.
@@ -99,6 +102,7 @@ impl<'a> Evaluator<'a> {
             this,
             link_index: OnceCell::new(),
             linkers: RefCell::default(),
+            inline: RefCell::default(),
             undecided: RefCell::default(),
             unlooked: Cell::new(0),
             is_over: Cell::new(false),
@@ -137,6 +141,7 @@ impl<'a> Evaluator<'a> {
                 None => self.property(name, row.entry),
             },
             Expr::Note => self.properties(row.entry),
+            Expr::Inline(key) => self.inline_field(row.entry, key),
             Expr::File => Ok(Value::File(Rc::from(&*row.entry.path))),
             Expr::This => Ok(self
                 .this

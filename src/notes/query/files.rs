@@ -1,6 +1,7 @@
 //! What expressions can read of files: their names, times, tags, properties and links.
 
 use super::eval::{Evaluator, Linkers, Outcome};
+use super::inline::{InlineFields, fields};
 use super::value::{Date, Link, Value, is_wikilink};
 use crate::clock::Moment;
 use crate::links::index::LinkIndex;
@@ -84,6 +85,35 @@ impl<'a> Evaluator<'a> {
         self.hold(memory(&json) * 8)?;
         let value = self.value_of(&json, entry);
         Ok(if is_tags(name) { value.into_tags() } else { value })
+    }
+
+    /// An inline field of the text; several of one name are a list.
+    pub(super) fn inline_field(&self, entry: &Arc<Entry>, key: &str) -> Outcome {
+        let mut read = self.inline.borrow_mut();
+        if read.as_ref().is_none_or(|read| read.entry != entry.id) {
+            self.check(entry.search_cost() as usize)?;
+            let text = self.source.vault.text(entry).unwrap_or_default();
+            *read = Some(InlineFields { entry: entry.id, fields: fields(&text) });
+        }
+        let all = read.as_ref().map(|read| read.fields.as_slice()).unwrap_or_default();
+        let json = |text: &str| match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Json::from(number),
+            _ => match text {
+                "" => Json::Null,
+                "true" => Json::Bool(true),
+                "false" => Json::Bool(false),
+                text => Json::from(text),
+            },
+        };
+        let mut values: Vec<Json> =
+            all.iter().filter(|(name, _)| name == key).map(|(_, text)| json(text)).collect();
+        let json = match values.len() {
+            0 => Json::Null,
+            1 => values.remove(0),
+            _ => Json::Array(values),
+        };
+        self.hold(memory(&json) * 8)?;
+        Ok(self.value_of(&json, entry))
     }
 
     pub(super) fn properties(&self, entry: &Entry) -> Outcome {

@@ -1,8 +1,8 @@
 //! The functions of the language, by the type of value they are called on.
 
 use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
+use super::expr::Expr;
 use super::files::folder_of;
-use super::parse::Expr;
 use super::value::{Date, Link, OrderKey, Pattern, Value, is_wikilink, joined, number_of};
 use crate::calendar::duration::Duration;
 use crate::limits;

@@ -3,9 +3,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `parse` | expressions: from text to a tree, with all names checked |
+//! | `expr`, `parse` | expressions: the tree, and from text to it, with all names checked |
 //! | `value` | the values of expressions |
-//! | `eval`, `files`, `functions`, `signatures` | expressions evaluated for a file |
+//! | `eval`, `files`, `inline`, `functions`, `signatures` | expressions evaluated for a file |
 //! | `base` | `.base` files and code blocks |
 //! | [`request`] | a query, and its expressions |
 //! | [`source`] | what a query reads |
@@ -14,10 +14,12 @@
 
 mod base;
 mod eval;
+mod expr;
 mod files;
 mod functions;
 #[cfg(fuzzing)]
 pub mod fuzz;
+mod inline;
 mod parse;
 pub mod request;
 mod signatures;

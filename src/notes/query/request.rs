@@ -2,7 +2,8 @@
 
 use super::Failure;
 use super::base::{Sort, View};
-use super::parse::{Expr, ParseContext, parse, property};
+use super::expr::Expr;
+use super::parse::{ParseContext, parse, property};
 use super::value::Value;
 use crate::limits;
 use crate::vault::VaultPath;

@@ -4,9 +4,10 @@
 use super::Failure;
 use super::base::{Base, Formula, Sort, in_note, refuse_broken};
 use super::eval::{Evaluator, Locals, Outcome, Row, VALUE_BYTES};
+use super::expr::Expr;
 use super::files::shown_folder;
 use super::functions::{mean, numbers};
-use super::parse::{Expr, ParseContext};
+use super::parse::ParseContext;
 use super::request::{Expressions, LastRow, Query};
 use super::source::Source;
 use super::value::{OrderKey, Value};
