@@ -178,8 +178,8 @@ pub const REQUEST_LINE_BYTES: usize = 12 * 1024;
 /// Body of a message to `/mcp`, bytes: the largest note (see [`NOTE_BYTES`]) with its JSON
 /// escapes.
 pub const MCP_BYTES: usize = 16 * 1024 * 1024;
-/// Fields of a query string or form.
-pub const FORM_FIELDS: usize = 64;
+/// Fields of a query string or form: the folders that a person chooses among are one each.
+pub const FORM_FIELDS: usize = 320;
 
 // --- Sessions, streams and responses -------------------------------------------------------------
 

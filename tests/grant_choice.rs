@@ -49,7 +49,27 @@ fn a_person_chooses_folders_after_the_password() {
     assert!(
         !page.contains("Projects/Beta/deep") && page.len() < 20_000 && !page.contains("<script")
     );
+    assert!(page.contains("<summary>2 in it</summary>"), "{page}");
     let proof = field(&page, "login");
+    // A folder that is typed has to be one, and something has to be allowed in it.
+    for (typed, access) in [
+        ("Projects/None", "read"),
+        ("Projects/Beta", ""),
+        ("../etc", "read"),
+        (".obsidian", "read"),
+    ] {
+        let fields =
+            [("login", &*proof), ("decision", "allow"), ("path", typed), ("path_access", access)];
+        let again = server.form(&path, &fields);
+        assert!(again.status == 200 && again.text().contains("role=\"alert\""), "{typed}");
+    }
+    let deep = [
+        ("login", &*proof),
+        ("decision", "allow"),
+        ("path", "/Projects/Beta/deep/"),
+        ("path_access", "read"),
+    ];
+    assert!(sent_back(&server.form(&path, &deep)).get("code").is_some());
     // Nothing chosen: the page again. A proof that is not the server's, or for another request, is
     // worth nothing.
     assert_eq!(server.form(&path, &[("login", &proof), ("decision", "allow")]).status, 200);

@@ -136,18 +136,22 @@ impl Server {
         self.store.within(principal.folders.as_ref())
     }
 
+    /// Whether the vault has a folder.
+    pub fn has_folder(&self, folder: &VaultPath) -> bool {
+        self.store.vault().is_folder(folder)
+    }
+
     /// The folders of the vault on the first two levels, for a person to choose from, at most
-    /// `max`; and whether these are all.
+    /// `max`, those of the first level first; and whether these are all.
     pub fn folders(&self, max: usize) -> (Vec<String>, bool) {
         let below = |folder: &VaultPath| {
             let children = self.store.vault().list(folder).unwrap_or_default().into_iter();
             let folders = children.filter(|(_, stamp)| stamp.is_none());
             folders.filter_map(|(name, _)| folder.child(&name).ok()).collect::<Vec<VaultPath>>()
         };
-        let all = below(&VaultPath::root()).into_iter();
-        let mut names = all
-            .flat_map(|folder| std::iter::once(folder.clone()).chain(below(&folder)))
-            .map(|folder| folder.as_str().to_owned());
+        let top = below(&VaultPath::root());
+        let second = top.iter().flat_map(below);
+        let mut names = top.iter().cloned().chain(second).map(|folder| folder.as_str().to_owned());
         let shown = names.by_ref().take(max).collect();
         (shown, names.next().is_none())
     }

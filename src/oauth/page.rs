@@ -17,6 +17,8 @@ pub enum Choice {
     All(Access),
     /// Some folders, chosen on the next page.
     Folders,
+    /// Nothing yet.
+    Open,
 }
 
 /// The login page. Its form goes to the page's own URL, query and all. `abilities` say what the
@@ -31,19 +33,14 @@ pub fn login(
     notice: &str,
 ) -> String {
     let name = escape_html(&request.client.name);
-    let (destination, warning) = destination(request.redirect.target());
-    let warning = if warning.is_empty() {
-        String::new()
-    } else {
-        format!(r#"<p class="warning">{warning}</p>"#)
-    };
+    let (destination, caution) = destination(request.redirect.target());
     let notice = alert(notice);
     let option = |own: Choice, value: &str, label: &str, about: &str| {
         let checked = if own == choice { " checked" } else { "" };
         let about =
             if about.is_empty() { String::new() } else { format!("<small>{about}</small>") };
         format!(
-            r#"<label class="choice"><input type="radio" name="access" value="{value}"{checked}><span>{label}{about}</span></label>
+            r#"<label class="choice"><input type="radio" name="access" value="{value}"{checked} required><span>{label}{about}</span></label>
 "#
         )
     };
@@ -53,7 +50,9 @@ pub fn login(
         abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
     let (legend, options) = match request.access {
         Access::Write => {
-            let about = format!("search, read, create, edit and replace files{can_do}");
+            let about = format!(
+                "search, read, create and edit notes; deleted notes go to the trash{can_do}"
+            );
             let write =
                 option(Choice::All(Access::Write), "write", "Read and change notes", &about);
             (
@@ -75,9 +74,6 @@ pub fn login(
         }
     };
     let user = escape_html(user);
-    // The first field gets the keyboard, unless the name is filled in.
-    let (name_focus, password_focus) =
-        if user.is_empty() { ("autofocus", "") } else { ("", "autofocus") };
     document(
         "Log in to your vault",
         origin,
@@ -85,14 +81,14 @@ pub fn login(
             r#"<h1>Allow access to your vault?</h1>
 <p><strong>{name}</strong> <small class="inline">(the name it gave itself)</small> wants to use your Obsidian vault.</p>
 <p>After the login you are sent back to {destination}.</p>
-{warning}{notice}
+{caution}{notice}
 <form method="post" action="" autocomplete="on">
 <fieldset><legend>{legend}</legend>
 {options}{folders}</fieldset>
 <label for="username">User name</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}" {name_focus}>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}">
 <label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200" {password_focus}>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200">
 <div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Log in and allow</button>
 <button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
@@ -102,8 +98,8 @@ pub fn login(
     )
 }
 
-/// How the login page names where the person is sent back to, as HTML, and its warning; empty if
-/// there is none.
+/// How the login page names where the person is sent back to, and what to be careful about, as
+/// HTML: amber for what is not one of the well-known clients.
 fn destination(target: &RedirectTarget) -> (String, &'static str) {
     match target {
         RedirectTarget::Web(host) => (
@@ -111,16 +107,16 @@ fn destination(target: &RedirectTarget) -> (String, &'static str) {
             if is_known_host(host) {
                 ""
             } else {
-                "This is not one of the well-known applications. Only continue if you know this address and started this yourself."
+                r#"<p class="warning">This is not one of the well-known applications. Only continue if you know this address and started this yourself.</p>"#
             },
         ),
         RedirectTarget::Loopback(host) => (
             format!("<strong>an app on this computer</strong> ({})", escape_html(host)),
-            "The app runs on the computer you are using now. Only continue if you just started the login there.",
+            "<p>The app runs on the computer you are using now. Only continue if you just started the login there.</p>",
         ),
         RedirectTarget::Application(scheme) => (
             format!("<strong>the app “{}” on this computer</strong>", escape_html(scheme)),
-            "An app that is installed on this computer takes over after the login. Only continue if you just started the login there.",
+            r#"<p class="warning">An app that is installed on this computer takes over after the login. Only continue if you just started the login there.</p>"#,
         ),
     }
 }
@@ -135,24 +131,44 @@ pub fn folders(
     notice: &str,
 ) -> String {
     let change = if request.access == Access::Write {
-        r#"<option value="change">read and change</option>"#
+        r#"<option value="change">read and change"#
     } else {
         ""
+    };
+    let select = |name: &str| {
+        format!(
+            r#"<select name="{name}"><option value="">no<option value="read">read{change}</select>"#
+        )
     };
     let row = |folder: &String| {
         let name = escape_html(folder);
-        format!(
-            r#"<label class="folder"><span>{name}</span><select name="folder:{name}"><option value="">no</option><option value="read">read</option>{change}</select></label>
-"#
-        )
+        let select = select(&format!("folder:{name}"));
+        format!("<label class=\"folder\"><span>{name}</span>{select}</label>\n")
     };
+    // Each folder of the first level, and folded below it those in it.
+    let below = |folder: &String| {
+        let inside = folders.iter().filter(|other| {
+            other.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        });
+        let rows: Vec<String> = inside.map(row).collect();
+        match rows.len() {
+            0 => String::new(),
+            count => {
+                format!("<details><summary>{count} in it</summary>\n{}</details>\n", rows.concat())
+            }
+        }
+    };
+    let top = folders.iter().filter(|folder| !folder.contains('/'));
+    let rows: String = top.map(|folder| row(folder) + &below(folder)).collect();
     let notice = alert(notice);
-    let rows: String = folders.iter().map(row).collect();
-    let more = if is_all {
-        ""
-    } else {
-        "<p>There are more folders than fit here; an API token can name any of them.</p>"
-    };
+    let more = if is_all { "" } else { "There are more folders than are listed. " };
+    let other = format!(
+        r#"<label for="path">Another folder</label>
+<small>{more}A path such as Work/Clients/2026</small>
+<div class="folder"><input id="path" name="path" type="text" autocapitalize="none" spellcheck="false" maxlength="1000">{}</div>
+"#,
+        select("path_access")
+    );
     document(
         "Choose folders",
         origin,
@@ -162,7 +178,7 @@ pub fn folders(
 {notice}
 <form method="post" action="">
 <input type="hidden" name="login" value="{}">
-{rows}{more}<div class="buttons">
+{rows}{other}<div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Allow</button>
 <button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
 </div>
@@ -203,20 +219,31 @@ pub fn error(origin: &str, why: &str, advice: &str) -> String {
     )
 }
 
-/// The page at `/`.
-pub fn home(origin: &str) -> String {
+/// The page at `/`. A site on the web cannot reach a server of this computer alone.
+pub fn home(origin: &str, is_local: bool) -> String {
     let url = escape_html(origin);
-    document(
-        "Obsidian vault for MCP clients",
-        origin,
-        &format!(
-            r#"<h1>Obsidian vault</h1>
-<p>This server gives Claude and other MCP clients access to an Obsidian vault, after a login. In Claude:</p>
+    let steps = if is_local {
+        format!(
+            r#"<p>It serves this computer alone. For Claude Code, in a terminal:</p>
+<p><code>claude mcp add --transport http vault {url}/mcp</code></p>
+<p>Then <code class="inline">/mcp</code> in Claude Code opens the login. The server’s own commands, such as <code class="inline">init</code>, set it up for Claude on the web.</p>"#
+        )
+    } else {
+        format!(
+            r#"<p>In Claude:</p>
 <ol>
 <li>Open Settings, Connectors, and choose “Add custom connector”.</li>
 <li>Paste this URL and confirm: <code>{url}/mcp</code></li>
 <li>Choose Connect, and log in on the page that opens.</li>
 </ol>"#
+        )
+    };
+    document(
+        "Obsidian vault for MCP clients",
+        origin,
+        &format!(
+            "<h1>Obsidian vault</h1>\n<p>This server gives Claude and other MCP clients access to an \
+             Obsidian vault, after a login.</p>\n{steps}"
         ),
     )
 }
@@ -231,7 +258,8 @@ pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
             r#"<h1>Open in Obsidian</h1>
 <p>A note of the vault {}:</p>
 <p><code>{}</code></p>
-<p><a href="{}">Open it in Obsidian</a>, where Obsidian has this vault on this device.</p>"#,
+<p><a class="button" href="{}">Open in Obsidian</a></p>
+<p><small>Obsidian has to have this vault on this device.</small></p>"#,
             escape_html(vault),
             escape_html(file),
             escape_html(target)

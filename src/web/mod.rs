@@ -48,10 +48,7 @@ impl Handler for App {
         let row = routes::find(&request.head.path);
         let reply = match row {
             Some(row) => self.answer(row, request)?,
-            None => Reply::Whole(Response::json(
-                404,
-                r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
-            )),
+            None => Reply::Whole(self.nothing(&request.head)),
         };
         Ok(match reply {
             Reply::Whole(response) => Reply::Whole(guard::finish(row, response)),
@@ -129,7 +126,7 @@ impl App {
             Route::ProtectedOrigin => oauth::document(&metadata::protected_origin(origin)),
             Route::ProtectedEndpoint => oauth::document(&metadata::protected_endpoint(origin)),
             Route::AuthorizationServer => oauth::document(&metadata::authorization_server(origin)),
-            Route::Home => oauth::html(200, page::home(origin)),
+            Route::Home => oauth::html(200, page::home(origin, origin.starts_with("http:"))),
             Route::Open => {
                 let form = Form::parse(&head.query).unwrap_or_default();
                 match (form.get("vault"), form.get("file")) {
@@ -147,6 +144,22 @@ impl App {
             // Not without a token, which `answer` asks for.
             Route::Mcp => mcp::unauthorized(&self.oauth, Challenge::NoToken),
         }
+    }
+
+    /// 404: a page for a browser, JSON for a program.
+    fn nothing(&self, head: &Head) -> Response {
+        let is_browser = head
+            .all("accept")
+            .any(|line| String::from_utf8_lossy(line).to_ascii_lowercase().contains("text/html"));
+        if is_browser {
+            let advice = "The server's start page says how to connect a client.";
+            let why = "There is nothing at this address.";
+            return oauth::html(404, page::error(&self.oauth.origin, why, advice));
+        }
+        Response::json(
+            404,
+            r#"{"error":"not_found","error_description":"There is nothing at this address; the MCP endpoint is /mcp"}"#,
+        )
     }
 
     /// 403 for a request that has come by another name or from another site.

@@ -17,8 +17,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Folders offered after the login: as many as fit into [`limits::FORM_FIELDS`] with the form's other
-/// fields, and a page of 20 kB.
-const FOLDERS_OFFERED: usize = 60;
+/// fields; any other can be typed.
+const FOLDERS_OFFERED: usize = 300;
 
 /// A metadata document. Hosted Claude keeps it for five minutes anyway.
 pub(super) fn document(document: &Value) -> Response {
@@ -49,10 +49,11 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Re
         Err(error) => return cannot_authorize(oauth, error),
     };
     if &*head.method != "POST" {
-        return html(
-            200,
-            page::login(&oauth.origin, &request, "", Choice::All(request.access), &abilities, ""),
-        );
+        let choice = match request.access {
+            Access::Read => Choice::All(Access::Read),
+            Access::Write => Choice::Open,
+        };
+        return html(200, page::login(&oauth.origin, &request, "", choice, &abilities, ""));
     }
     if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(
@@ -117,7 +118,7 @@ fn decide(
                 Choice::All(access) => {
                     granted(oauth, oauth.issue_code(request, user, access, None, from, now))
                 }
-                Choice::Folders => folders_page(
+                Choice::Folders | Choice::Open => folders_page(
                     app,
                     request,
                     &oauth.proof_of_login(request, user, now.after(limits::CODE_LIFE)),
@@ -165,8 +166,25 @@ fn choose_folders(
         });
         chosen.filter_map(|(name, _)| VaultPath::file(name).ok()).collect::<Vec<VaultPath>>()
     };
-    let write = if request.access == Access::Write { of("change") } else { Vec::new() };
-    let folders = GrantedFolders { read: Some(of("read")), write };
+    let (mut read, mut write) = (of("read"), of("change"));
+    let typed = form.get("path").unwrap_or_default().trim().trim_matches('/');
+    if !typed.is_empty() {
+        match VaultPath::file(typed).ok().filter(|folder| app.mcp.has_folder(folder)) {
+            None => return folders_page(app, request, proof, "There is no folder of this path."),
+            Some(folder) => match form.get("path_access") {
+                Some("read") => read.push(folder),
+                Some("change") => write.push(folder),
+                _ => {
+                    let notice = "Choose what it may do in the folder that you typed.";
+                    return folders_page(app, request, proof, notice);
+                }
+            },
+        }
+    }
+    if request.access != Access::Write {
+        write.clear();
+    }
+    let folders = GrantedFolders { read: Some(read), write };
     if folders == (GrantedFolders { read: Some(Vec::new()), write: Vec::new() }) {
         return folders_page(app, request, proof, "No folder was chosen. Choose at least one.");
     }
